@@ -1,0 +1,59 @@
+"""Which file each generator's lines go to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from registry import generate_functions, generate_types
+
+ROOT = Path(__file__).parent.parent
+
+Generator = Callable[[], Iterator[str]]
+
+OUTPUTS: dict[str, Generator] = {
+    "native/generated/ze_types.h": generate_types.generate,
+    "native/generated/functions.h": generate_functions.generate_header,
+    "native/generated/functions.c": generate_functions.generate_source,
+}
+
+
+def text_of(generator: Generator) -> str:
+    return "\n".join(generator()).rstrip("\n") + "\n"
+
+
+def write_all() -> list[str]:
+    """Write what is stale; the paths that changed."""
+    written = []
+    for name, generator in OUTPUTS.items():
+        path, text = ROOT / name, text_of(generator)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            written.append(name)
+    return written
+
+
+def stale() -> list[str]:
+    """One summary for each file that differs from what its generator prints."""
+    summaries = []
+    for name, generator in OUTPUTS.items():
+        path = ROOT / name
+        present = path.read_text(encoding="utf-8") if path.exists() else ""
+        expected = text_of(generator)
+        if present != expected:
+            summaries.append(_summary(name, present, expected))
+    return summaries
+
+
+def _summary(name: str, present: str, expected: str) -> str:
+    difference = list(
+        difflib.unified_diff(
+            present.splitlines(), expected.splitlines(), name, f"{name} (generated)", lineterm="", n=0
+        )
+    )
+    shown = difference[:20]
+    if len(difference) > len(shown):
+        shown.append(f"... {len(difference) - len(shown)} more lines")
+    return "\n".join(shown)
