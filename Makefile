@@ -1,0 +1,93 @@
+# What a developer or a newcomer types. `make` alone lists it.
+
+PYTHON ?= python3
+VENV   ?= .venv
+STRICT ?=
+PYTEST ?=
+
+PY := $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## show this list
+	@echo "Groundstate: Level Zero for every machine."
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PYTHON=python3.12 chooses the interpreter, STRICT=1 turns skipped tests into failures,"
+	@echo "  PYTEST='-k copy' passes options to pytest."
+
+.PHONY: demo
+demo: $(VENV)/.installed native ## install into .venv, show the devices, run a job on the device
+	$(VENV)/bin/groundstate info
+	$(PY) examples/pipeline.py
+
+.PHONY: test
+test: $(VENV)/.installed-dev packages lint pytest ## install what the tests need, lint, run every test
+
+.PHONY: pytest
+pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
+	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(PYTEST)
+
+.PHONY: lint
+lint: $(VENV)/.installed-dev ## check format, lint and types
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy --strict src registry
+
+.PHONY: generate
+generate: $(VENV)/.installed-dev ## write the generated files from the registry
+	$(PY) -m registry
+
+.PHONY: bench
+bench: $(VENV)/.installed-dev native ## run the benchmarks, each against a named peer
+	$(PY) -m benchmarks
+
+.PHONY: clean
+clean: ## remove what was built, but keep .venv
+	rm -rf build dist src/groundstate/_native src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	find . -name $(VENV) -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
+
+# --- The C library ---------------------------------------------------------------------------------
+
+NATIVE = $(MAKE) --no-print-directory -j$(shell nproc) -C native PYTHON=$(abspath $(PY))
+
+.PHONY: native
+native: $(PY) ## build the C library into src/groundstate/_native
+	@$(NATIVE)
+
+.PHONY: native-asan
+native-asan: $(PY) ## build it with AddressSanitizer and UBSan, into build/asan
+	@$(NATIVE) SANITIZE=address,undefined OUT=../build/asan BUILD=../build/asan/objects
+
+.PHONY: native-tsan
+native-tsan: $(PY) ## build it with ThreadSanitizer, into build/tsan
+	@$(NATIVE) SANITIZE=thread OUT=../build/tsan BUILD=../build/tsan/objects
+
+.PHONY: test-asan
+test-asan: native-asan ## run the C tests under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory -C tests/native SANITIZE=address,undefined LIBRARY=$(CURDIR)/build/asan
+
+.PHONY: test-tsan
+test-tsan: native-tsan ## run the C tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory -C tests/native SANITIZE=thread LIBRARY=$(CURDIR)/build/tsan
+
+# --- Setting up ------------------------------------------------------------------------------------
+
+$(PY):
+	tools/make-venv $(PYTHON) $(VENV)
+
+$(VENV)/.installed: $(PY) pyproject.toml setup.py
+	$(PY) -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(PY) pyproject.toml setup.py
+	$(PY) -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+.PHONY: packages
+packages:
+	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers \
+	    $$(tools/libpython-package $(PYTHON))

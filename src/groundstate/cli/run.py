@@ -1,0 +1,113 @@
+"""`groundstate run`: runs any Level Zero program on this driver."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from groundstate import standin
+
+DESCRIPTION = """\
+Runs a program on Groundstate's driver, whatever Level Zero driver or loader the machine has or lacks.
+
+The driver takes the loader's place for that one process (and what it starts), so a program linked
+against libze_loader.so.1, a SYCL runtime or a Python package that opens it all find the CPU as their
+Level Zero device. Nothing on the machine is changed. The program's exit status is passed on.
+"""
+
+EXAMPLES = """\
+examples:
+  groundstate run -- ./my_app --size 1024
+  groundstate run --topology 2x4 -- ./multi_gpu_test      two devices of four sub-devices each
+  groundstate run --real-loader -- ./my_app               through the loader installed here
+"""
+
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `run` to the commands."""
+    parser = subparsers.add_parser(
+        "run",
+        help="run a Level Zero program on this driver",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="groundstate run [options] [--] PROGRAM [ARGUMENT ...]",
+    )
+    add_driver_options(parser)
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM ...",
+        help="the program and its arguments, unchanged",
+    )
+    parser.set_defaults(run=run, parser=parser)
+
+
+def add_driver_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that `run` and `env` share."""
+    parser.add_argument(
+        "--real-loader",
+        action="store_true",
+        help="keep the machine's own Level Zero loader and have it load the driver",
+    )
+    parser.add_argument(
+        "--topology",
+        metavar="DxS",
+        help="divide the cores into D devices of S sub-devices each, such as 2x4",
+    )
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="how much memory each device reports, such as 8G"
+    )
+    parser.add_argument(
+        "--threads", metavar="N", type=positive, help="how many worker threads the devices share"
+    )
+
+
+def positive(text: str) -> int:
+    """An argument that counts something: 1 or more."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def driver_environment(args: argparse.Namespace) -> dict[str, str]:
+    """The variables to set for the options of `add_driver_options`."""
+    changes = standin.environment(os.environ, real_loader=args.real_loader)
+    for option, variable in (
+        (args.topology, "GROUNDSTATE_TOPOLOGY"),
+        (args.memory, "GROUNDSTATE_MEMORY"),
+        (args.threads, "GROUNDSTATE_THREADS"),
+    ):
+        if option is not None:
+            changes[variable] = str(option)
+    return changes
+
+
+def run(args: argparse.Namespace) -> int:
+    """Becomes the program; returns only if that was not possible."""
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not command:
+        args.parser.error("name a program to run: groundstate run -- PROGRAM")
+    try:
+        environment = {**os.environ, **driver_environment(args)}
+    except standin.LibraryMissing as problem:
+        return complain(str(problem), 1)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvpe(command[0], command, environment)
+    except FileNotFoundError:
+        return complain(f"there is no program '{command[0]}' here or on PATH", NOT_FOUND)
+    except OSError as problem:
+        return complain(f"cannot start '{command[0]}': {problem.strerror}", NOT_EXECUTABLE)
+
+
+def complain(sentence: str, status: int) -> int:
+    """Says on standard error what went wrong and hands back the exit status."""
+    print(f"groundstate run: {sentence}", file=sys.stderr)
+    return status

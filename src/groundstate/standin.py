@@ -1,0 +1,82 @@
+"""Puts the driver where programs look for the Level Zero loader.
+
+The library answers everything a program asks of a loader, so a link to it named `libze_loader.so.1`,
+in a folder of its own that comes first in the library path, is all that a program needs. It has to be a
+link and not a copy: two files would be two drivers in one process, with handles the other does not know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+LIBRARY_NAME = "libze_groundstate.so.1"
+LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
+
+
+class LibraryMissing(RuntimeError):
+    """The C half of the driver was not built."""
+
+
+def library() -> Path:
+    """The driver's library, beside this package.
+
+    Raises `LibraryMissing` with the command that builds it.
+    """
+    path = Path(__file__).resolve().parent / "_native" / LIBRARY_NAME
+    if not path.is_file():
+        raise LibraryMissing(
+            f"{path} is missing. Build it with 'make native' in a checkout, "
+            "or install the package again with 'pip install'."
+        )
+    return path
+
+
+def folder() -> Path:
+    """A folder with nothing in it but the driver under the loader's names.
+
+    It lies beside the library, or in the user's cache when that place is read-only.
+    """
+    target = library()
+    beside = target.parent / "loader"
+    try:
+        return _linked(beside, target)
+    except OSError:
+        digest = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
+        return _linked(Path.home() / ".cache" / "groundstate" / f"loader-{digest}", target)
+
+
+def environment(current: Mapping[str, str], *, real_loader: bool = False) -> dict[str, str]:
+    """The variables that send a program to this driver, given those it would have otherwise.
+
+    With `real_loader` the machine's own loader stays in place and is told to load the driver.
+    """
+    path = library()
+    changes = {"ZE_ENABLE_ALT_DRIVERS": str(path)}
+    if not real_loader:
+        place = str(folder())
+        earlier = current.get("LD_LIBRARY_PATH", "").split(":")
+        others = [entry for entry in earlier if entry and entry != place]
+        changes["LD_LIBRARY_PATH"] = ":".join([place, *others])
+        changes["ZEL_LIBRARY_PATH"] = place
+    return changes
+
+
+def _linked(place: Path, target: Path) -> Path:
+    """Makes `place` if needed and points its links at `target`."""
+    place.mkdir(mode=0o755, parents=True, exist_ok=True)
+    for name in LINK_NAMES:
+        link = place / name
+        if not (link.is_symlink() and link.samefile(target)):
+            _replace_link(link, target)
+    return place
+
+
+def _replace_link(link: Path, target: Path) -> None:
+    """Swaps the link in one step, so that a program starting at this moment finds one or the other."""
+    pending = link.with_name(f".{link.name}.{os.getpid()}")
+    pending.unlink(missing_ok=True)
+    pending.symlink_to(target)
+    pending.replace(link)
