@@ -12,7 +12,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-LIBRARY_NAME = "libze_groundstate.so.1"
+from groundstate import knobs
+
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 
 
@@ -21,11 +22,8 @@ class LibraryMissing(RuntimeError):
 
 
 def library() -> Path:
-    """The driver's library, beside this package.
-
-    Raises `LibraryMissing` with the command that builds it.
-    """
-    path = Path(__file__).resolve().parent / "_native" / LIBRARY_NAME
+    """The driver's library; raises `LibraryMissing` with the command that builds it."""
+    path = Path(knobs.library()).resolve()
     if not path.is_file():
         raise LibraryMissing(
             f"{path} is missing. Build it with 'make native' in a checkout, "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 
-from groundstate import standin
+from groundstate import knobs, standin
 
 DESCRIPTION = """\
 Runs a program on Groundstate's driver, whatever Level Zero driver or loader the machine has or lacks.
@@ -57,34 +58,51 @@ def add_driver_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topology",
         metavar="DxS",
+        type=topology,
         help="divide the cores into D devices of S sub-devices each, such as 2x4",
     )
     parser.add_argument(
-        "--memory", metavar="SIZE", help="how much memory each device reports, such as 8G"
+        "--memory",
+        metavar="SIZE",
+        type=size,
+        help="how much memory the devices have together, such as 8G",
     )
     parser.add_argument(
         "--threads", metavar="N", type=positive, help="how many worker threads the devices share"
     )
 
 
+def topology(text: str) -> str:
+    """An argument such as `2` or `2x4`."""
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of devices such as 2, or 2x4")
+    return text
+
+
+def size(text: str) -> str:
+    """An argument such as `512M` or `8G`."""
+    if not re.fullmatch(r"\d+(\.\d+)?[KMGT]?(i?B)?", text, re.IGNORECASE):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 512M or 8G")
+    return text
+
+
 def positive(text: str) -> int:
-    """An argument that counts something: 1 or more."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return value
+    """An argument that counts something."""
+    if not re.fullmatch(r"[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
+    return int(text)
 
 
 def driver_environment(args: argparse.Namespace) -> dict[str, str]:
     """The variables to set for the options of `add_driver_options`."""
     changes = standin.environment(os.environ, real_loader=args.real_loader)
-    for option, variable in (
-        (args.topology, "GROUNDSTATE_TOPOLOGY"),
-        (args.memory, "GROUNDSTATE_MEMORY"),
-        (args.threads, "GROUNDSTATE_THREADS"),
+    for option, knob in (
+        (args.topology, knobs.TOPOLOGY),
+        (args.memory, knobs.MEMORY),
+        (args.threads, knobs.THREADS),
     ):
         if option is not None:
-            changes[variable] = str(option)
+            changes[knob.name] = str(option)
     return changes
 
 
