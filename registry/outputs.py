@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-from registry import generate_functions, generate_types
+from registry import generate_functions, generate_stubs, generate_tables, generate_tracer, generate_types
+from registry.model import NAMESPACES
 
 ROOT = Path(__file__).parent.parent
 
@@ -16,6 +18,12 @@ OUTPUTS: dict[str, Generator] = {
     "native/generated/ze_types.h": generate_types.generate,
     "native/generated/functions.h": generate_functions.generate_header,
     "native/generated/functions.c": generate_functions.generate_source,
+    "native/generated/tables.c": generate_tables.generate,
+    "native/generated/tracer.c": generate_tracer.generate,
+    **{
+        f"native/generated/stubs_{namespace}.c": partial(generate_stubs.generate, namespace)
+        for namespace in NAMESPACES
+    },
 }
 
 
