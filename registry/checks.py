@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from registry.load import load
 from registry.model import CType, Direction, Field, Function, Parameter, Registry
 
 NULL_HANDLE = "ZE_RESULT_ERROR_INVALID_NULL_HANDLE"
@@ -66,8 +67,9 @@ _ALL_BITS_ALLOWED = {("zeInitDrivers", "flags")}
 _OPAQUE_MEMBERS = {("zet_tracer_exp_desc_t", "pUserData")}
 
 
-def checks_of(function: Function, registry: Registry) -> list[Check]:
+def checks_of(function: Function) -> list[Check]:
     """The checks of a function, in order."""
+    registry = load()
     return [
         *_initialisation(function, registry),
         *_handles(function, registry),

@@ -25,7 +25,7 @@ def generate(namespace: str) -> Iterator[str]:
 
 def _enum_tests(functions: list[Function], registry: Registry) -> Iterator[str]:
     """One test function for each enumeration that some check needs."""
-    checks = [check for function in functions for check in checks_of(function, registry)]
+    checks = [check for function in functions for check in checks_of(function)]
     needed = {check.type for check in checks if check.kind is CheckKind.ENUM}
     for type_name in sorted(needed):
         enum = registry.enum_of(type_name)
@@ -39,7 +39,7 @@ def _enum_tests(functions: list[Function], registry: Registry) -> Iterator[str]:
 def _stub(function: Function, registry: Registry) -> Iterator[str]:
     yield f"GS_PUBLIC {prototype(function, function.name)}"
     yield "{"
-    for check in checks_of(function, registry):
+    for check in checks_of(function):
         yield from _check(check, function, registry)
     arguments = ", ".join(parameter.name for parameter in function.parameters)
     yield f"    if (gs_{function.name})"

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from registry import generate_functions, generate_stubs, generate_tables, generate_tracer, generate_types
+from registry import (
+    generate_functions,
+    generate_python,
+    generate_stubs,
+    generate_tables,
+    generate_tracer,
+    generate_types,
+)
 from registry.model import NAMESPACES
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +29,10 @@ OUTPUTS: dict[str, Generator] = {
     "native/generated/tracer.c": generate_tracer.generate,
     **{
         f"native/generated/stubs_{namespace}.c": partial(generate_stubs.generate, namespace)
+        for namespace in NAMESPACES
+    },
+    **{
+        f"src/groundstate/{namespace}.py": partial(generate_python.generate, namespace)
         for namespace in NAMESPACES
     },
 }
