@@ -1,9 +1,9 @@
 """What the door checks before a function runs, as data.
 
-`checks_of(function)` lists the checks of one function in the order in which they are made; the stubs
-are printed from it, and so are the bad-input cases of the tests. The door is lenient where real
-programs are: it never looks at `stype`, never follows `pNext`, and leaves structs that a function
-fills alone.
+`checks_of(function)` lists the checks of one function in the order in which they are made; the
+stubs are printed from it, and so are the bad-input cases of the tests. The door is lenient where
+real programs are: it never looks at `stype`, never follows `pNext`, and leaves structs that a
+function fills alone.
 """
 
 from __future__ import annotations
@@ -209,7 +209,9 @@ def _condition(function: Function, result: str, condition: str) -> Check:
 
 _POINTER_WITH_COUNT = re.compile(r"\(nullptr == (\w+)\) && \(0 < \w+\)")
 _NULL_TEST = re.compile(r"\(?nullptr == ([\w>-]+)\)?")
-_TOKENS = re.compile(r"\s*(?:(->)|([A-Za-z_]\w*)|(\d+)|(==|!=|<=|>=|&&|\|\||[<>()&|%*+-]))")
+_TOKENS = re.compile(
+    r"\s*(?:->|(?P<name>[A-Za-z_]\w*)|\d+|(?P<operator>==|!=|<=|>=|&&|\|\||[<>()&|%*+-]))"
+)
 
 
 def is_executable(condition: str, function: Function, registry: Registry) -> bool:
@@ -220,7 +222,7 @@ def is_executable(condition: str, function: Function, registry: Registry) -> boo
         token = _TOKENS.match(condition, position)
         if token is None:
             return False
-        arrow, name, _, operator = token.groups()
+        name, operator = token["name"], token["operator"]
         if name and condition[:position].endswith("->"):
             if struct is None or name not in {field.name for field in struct.fields}:
                 return False

@@ -64,9 +64,9 @@ def generate_header() -> Iterator[str]:
     for table in registry.tables.values():
         if table.getter is not None:
             yield f"GS_PUBLIC {getter_prototype(table)};"
-    yield "\n/* The same tables for the driver-DDI handles extension: what a ze_handle_t points to. */"
-    for name, table in DRIVER_TABLES.items():
-        yield f"extern const {table} {name};"
+    yield "\n/* The tables of the driver-DDI handles extension: what a ze_handle_t points to. */"
+    for name, type_name in DRIVER_TABLES.items():
+        yield f"extern const {type_name} {name};"
     yield "\n#endif"
 
 

@@ -128,7 +128,7 @@ def _callbacks(namespace: str, registry: Registry) -> Iterator[str]:
 
 
 def _structs(namespace: str, registry: Registry) -> Iterator[str]:
-    yield '# The value of stype (None for a struct without one, "union" for a union), then the fields.'
+    yield '# The value of stype (None where there is none, "union" for a union), then the fields.'
     yield "_STRUCTS: dict[str, tuple[Any, ...]] = {"
     for struct in registry.structs.values():
         if struct.namespace == namespace:

@@ -1,7 +1,7 @@
 """Print `native/generated/tables.c`: the dispatch tables that a loader asks for.
 
-A getter writes only the fields that the asked-for version of the API has: the table of an older loader
-is shorter, and may lie on its stack.
+A getter writes only the fields that the asked-for version of the API has: the table of an older
+loader is shorter, and may lie on its stack.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Print `native/generated/tracer.c`: the tracing registrations that a loader exports.
 
-A loader has one registration function for each function of the core and runtime API. Ours all answer that
-there is no tracing layer; they exist so that a program which links against them can start.
+A loader has one registration function for each function of the core and runtime API. Ours all
+answer that there is no tracing layer; they exist so that a program which links against them can
+start.
 """
 
 from __future__ import annotations

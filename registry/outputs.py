@@ -9,7 +9,9 @@ from pathlib import Path
 
 from registry import (
     generate_functions,
+    generate_implemented,
     generate_python,
+    generate_python_types,
     generate_stubs,
     generate_tables,
     generate_tracer,
@@ -22,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 Generator = Callable[[], Iterator[str]]
 
 OUTPUTS: dict[str, Generator] = {
+    "docs/implemented.md": generate_implemented.generate,
     "native/generated/ze_types.h": generate_types.generate,
     "native/generated/functions.h": generate_functions.generate_header,
     "native/generated/functions.c": generate_functions.generate_source,
@@ -33,6 +36,10 @@ OUTPUTS: dict[str, Generator] = {
     },
     **{
         f"src/groundstate/{namespace}.py": partial(generate_python.generate, namespace)
+        for namespace in NAMESPACES
+    },
+    **{
+        f"src/groundstate/{namespace}.pyi": partial(generate_python_types.generate, namespace)
         for namespace in NAMESPACES
     },
 }
@@ -69,7 +76,12 @@ def stale() -> list[str]:
 def _summary(name: str, present: str, expected: str) -> str:
     difference = list(
         difflib.unified_diff(
-            present.splitlines(), expected.splitlines(), name, f"{name} (generated)", lineterm="", n=0
+            present.splitlines(),
+            expected.splitlines(),
+            name,
+            f"{name} (generated)",
+            lineterm="",
+            n=0,
         )
     )
     shown = difference[:20]

@@ -1589,7 +1589,7 @@ GS_PUBLIC ze_result_t zetGetTracerExpProcAddrTable(ze_api_version_t version, zet
 GS_PUBLIC ze_result_t zetGetDebugProcAddrTable(ze_api_version_t version, zet_debug_dditable_t *pDdiTable);
 GS_PUBLIC ze_result_t zerGetGlobalProcAddrTable(ze_api_version_t version, zer_global_dditable_t *pDdiTable);
 
-/* The same tables for the driver-DDI handles extension: what a ze_handle_t points to. */
+/* The tables of the driver-DDI handles extension: what a ze_handle_t points to. */
 extern const ze_dditable_driver_t gs_core_table;
 extern const zet_dditable_driver_t gs_tools_table;
 extern const zes_dditable_driver_t gs_sysman_table;

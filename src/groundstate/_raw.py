@@ -13,6 +13,7 @@ import importlib
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from keyword import iskeyword
 from typing import Any, ClassVar, Self
 
 _DECLARATION = re.compile(
@@ -31,7 +32,7 @@ _PLAIN_TYPES: dict[str, Any] = {
 }
 
 
-_FUNCTION_POINTER = ctypes.CFUNCTYPE(None).__base__
+_FUNCTION_POINTER: Any = ctypes.CFUNCTYPE(None).__base__
 
 
 class MissingFunctionError(AttributeError):
@@ -169,6 +170,7 @@ class Namespace:
         raise AttributeError(f"the Level Zero API has no {name!r} here")
 
     def _make_struct(self, name: str) -> type[Any]:
+        """A struct class; a field that Python reserves, `global`, is also called `global_`."""
         stype, *declarations = self.structs[name]
         base: type[Any] = Structure
         members: dict[str, Any] = {}
@@ -187,11 +189,16 @@ class Namespace:
             for match, declaration in zip(parsed, declarations, strict=True)
             if match
         ]
-        return type(name, (base,), {**members, "__module__": "groundstate." + name.split("_")[0]})
+        members["__module__"] = "groundstate." + name.split("_")[0]
+        struct = type(name, (base,), members)
+        for field, _ in members["_fields_"]:
+            if iskeyword(field):
+                setattr(struct, f"{field}_", getattr(struct, field))
+        return struct
 
-    def _make_enum(self, name: str) -> type[enum.IntEnum] | type[enum.IntFlag]:
+    def _make_enum(self, name: str) -> Any:
         members = [(n, v) for n, v in self.enums[name].items() if not n.endswith("_FORCE_UINT32")]
-        base = enum.IntFlag if name.endswith("flag_t") else enum.IntEnum
+        base: Any = enum.IntFlag if name.endswith("flag_t") else enum.IntEnum
         return base(name, members, module="groundstate." + name.split("_")[0])
 
     def _make_callback(self, name: str) -> Any:

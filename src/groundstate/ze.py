@@ -1503,7 +1503,7 @@ _CALLBACKS: dict[str, str] = {
     "ze_pfnVirtualMemGetAccessAttributeCb_t": "ze_virtual_mem_get_access_attribute_params_t *, ze_result_t, void *, void **",
 }
 
-# The value of stype (None for a struct without one, "union" for a union), then the fields.
+# The value of stype (None where there is none, "union" for a union), then the fields.
 _STRUCTS: dict[str, tuple[Any, ...]] = {
     "ze_ipc_mem_handle_t": (
         None,

@@ -20,7 +20,7 @@ _TYPES: dict[str, str] = {
 _CALLBACKS: dict[str, str] = {
 }
 
-# The value of stype (None for a struct without one, "union" for a union), then the fields.
+# The value of stype (None where there is none, "union" for a union), then the fields.
 _STRUCTS: dict[str, tuple[Any, ...]] = {
     "zer_global_dditable_t": (
         None,
