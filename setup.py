@@ -1,9 +1,9 @@
 """Builds the C half of the driver as part of `pip install`.
 
 The metadata is in pyproject.toml. This file adds one thing to it: before the Python files are
-collected, `native/Makefile` builds `libze_groundstate.so.1` into the package's `_native` folder. The
-library uses no Python headers and links against no libpython, so it is not an extension module; the
-wheel is tagged for its platform all the same, because it contains machine code.
+collected, `native/Makefile` builds `libze_groundstate.so.1` into the package's `_native` folder.
+The library uses no Python headers and links against no libpython, so it is not an extension module;
+the wheel is tagged for its platform all the same, because it contains machine code.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ SOURCE = HERE / "src"
 
 
 def build_native(package_root: Path, runtime_root: Path | None) -> None:
-    """Builds the library into `package_root`; `runtime_root` is where it will live, if not site-packages."""
+    """Builds the library into `package_root`.
+
+    `runtime_root` is the folder the package will be imported from, or None for site-packages.
+    """
     for tool in ("make", os.environ.get("CC", "cc").split()[0]):
         if shutil.which(tool) is None:
-            sys.exit(f"groundstate needs '{tool}' to build its library. On Debian: apt-get install gcc make")
+            sys.exit(f"groundstate is built with '{tool}'. On Debian: apt-get install gcc make")
     command = ["make", "-C", str(HERE / "native"), f"-j{os.cpu_count() or 1}"]
     command += [f"PYTHON={sys.executable}", f"OUT={package_root / 'groundstate' / '_native'}"]
     command += [f"BUILD={HERE / 'build' / 'native'}", f"ROOT={runtime_root or ''}"]

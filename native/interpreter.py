@@ -1,8 +1,8 @@
 """Records which Python interpreter the library was built with, for processes that have none.
 
-The C library looks for an interpreter in its own process first. When there is none (a C program), it
-reads `interpreter.cfg` beside itself: lines of `key=value`, written here. Every value is a hint; the
-library checks what it finds and derives the prefix from its own path when it was moved.
+The C library looks for an interpreter in its own process first. When there is none (a C program),
+it reads `interpreter.cfg` beside itself: lines of `key=value`, written here. Every value is a hint;
+the library checks what it finds and derives the prefix from its own path when it was moved.
 """
 
 from __future__ import annotations

@@ -4,11 +4,10 @@
  *
  * A shim treats three entry points as optional and takes their absence for "no tracing at run time":
  * zelLoaderTracingLayerInit, zelLoaderZerTracingLayerInit and zelLoaderGetContext. They are absent here. */
-#include "loader.h"
-
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "loader.h"
 
 typedef struct teardown_callback {
     uint32_t index;
@@ -23,14 +22,13 @@ static bool torn_down;
 
 /* Tells each registered program once that the loader is going. The list is taken first, so that a
  * callback may call back into this file. */
-static void tear_down(void)
-{
+static void tear_down(void) {
     pthread_mutex_lock(&teardown_lock);
     teardown_callback *callback = teardown_callbacks;
     teardown_callbacks = NULL;
     torn_down = true;
     pthread_mutex_unlock(&teardown_lock);
-    while (callback) {
+    while (callback != NULL) {
         teardown_callback *next = callback->next;
         callback->notify();
         free(callback);
@@ -38,16 +36,14 @@ static void tear_down(void)
     }
 }
 
-__attribute__((destructor)) static void tear_down_at_exit(void)
-{
+__attribute__((destructor)) static void tear_down_at_exit(void) {
     tear_down();
 }
 
 /* Given to the program: it goes first, and no longer wants to hear from us. */
-static void forget_teardown_callback(uint32_t index)
-{
+static void forget_teardown_callback(uint32_t index) {
     pthread_mutex_lock(&teardown_lock);
-    for (teardown_callback **link = &teardown_callbacks; *link; link = &(*link)->next) {
+    for (teardown_callback **link = &teardown_callbacks; *link != NULL; link = &(*link)->next) {
         teardown_callback *callback = *link;
         if (callback->index == index) {
             *link = callback->next;
@@ -60,16 +56,15 @@ static void forget_teardown_callback(uint32_t index)
 
 GS_EXPORT ze_result_t zelRegisterTeardownCallback(zel_loader_teardown_callback_t application_callback,
                                                   zel_application_teardown_callback_t *loader_callback,
-                                                  uint32_t *index)
-{
-    if (!application_callback)
+                                                  uint32_t *index) {
+    if (application_callback == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zelRegisterTeardownCallback: application_callback is null");
-    if (!loader_callback || !index)
+    if (loader_callback == NULL || index == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
                        "zelRegisterTeardownCallback: loader_callback and index must not be null");
     teardown_callback *callback = calloc(1, sizeof *callback);
-    if (!callback)
+    if (callback == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
                        "zelRegisterTeardownCallback: no memory for another callback");
     callback->notify = application_callback;
@@ -83,44 +78,35 @@ GS_EXPORT ze_result_t zelRegisterTeardownCallback(zel_loader_teardown_callback_t
     return ZE_RESULT_SUCCESS;
 }
 
-GS_EXPORT bool zelCheckIsLoaderInTearDown(void)
-{
+GS_EXPORT bool zelCheckIsLoaderInTearDown(void) {
     pthread_mutex_lock(&teardown_lock);
     bool answer = torn_down;
     pthread_mutex_unlock(&teardown_lock);
     return answer;
 }
 
-GS_EXPORT ze_result_t zelSetDriverTeardown(void)
-{
+GS_EXPORT ze_result_t zelSetDriverTeardown(void) {
     tear_down();
     return ZE_RESULT_SUCCESS;
 }
 
 /* These two concern a loader linked into the program; a shared one goes when its process does. */
-GS_EXPORT void zelSetDelayLoaderContextTeardown(void)
-{
-}
+GS_EXPORT void zelSetDelayLoaderContextTeardown(void) {}
 
-GS_EXPORT void zelLoaderContextTeardown(void)
-{
-}
+GS_EXPORT void zelLoaderContextTeardown(void) {}
 
 /* The shims' first call, and their check that there is a usable driver. The parameters of the second have
  * changed over the years; the first was always the flags, and nothing but the driver's health matters. */
-GS_EXPORT ze_result_t zeLoaderInit(void)
-{
+GS_EXPORT ze_result_t zeLoaderInit(void) {
     return zeInit(0);
 }
 
-GS_EXPORT ze_result_t zelLoaderDriverCheck(void)
-{
+GS_EXPORT ze_result_t zelLoaderDriverCheck(void) {
     return zeInit(0);
 }
 
-GS_EXPORT ze_result_t zelLoaderGetVersion(zel_component_version_t *version)
-{
-    if (!version)
+GS_EXPORT ze_result_t zelLoaderGetVersion(zel_component_version_t *version) {
+    if (version == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "zelGetLoaderVersion: version is null");
     *version = (zel_component_version_t){
         .component_name = "loader",
@@ -130,40 +116,35 @@ GS_EXPORT ze_result_t zelLoaderGetVersion(zel_component_version_t *version)
     return ZE_RESULT_SUCCESS;
 }
 
-GS_EXPORT ze_result_t zelGetLoaderVersion(zel_component_version_t *version)
-{
+GS_EXPORT ze_result_t zelGetLoaderVersion(zel_component_version_t *version) {
     return zelLoaderGetVersion(version);
 }
 
 /* One component: no layer is loaded beside this library. */
-GS_EXPORT ze_result_t zelLoaderGetVersionsInternal(size_t *count, zel_component_version_t *versions)
-{
-    if (!count)
+GS_EXPORT ze_result_t zelLoaderGetVersionsInternal(size_t *count, zel_component_version_t *versions) {
+    if (count == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "zelLoaderGetVersions: num_elems is null");
-    if (versions && *count == 0)
+    if (versions != NULL && *count == 0)
         return ZE_RESULT_SUCCESS;
     *count = 1;
-    return versions ? zelLoaderGetVersion(versions) : ZE_RESULT_SUCCESS;
+    return versions != NULL ? zelLoaderGetVersion(versions) : ZE_RESULT_SUCCESS;
 }
 
-GS_EXPORT ze_result_t zelLoaderGetVersions(size_t *count, zel_component_version_t *versions)
-{
+GS_EXPORT ze_result_t zelLoaderGetVersions(size_t *count, zel_component_version_t *versions) {
     return zelLoaderGetVersionsInternal(count, versions);
 }
 
-GS_EXPORT ze_result_t zelLoaderTranslateHandleInternal(zel_handle_type_t type, void *handle, void **driver_handle)
-{
+GS_EXPORT ze_result_t zelLoaderTranslateHandleInternal(zel_handle_type_t type, void *handle, void **driver_handle) {
     if (type >= GS_LOADER_HANDLE_TYPES)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION,
                        "zelLoaderTranslateHandle: handle type %u is unknown", type);
-    if (!handle || !driver_handle)
+    if (handle == NULL || driver_handle == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
                        "zelLoaderTranslateHandle: neither the handle nor handleOut may be null");
     *driver_handle = handle;
     return ZE_RESULT_SUCCESS;
 }
 
-GS_EXPORT ze_result_t zelLoaderTranslateHandle(zel_handle_type_t type, void *handle, void **driver_handle)
-{
+GS_EXPORT ze_result_t zelLoaderTranslateHandle(zel_handle_type_t type, void *handle, void **driver_handle) {
     return zelLoaderTranslateHandleInternal(type, handle, driver_handle);
 }

@@ -1,8 +1,8 @@
 """Puts the driver where programs look for the Level Zero loader.
 
-The library answers everything a program asks of a loader, so a link to it named `libze_loader.so.1`,
-in a folder of its own that comes first in the library path, is all that a program needs. It has to be a
-link and not a copy: two files would be two drivers in one process, with handles the other does not know.
+The library answers everything a program asks of a loader, so a link to it, `libze_loader.so.1`, in
+a folder of its own that comes first in the library path, is all that a program needs. It has to be
+a link and not a copy: two files would be two drivers in one process, unaware of each other's handles.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def _linked(place: Path, target: Path) -> Path:
     place.mkdir(mode=0o755, parents=True, exist_ok=True)
     for name in LINK_NAMES:
         link = place / name
-        if not (link.is_symlink() and link.samefile(target)):
+        if not (link.is_symlink() and link.readlink() == target):
             _replace_link(link, target)
     return place
 
 
 def _replace_link(link: Path, target: Path) -> None:
-    """Swaps the link in one step, so that a program starting at this moment finds one or the other."""
+    """Swaps the link in one step: a program that starts meanwhile finds the old or the new."""
     pending = link.with_name(f".{link.name}.{os.getpid()}")
     pending.unlink(missing_ok=True)
     pending.symlink_to(target)

@@ -1,4 +1,4 @@
-"""`groundstate env`: prints the variables that send programs to this driver, for a shell to take over."""
+"""`groundstate env`: prints the variables that send programs to this driver, for a shell."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from groundstate import standin
 from groundstate.cli.run import add_driver_options, driver_environment
 
 DESCRIPTION = """\
-Prints the environment variables with which any Level Zero program runs on Groundstate's driver, in the
-words of your shell. 'groundstate run' does the same for one program.
+Prints the environment variables with which any Level Zero program runs on Groundstate's driver, in
+the words of your shell. 'groundstate run' does the same for one program.
 """
 
 EXAMPLES = """\

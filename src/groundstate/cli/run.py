@@ -10,10 +10,10 @@ import sys
 from groundstate import knobs, standin
 
 DESCRIPTION = """\
-Runs a program on Groundstate's driver, whatever Level Zero driver or loader the machine has or lacks.
+Runs a program on Groundstate's driver, whatever Level Zero drivers the machine has or lacks.
 
-The driver takes the loader's place for that one process (and what it starts), so a program linked
-against libze_loader.so.1, a SYCL runtime or a Python package that opens it all find the CPU as their
+The driver takes the loader's place for that one process and what it starts, so a program linked
+against libze_loader.so.1, a SYCL runtime, or a Python package that opens it, finds the CPU as its
 Level Zero device. Nothing on the machine is changed. The program's exit status is passed on.
 """
 

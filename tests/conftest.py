@@ -1,0 +1,146 @@
+"""What all tests share: strict mode, the driver's handles, and the count of what a test leaves.
+
+With GROUNDSTATE_STRICT_TESTS=1 a test that is skipped is a failure: on a machine that is meant to
+have everything, a missing component must not pass unseen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundstate import standin, ze
+
+STRICT = os.environ.get("GROUNDSTATE_STRICT_TESTS", "") not in ("", "0")
+DRIVER_TESTS = Path(__file__).parent / "driver"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, Any]:
+    return fail_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, Any]:
+    return fail_if_skipped((yield))
+
+
+def fail_if_skipped(
+    report: pytest.TestReport | pytest.CollectReport,
+) -> pytest.TestReport | pytest.CollectReport:
+    """In strict mode, turns a skipped test or file into a failure that says why it was skipped."""
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid}: skipping is not allowed in strict mode. {reason}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    """The driver's library; the tests are of no use without it."""
+    try:
+        return standin.library()
+    except standin.LibraryMissing as problem:
+        pytest.fail(str(problem))
+
+
+def check(result: int) -> None:
+    """Fails with the name of the result and the driver's description of it."""
+    if result != ze.ZE_RESULT_SUCCESS:
+        pytest.fail(f"{ze.ze_result_t(result).name}: {last_error()}")
+
+
+def last_error() -> str:
+    """The driver's sentence about the last call that failed in this thread."""
+    text = ctypes.c_char_p()
+    ze.zeDriverGetLastErrorDescription(first_driver(), ctypes.byref(text))
+    return (text.value or b"").decode()
+
+
+def first_driver() -> int | None:
+    """The handle of our driver, which is the only one behind its library."""
+    count, handle = ctypes.c_uint32(1), ctypes.c_void_p()
+    ze.zeDriverGet(ctypes.byref(count), ctypes.byref(handle))
+    return handle.value
+
+
+@pytest.fixture(scope="session")
+def driver(library: Path) -> int:
+    """The raw handle of the driver."""
+    check(ze.zeInit(0))
+    handle = first_driver()
+    assert handle is not None
+    return handle
+
+
+@pytest.fixture(scope="session")
+def device(driver: int) -> int:
+    """The raw handle of the first device."""
+    count, handle = ctypes.c_uint32(1), ctypes.c_void_p()
+    check(ze.zeDeviceGet(driver, ctypes.byref(count), ctypes.byref(handle)))
+    assert handle.value is not None
+    return handle.value
+
+
+@pytest.fixture
+def context(driver: int) -> Iterator[int]:
+    """The raw handle of a context, destroyed after the test."""
+    handle = ctypes.c_void_p()
+    description = ze.ze_context_desc_t()
+    check(ze.zeContextCreate(driver, ctypes.byref(description), ctypes.byref(handle)))
+    assert handle.value is not None
+    yield handle.value
+    check(ze.zeContextDestroy(handle.value))
+
+
+@pytest.fixture(scope="session")
+def warm_driver(driver: int, device: int) -> None:
+    """Starts what the driver starts only once: its threads, and the descriptors these hold."""
+    context, commands = ctypes.c_void_p(), ctypes.c_void_p()
+    description = ze.ze_context_desc_t()
+    queue = ze.ze_command_queue_desc_t()
+    check(ze.zeContextCreate(driver, ctypes.byref(description), ctypes.byref(context)))
+    check(
+        ze.zeCommandListCreateImmediate(
+            context, device, ctypes.byref(queue), ctypes.byref(commands)
+        )
+    )
+    check(ze.zeCommandListAppendBarrier(commands, None, 0, None))
+    check(ze.zeCommandListHostSynchronize(commands, 2**64 - 1))
+    check(ze.zeCommandListDestroy(commands))
+    check(ze.zeContextDestroy(context))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each driver test there are as many objects and open files as before it."""
+    if not request.node.path.is_relative_to(DRIVER_TESTS):
+        yield
+        return
+    request.getfixturevalue("warm_driver")
+    before = what_there_is()
+    yield
+    assert what_there_is() == before
+
+
+def what_there_is() -> dict[str, Any]:
+    """The driver's live objects, and the files this process has open."""
+    gc.collect()
+    driver_library = ctypes.CDLL(str(standin.library()))
+    driver_library.gs_live_objects.restype = ctypes.c_uint64
+    files = []
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            files.append(os.readlink(entry))
+        except FileNotFoundError:
+            continue  # the descriptor with which this folder was listed
+    return {"objects": driver_library.gs_live_objects(0), "files": sorted(files)}

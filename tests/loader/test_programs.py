@@ -1,0 +1,119 @@
+"""C programs that know nothing of Groundstate, through each way to the driver."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import TIMEOUT, Build, Door
+
+UNINITIALIZED = 0x78000001
+DEPENDENCY_UNAVAILABLE = 0x70020000
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    """The output of a program that has to have ended well."""
+    assert done.returncode == 0, f"{done.args} -> {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_discovery(door: Door) -> None:
+    lines = succeeded(door.run("discovery")).splitlines()
+    assert lines[0].startswith("driver api=1.")
+    assert len([line for line in lines if line.startswith("  device type=1 sub=0")]) == 1
+    assert len(lines) == 2
+
+
+def test_discovery_of_a_topology(door: Door) -> None:
+    lines = succeeded(door.run("discovery", env={"GROUNDSTATE_TOPOLOGY": "2x3"})).splitlines()
+    assert len([line for line in lines if line.startswith("  device") and "sub=0" in line]) == 2
+    assert len([line for line in lines if line.startswith("    device") and "sub=1" in line]) == 6
+
+
+def test_pipeline(door: Door) -> None:
+    assert succeeded(door.run("pipeline")) == "pipeline ok\n"
+
+
+def test_many_threads_at_once(door: Door) -> None:
+    assert succeeded(door.run("threads")) == "threads ok\n"
+
+
+def test_fork_and_exec(door: Door) -> None:
+    assert sorted(succeeded(door.run("forkexec")).split("\n")) == ["", "child ok", "parent ok"]
+
+
+@pytest.mark.parametrize("how", ["return", "exit", "quick"])
+def test_leaving_without_destroying(door: Door, how: str) -> None:
+    before = shared_memory_of_the_driver()
+    assert succeeded(door.run("abandon", how)) == "leaving\n"
+    assert shared_memory_of_the_driver() == before
+
+
+def test_being_killed_leaves_nothing(door: Door) -> None:
+    before = shared_memory_of_the_driver()
+    assert door.run("abandon", "kill").returncode == -signal.SIGKILL
+    assert succeeded(door.run("pipeline")) == "pipeline ok\n"
+    assert shared_memory_of_the_driver() == before
+
+
+def test_python_variables_of_another_place_do_not_matter(door: Door, tmp_path: Path) -> None:
+    (tmp_path / "groundstate").mkdir()
+    (tmp_path / "groundstate" / "__init__.py").write_text("raise SystemExit('the wrong package')\n")
+    (tmp_path / "ctypes.py").write_text("raise SystemExit('the wrong ctypes')\n")
+    misleading = {"PYTHONPATH": str(tmp_path), "PYTHONHOME": str(tmp_path)}
+    assert succeeded(door.run("pipeline", env=misleading)) == "pipeline ok\n"
+
+
+def test_no_home_and_another_folder(door: Door, tmp_path: Path) -> None:
+    path = door.build("pipeline", *door.link, output=f"pipeline-{door.name}")
+    done = subprocess.run(
+        [str(path)],
+        cwd=tmp_path,
+        env={**door.environment, "HOME": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert succeeded(done) == "pipeline ok\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_host_with_another_python_is_refused(door: Door, build: Build) -> None:
+    fake = build("fake_python", "-shared", "-fPIC", output="libpython3.99.so.1.0")
+    done = door.run("other_python", str(fake))
+    result = int(succeeded(done).split()[1], 16)
+    assert result in (UNINITIALIZED, DEPENDENCY_UNAVAILABLE)
+    assert "3.99" in done.stderr
+    assert "pip install" in done.stderr
+
+
+def test_a_python_of_another_environment(plain_venv: Path, library: Path) -> None:
+    """A Python that has never heard of the package runs the driver with its own interpreter."""
+    done = subprocess.run(
+        [str(plain_venv), "-I", "-c", PYTHON_PROGRAM, str(library)],
+        env={},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert succeeded(done) == "1 device\n"
+
+
+PYTHON_PROGRAM = """
+import ctypes, sys
+ze = ctypes.CDLL(sys.argv[1])
+count, driver, device = ctypes.c_uint32(1), ctypes.c_void_p(), ctypes.c_void_p()
+assert ze.zeInit(0) == 0
+assert ze.zeDriverGet(ctypes.byref(count), ctypes.byref(driver)) == 0
+assert ze.zeDeviceGet(driver, ctypes.byref(count), ctypes.byref(device)) == 0
+print(count.value, "device")
+"""
+
+
+def shared_memory_of_the_driver() -> set[str]:
+    """The segments that a process of the driver could have left behind."""
+    return {name for name in os.listdir("/dev/shm") if "groundstate" in name}
