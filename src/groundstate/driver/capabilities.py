@@ -1,0 +1,218 @@
+"""What a device can do: groups and kernels, queues, images, external memory, vector widths."""
+
+from __future__ import annotations
+
+from groundstate import ze
+from groundstate.driver import platform
+from groundstate.driver.api import Extensions, answer_structs, handler, write_bytes
+from groundstate.driver.platform import Device, identity
+
+MAX_GROUP_SIZE = 1024
+SUB_GROUP_SIZES = (8, 16, 32)
+MINIMUM_LOCAL_MEMORY = 64 << 10
+MAX_ARGUMENTS_SIZE = 2048
+PRINTF_BUFFER_SIZE = 4 << 20
+
+MAX_FILL_PATTERN_SIZE = 1 << 30
+"""Any pattern can be filled; programs that make one as large as this says must be able to."""
+
+NATIVE_KERNEL_FORMAT = "1"
+
+COMPUTE_EXTENSIONS = Extensions("DEVICE_COMPUTE_PROPERTIES")
+
+
+@handler
+def zeDeviceGetComputeProperties(hDevice: int, pComputeProperties: int) -> None:
+    device = platform.device(hDevice)
+    properties = ze.ze_device_compute_properties_t.from_address(pComputeProperties)
+    properties.maxTotalGroupSize = MAX_GROUP_SIZE
+    properties.maxGroupSizeX = properties.maxGroupSizeY = properties.maxGroupSizeZ = MAX_GROUP_SIZE
+    properties.maxGroupCountX = properties.maxGroupCountY = properties.maxGroupCountZ = 0xFFFFFFFF
+    properties.maxSharedLocalMemory = local_memory_bytes(device)
+    properties.numSubGroupSizes = len(SUB_GROUP_SIZES)
+    unused = [0] * (ze.ZE_SUBGROUPSIZE_COUNT - len(SUB_GROUP_SIZES))
+    properties.subGroupSizes[:] = [*SUB_GROUP_SIZES, *unused]
+    COMPUTE_EXTENSIONS.fill(properties, device)
+
+
+def local_memory_bytes(device: Device) -> int:
+    """Half of the second-level cache that one CPU has: a group's local memory stays in it."""
+    return max(MINIMUM_LOCAL_MEMORY, device.machine.private_cache_bytes() // 2)
+
+
+@COMPUTE_EXTENSIONS.add("ze_device_compute_dotproduct_ext_properties_t")
+def _dot_product(
+    properties: ze.ze_device_compute_dotproduct_ext_properties_t, device: Device
+) -> None:
+    """The instructions that these flags name belong to another kind of processor."""
+    properties.dp_caps = 0
+    properties.dpv4_input_types = properties.dpv4_output_types = 0
+    properties.dpas_input_types = properties.dpas_output_types = 0
+    properties.bdpas_input_types = properties.bdpas_output_types = 0
+
+
+MODULE_EXTENSIONS = Extensions("DEVICE_MODULE_PROPERTIES")
+
+
+def _float_flags() -> int:
+    return int(
+        ze.ZE_DEVICE_FP_FLAG_DENORM
+        | ze.ZE_DEVICE_FP_FLAG_INF_NAN
+        | ze.ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST
+        | ze.ZE_DEVICE_FP_FLAG_ROUND_TO_ZERO
+        | ze.ZE_DEVICE_FP_FLAG_ROUND_TO_INF
+        | ze.ZE_DEVICE_FP_FLAG_FMA
+        | ze.ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT
+    )
+
+
+@handler
+def zeDeviceGetModuleProperties(hDevice: int, pModuleProperties: int) -> None:
+    device = platform.device(hDevice)
+    properties = ze.ze_device_module_properties_t.from_address(pModuleProperties)
+    properties.spirvVersionSupported = 1 << 16 | 4
+    properties.flags = (
+        ze.ZE_DEVICE_MODULE_FLAG_FP16
+        | ze.ZE_DEVICE_MODULE_FLAG_FP64
+        | ze.ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS
+    )
+    properties.fp16flags = _half_flags(device)
+    properties.fp32flags = properties.fp64flags = _float_flags()
+    properties.maxArgumentsSize = MAX_ARGUMENTS_SIZE
+    properties.printfBufferSize = PRINTF_BUFFER_SIZE
+    machine = device.machine
+    kernels = identity("native kernels", NATIVE_KERNEL_FORMAT, machine.model_name)
+    write_bytes(properties.nativeKernelSupported.id, kernels)
+    MODULE_EXTENSIONS.fill(properties, device)
+
+
+def _half_flags(device: Device) -> int:
+    """Without half arithmetic in the CPU, each operation is done in float and then rounded.
+
+    That is exact for the basic operations and not for a fused multiply-add.
+    """
+    if device.machine.has_half_arithmetic:
+        return _float_flags()
+    return _float_flags() & ~ze.ZE_DEVICE_FP_FLAG_FMA | ze.ZE_DEVICE_FP_FLAG_SOFT_FLOAT
+
+
+@MODULE_EXTENSIONS.add("ze_float_atomic_ext_properties_t")
+def _float_atomics(properties: ze.ze_float_atomic_ext_properties_t, device: Device) -> None:
+    """A compare-and-swap loop does any of them; on 16 bits only moving a value is worth having."""
+    load_store = (
+        ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_LOAD_STORE
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_LOAD_STORE
+    )
+    arithmetic = (
+        ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_MIN_MAX
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_ADD
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_MIN_MAX
+    )
+    properties.fp16Flags = load_store
+    properties.fp32Flags = properties.fp64Flags = load_store | arithmetic
+
+
+@MODULE_EXTENSIONS.add("ze_scheduling_hint_exp_properties_t")
+def _scheduling_hints(properties: ze.ze_scheduling_hint_exp_properties_t, device: Device) -> None:
+    properties.schedulingHintFlags = 0
+
+
+@MODULE_EXTENSIONS.add("ze_device_raytracing_ext_properties_t")
+def _ray_tracing(properties: ze.ze_device_raytracing_ext_properties_t, device: Device) -> None:
+    properties.flags = 0
+    properties.maxBVHLevels = 0
+
+
+def queue_groups() -> list[int]:
+    """The flags of each command queue group, by ordinal."""
+    copy = int(ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY)
+    compute = int(ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE)
+    cooperative = int(ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS)
+    return [compute | copy | cooperative, copy]
+
+
+QUEUE_GROUP_EXTENSIONS = Extensions("COMMAND_QUEUE_GROUP_PROPERTIES")
+
+
+@handler
+def zeDeviceGetCommandQueueGroupProperties(
+    hDevice: int, pCount: int, pCommandQueueGroupProperties: int
+) -> None:
+    device = platform.device(hDevice)
+
+    def write(properties: ze.ze_command_queue_group_properties_t, flags: int) -> None:
+        properties.flags = flags
+        properties.maxMemoryFillPatternSize = MAX_FILL_PATTERN_SIZE
+        properties.numQueues = device.queue_count
+        QUEUE_GROUP_EXTENSIONS.fill(properties, device)
+
+    structure = ze.ze_command_queue_group_properties_t
+    answer_structs(pCount, pCommandQueueGroupProperties, structure, queue_groups(), write)
+
+
+@QUEUE_GROUP_EXTENSIONS.add("ze_copy_bandwidth_exp_properties_t")
+def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: Device) -> None:
+    properties.copyBandwidth = 0
+    properties.copyBandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
+
+
+IMAGE_EXTENSIONS = Extensions("DEVICE_IMAGE_PROPERTIES")
+
+
+@handler
+def zeDeviceGetImageProperties(hDevice: int, pImageProperties: int) -> None:
+    """All zeros: the specification's way to say that images are not supported."""
+    properties = ze.ze_device_image_properties_t.from_address(pImageProperties)
+    properties.maxImageDims1D = properties.maxImageDims2D = properties.maxImageDims3D = 0
+    properties.maxImageBufferSize = 0
+    properties.maxImageArraySlices = 0
+    properties.maxSamplers = 0
+    properties.maxReadImageArgs = properties.maxWriteImageArgs = 0
+    IMAGE_EXTENSIONS.fill(properties, platform.device(hDevice))
+
+
+@IMAGE_EXTENSIONS.add("ze_device_pitched_alloc_exp_properties_t")
+def _pitched_images(
+    properties: ze.ze_device_pitched_alloc_exp_properties_t, device: Device
+) -> None:
+    properties.maxImageLinearWidth = properties.maxImageLinearHeight = 0
+
+
+@IMAGE_EXTENSIONS.add("ze_pitched_alloc_2dimage_linear_pitch_exp_info_t")
+def _image_pitch(
+    properties: ze.ze_pitched_alloc_2dimage_linear_pitch_exp_info_t, device: Device
+) -> None:
+    properties.pitchAlign = properties.maxSupportedPitch = 0
+
+
+@handler
+def zeDeviceGetExternalMemoryProperties(hDevice: int, pExternalMemoryProperties: int) -> None:
+    """Allocations live in files without a name, which both kinds of descriptor can stand for."""
+    properties = ze.ze_device_external_memory_properties_t.from_address(pExternalMemoryProperties)
+    types = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
+    properties.memoryAllocationImportTypes = types
+    properties.memoryAllocationExportTypes = types
+    properties.imageImportTypes = 0
+    properties.imageExportTypes = 0
+
+
+_VECTOR_TYPES = {"char": 1, "short": 2, "int": 4, "long": 8, "float": 4, "double": 8, "half": 2}
+
+
+@handler
+def zeDeviceGetVectorWidthPropertiesExt(
+    hDevice: int, pCount: int, pVectorWidthProperties: int
+) -> None:
+    """Work-items already fill the vector registers, so a kernel gains nothing from vectors."""
+    device = platform.device(hDevice)
+    register_bytes = device.machine.simd_bits // 8
+
+    def write(properties: ze.ze_device_vector_width_properties_ext_t, width: int) -> None:
+        properties.vector_width_size = width
+        for name, size in _VECTOR_TYPES.items():
+            setattr(properties, f"preferred_vector_width_{name}", 1)
+            setattr(properties, f"native_vector_width_{name}", width // size)
+
+    structure = ze.ze_device_vector_width_properties_ext_t
+    answer_structs(pCount, pVectorWidthProperties, structure, [register_bytes], write)

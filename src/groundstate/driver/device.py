@@ -1,0 +1,222 @@
+"""Devices: which there are, how they hang together, and what each is."""
+
+from __future__ import annotations
+
+from groundstate import ze
+from groundstate.driver import platform
+from groundstate.driver.api import (
+    Extensions,
+    answer_list,
+    handler,
+    write_bool,
+    write_bytes,
+    write_pointer,
+    write_text,
+    write_u32,
+    write_u64,
+)
+from groundstate.driver.platform import Device
+
+TIMESTAMP_BITS = 60
+"""Timestamps count nanoseconds. Programs shift by this number, and a shift by 64 is undefined."""
+
+MAX_HARDWARE_CONTEXTS = 65536
+"""A context is a piece of memory, so only a number that no program reaches limits them."""
+
+
+@handler
+def zeDeviceGet(hDriver: int, pCount: int, phDevices: int) -> None:
+    handles = [device.handle for device in platform.current().devices]
+    answer_list(pCount, phDevices, handles)
+
+
+@handler
+def zeDeviceGetRootDevice(hDevice: int, phRootDevice: int) -> None:
+    parent = platform.device(hDevice).parent
+    write_pointer(phRootDevice, 0 if parent is None else parent.handle)
+
+
+@handler
+def zeDeviceGetSubDevices(hDevice: int, pCount: int, phSubdevices: int) -> None:
+    handles = [device.handle for device in platform.device(hDevice).subdevices]
+    answer_list(pCount, phSubdevices, handles)
+
+
+DEVICE_EXTENSIONS = Extensions("DEVICE_PROPERTIES", "DEVICE_PROPERTIES_1_2")
+
+
+@handler
+def zeDeviceGetProperties(hDevice: int, pDeviceProperties: int) -> None:
+    device = platform.device(hDevice)
+    properties = ze.ze_device_properties_t.from_address(pDeviceProperties)
+    _write_identity(properties, device)
+    _write_shape(properties, device)
+    DEVICE_EXTENSIONS.fill(properties, device)
+
+
+def _write_identity(properties: ze.ze_device_properties_t, device: Device) -> None:
+    properties.type = device.platform.device_type
+    properties.vendorId = device.platform.vendor_id
+    properties.deviceId = device.platform.device_id
+    properties.flags = _flags(device)
+    properties.subdeviceId = 0 if device.parent is None else device.ordinal
+    write_bytes(properties.uuid.id, device.uuid)
+    write_text(properties, "name", f"Groundstate CPU device: {device.machine.model_name}")
+
+
+def _flags(device: Device) -> int:
+    """INTEGRATED is true in fact: device memory is host memory, and nothing needs to be copied."""
+    flags = ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED | ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING
+    if device.parent is not None:
+        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+    if device.machine.has_ecc:
+        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_ECC
+    return int(flags)
+
+
+def _write_shape(properties: ze.ze_device_properties_t, device: Device) -> None:
+    """An execution unit is a CPU that works for the device; nothing groups them further."""
+    properties.coreClockRate = device.machine.clock_mhz
+    properties.maxMemAllocSize = device.part.memory_bytes
+    properties.maxHardwareContexts = MAX_HARDWARE_CONTEXTS
+    properties.maxCommandQueuePriority = 0
+    properties.numThreadsPerEU = 1
+    properties.physicalEUSimdWidth = device.machine.simd_bits // 32
+    properties.numEUsPerSubslice = device.worker_count
+    properties.numSubslicesPerSlice = 1
+    properties.numSlices = 1
+    # The timer ticks once a nanosecond. Which unit says so depends on the version of the struct.
+    in_cycles = properties.stype == ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
+    properties.timerResolution = 1_000_000_000 if in_cycles else 1
+    properties.timestampValidBits = TIMESTAMP_BITS
+    properties.kernelTimestampValidBits = TIMESTAMP_BITS
+
+
+@DEVICE_EXTENSIONS.add("ze_eu_count_ext_t")
+def _eu_count(properties: ze.ze_eu_count_ext_t, device: Device) -> None:
+    properties.numTotalEUs = device.worker_count
+
+
+@DEVICE_EXTENSIONS.add("ze_device_ip_version_ext_t")
+def _ip_version(properties: ze.ze_device_ip_version_ext_t, device: Device) -> None:
+    """Ordered by family, then model, then stepping of the CPU."""
+    family, model, stepping = device.machine.generation
+    properties.ipVersion = (family & 0x3FF) << 22 | (model & 0xFFFF) << 6 | stepping & 0x3F
+
+
+@DEVICE_EXTENSIONS.add("ze_device_usablemem_size_ext_properties_t")
+def _usable_memory(
+    properties: ze.ze_device_usablemem_size_ext_properties_t, device: Device
+) -> None:
+    used = device.platform.native.device_memory_used(device.handle)
+    own = max(0, device.part.memory_bytes - used)
+    properties.currUsableMemSize = min(own, device.machine.available_memory())
+
+
+@DEVICE_EXTENSIONS.add("ze_device_event_properties_t")
+def _events(properties: ze.ze_device_event_properties_t, device: Device) -> None:
+    properties.flags = (
+        ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE
+        | ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC
+        | ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION
+    )
+
+
+@DEVICE_EXTENSIONS.add("ze_event_query_kernel_timestamps_ext_properties_t")
+def _kernel_timestamps(
+    properties: ze.ze_event_query_kernel_timestamps_ext_properties_t, device: Device
+) -> None:
+    properties.flags = (
+        ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
+        | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
+    )
+
+
+@DEVICE_EXTENSIONS.add("ze_device_readonly_memory_ext_properties_t")
+def _readonly_memory(
+    properties: ze.ze_device_readonly_memory_ext_properties_t, device: Device
+) -> None:
+    properties.readonlyCapability = ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED
+
+
+@DEVICE_EXTENSIONS.add("ze_mutable_command_list_exp_properties_t")
+def _mutable_lists(properties: ze.ze_mutable_command_list_exp_properties_t, device: Device) -> None:
+    properties.mutableCommandListFlags = 0
+    properties.mutableCommandFlags = 0
+
+
+@DEVICE_EXTENSIONS.add("ze_record_replay_graph_ext_properties_t")
+def _graphs(properties: ze.ze_record_replay_graph_ext_properties_t, device: Device) -> None:
+    properties.graphFlags = 0
+
+
+@DEVICE_EXTENSIONS.add("ze_rtas_device_ext_properties_t")
+def _ray_tracing_structures(properties: ze.ze_rtas_device_ext_properties_t, device: Device) -> None:
+    properties.flags = 0
+    properties.rtasFormat = ze.ZE_RTAS_FORMAT_EXT_INVALID
+    properties.rtasBufferAlignment = 0
+
+
+@DEVICE_EXTENSIONS.add("ze_rtas_device_exp_properties_t")
+def _ray_tracing_structures_experimental(
+    properties: ze.ze_rtas_device_exp_properties_t, device: Device
+) -> None:
+    properties.flags = 0
+    properties.rtasFormat = ze.ZE_RTAS_FORMAT_EXP_INVALID
+    properties.rtasBufferAlignment = 0
+
+
+@handler
+def zeDeviceGetStatus(hDevice: int) -> None:
+    """The CPU that answers this call is not lost."""
+
+
+@handler
+def zeDeviceCanAccessPeer(hDevice: int, hPeerDevice: int, value: int) -> None:
+    """All devices are parts of one machine with one memory."""
+    write_bool(value, True)
+
+
+PEER_EXTENSIONS = Extensions("DEVICE_P2P_PROPERTIES")
+
+
+@handler
+def zeDeviceGetP2PProperties(hDevice: int, hPeerDevice: int, pP2PProperties: int) -> None:
+    properties = ze.ze_device_p2p_properties_t.from_address(pP2PProperties)
+    properties.flags = (
+        ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
+    )
+    PEER_EXTENSIONS.fill(properties, None)
+
+
+@PEER_EXTENSIONS.add("ze_device_p2p_bandwidth_exp_properties_t")
+def _peer_bandwidth(properties: ze.ze_device_p2p_bandwidth_exp_properties_t, _: None) -> None:
+    """No link lies between two parts of one memory, so there is no design bandwidth to tell."""
+    properties.logicalBandwidth = properties.physicalBandwidth = 0
+    properties.bandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
+    properties.logicalLatency = properties.physicalLatency = 0
+    properties.latencyUnit = ze.ZE_LATENCY_UNIT_UNKNOWN
+
+
+@handler
+def zeDevicePciGetPropertiesExt(hDevice: int, pPciProperties: int) -> None:
+    """A CPU sits on no PCI bus: the address only tells devices apart, the speed is not known."""
+    properties = ze.ze_pci_ext_properties_t.from_address(pPciProperties)
+    address = properties.address
+    address.domain, address.bus, address.device, address.function = platform.device(
+        hDevice
+    ).pci_address
+    properties.maxSpeed.genVersion = -1
+    properties.maxSpeed.width = -1
+    properties.maxSpeed.maxBandwidth = -1
+
+
+@handler
+def zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice: int, incrementValue: int) -> None:
+    """A copy is one operation here, however many CPUs share it."""
+    write_u32(incrementValue, 1)
+
+
+@handler
+def zeDeviceGetCounterBasedEventMaxValue(hDevice: int, maxValue: int) -> None:
+    write_u64(maxValue, (1 << 64) - 1)

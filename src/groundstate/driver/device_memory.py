@@ -1,0 +1,83 @@
+"""The memory and the caches of a device."""
+
+from __future__ import annotations
+
+from groundstate import ze
+from groundstate.driver import platform
+from groundstate.driver.api import Extensions, answer_structs, handler, write_text
+from groundstate.driver.devices.cpu import Cache
+from groundstate.driver.platform import Device
+
+MEMORY_EXTENSIONS = Extensions("DEVICE_MEMORY_PROPERTIES")
+
+
+@handler
+def zeDeviceGetMemoryProperties(hDevice: int, pCount: int, pMemProperties: int) -> None:
+    device = platform.device(hDevice)
+    structure = ze.ze_device_memory_properties_t
+    answer_structs(pCount, pMemProperties, structure, [device], _write_memory)
+
+
+def _write_memory(properties: ze.ze_device_memory_properties_t, device: Device) -> None:
+    """The operating system does not tell the clock and the width of the memory bus: both are 0."""
+    properties.flags = 0
+    properties.maxClockRate = 0
+    properties.maxBusWidth = 0
+    properties.totalSize = device.part.memory_bytes
+    write_text(properties, "name", "system memory")
+    MEMORY_EXTENSIONS.fill(properties, device)
+
+
+@MEMORY_EXTENSIONS.add("ze_device_memory_ext_properties_t")
+def _memory_module(properties: ze.ze_device_memory_ext_properties_t, device: Device) -> None:
+    """The type has no value for "not known"; DDR names the family that system memory belongs to."""
+    properties.type = ze.ZE_DEVICE_MEMORY_EXT_TYPE_DDR
+    properties.physicalSize = device.part.memory_bytes
+    properties.readBandwidth = 0
+    properties.writeBandwidth = 0
+    properties.bandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
+
+
+@handler
+def zeDeviceGetMemoryAccessProperties(hDevice: int, pMemAccessProperties: int) -> None:
+    """One coherent memory: all may be done to every kind of allocation, malloc's included."""
+    properties = ze.ze_device_memory_access_properties_t.from_address(pMemAccessProperties)
+    everything = (
+        ze.ZE_MEMORY_ACCESS_CAP_FLAG_RW
+        | ze.ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC
+        | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT
+        | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC
+    )
+    properties.hostAllocCapabilities = everything
+    properties.deviceAllocCapabilities = everything
+    properties.sharedSingleDeviceAllocCapabilities = everything
+    properties.sharedCrossDeviceAllocCapabilities = everything
+    properties.sharedSystemAllocCapabilities = everything
+
+
+CACHE_EXTENSIONS = Extensions("DEVICE_CACHE_PROPERTIES")
+
+
+@handler
+def zeDeviceGetCacheProperties(hDevice: int, pCount: int, pCacheProperties: int) -> None:
+    """The last level comes first, since many programs look only at the first entry."""
+    caches = platform.device(hDevice).machine.caches
+    structure = ze.ze_device_cache_properties_t
+    answer_structs(pCount, pCacheProperties, structure, caches, _write_cache)
+
+
+def _write_cache(properties: ze.ze_device_cache_properties_t, cache: Cache) -> None:
+    properties.flags = 0
+    properties.cacheSize = cache.size
+    CACHE_EXTENSIONS.fill(properties, cache)
+
+
+@CACHE_EXTENSIONS.add("ze_device_cache_line_size_ext_t")
+def _line_size(properties: ze.ze_device_cache_line_size_ext_t, cache: Cache) -> None:
+    properties.cacheLineSize = cache.line_size
+
+
+@CACHE_EXTENSIONS.add("ze_cache_reservation_ext_desc_t")
+def _reservation(properties: ze.ze_cache_reservation_ext_desc_t, cache: Cache) -> None:
+    """No part of a CPU's cache can be reserved by a program."""
+    properties.maxCacheReservationSize = 0

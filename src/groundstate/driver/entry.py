@@ -1,0 +1,22 @@
+"""Where the native library enters Python: it calls `start` once, when a program initialises it."""
+
+from __future__ import annotations
+
+import importlib
+
+from groundstate import knobs
+from groundstate.driver import native, platform
+from groundstate.driver.api import HANDLERS, Handler
+from groundstate.driver.devices.cpu import Machine
+
+NOUNS = ("driver", "device", "device_memory", "capabilities", "fabric", "runtime")
+"""The modules that hold handlers. Importing one registers what it answers."""
+
+
+def start(library_path: str) -> dict[str, Handler]:
+    """Builds the drivers and devices of this process and returns the handler of each function."""
+    native.load(library_path)
+    platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
+    for noun in NOUNS:
+        importlib.import_module(f"groundstate.driver.{noun}")
+    return HANDLERS

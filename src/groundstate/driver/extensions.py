@@ -1,0 +1,145 @@
+"""The extensions that the driver advertises: only those of which it implements everything.
+
+Each row says which functions and structs make up the extension, so that a test can hold the driver
+to what it says. Extensions that concern kernels and images come with kernels and images.
+"""
+
+from functools import cache
+
+from groundstate import ze
+
+
+class Extension:
+    """An extension with its version, and the functions and structs that it consists of."""
+
+    def __init__(
+        self,
+        name: str,
+        version: int,
+        functions: tuple[str, ...] = (),
+        structs: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.functions = functions
+        self.structs = structs
+
+
+@cache
+def advertised() -> tuple[Extension, ...]:
+    """The extensions of this driver. Made when first asked for, as the names in `ze` are."""
+    return (
+        Extension(
+            ze.ZE_DRIVER_DDI_HANDLES_EXT_NAME,
+            ze.ZE_DRIVER_DDI_HANDLES_EXT_VERSION_1_1,
+            structs=("ze_driver_ddi_handles_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_EU_COUNT_EXT_NAME, ze.ZE_EU_COUNT_EXT_VERSION_1_0, structs=("ze_eu_count_ext_t",)
+        ),
+        Extension(
+            ze.ZE_PCI_PROPERTIES_EXT_NAME,
+            ze.ZE_PCI_PROPERTIES_EXT_VERSION_1_0,
+            functions=("zeDevicePciGetPropertiesExt",),
+        ),
+        Extension(
+            ze.ZE_DEVICE_IP_VERSION_EXT_NAME,
+            ze.ZE_DEVICE_IP_VERSION_VERSION_1_0,
+            structs=("ze_device_ip_version_ext_t",),
+        ),
+        Extension(
+            ze.ZE_DEVICE_MEMORY_PROPERTIES_EXT_NAME,
+            ze.ZE_DEVICE_MEMORY_PROPERTIES_EXT_VERSION_1_0,
+            structs=("ze_device_memory_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_CACHELINE_SIZE_EXT_NAME,
+            ze.ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_1_0,
+            structs=("ze_device_cache_line_size_ext_t",),
+        ),
+        Extension(
+            ze.ZE_DEVICE_VECTOR_SIZES_EXT_NAME,
+            ze.ZE_DEVICE_VECTOR_SIZES_EXT_VERSION_1_0,
+            functions=("zeDeviceGetVectorWidthPropertiesExt",),
+        ),
+        Extension(
+            ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_NAME,
+            ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_VERSION_1_0,
+            structs=("ze_device_usablemem_size_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_FABRIC_EXP_NAME,
+            ze.ZE_FABRIC_EXP_VERSION_1_0,
+            functions=(
+                "zeFabricVertexGetExp",
+                "zeFabricVertexGetSubVerticesExp",
+                "zeFabricVertexGetPropertiesExp",
+                "zeFabricVertexGetDeviceExp",
+                "zeDeviceGetFabricVertexExp",
+                "zeFabricEdgeGetExp",
+            ),
+        ),
+        Extension(
+            ze.ZE_MEMORY_FREE_POLICIES_EXT_NAME,
+            ze.ZE_MEMORY_FREE_POLICIES_EXT_VERSION_1_0,
+            functions=("zeMemFreeExt",),
+            structs=("ze_driver_memory_free_ext_properties_t", "ze_memory_free_ext_desc_t"),
+        ),
+        Extension(
+            ze.ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME,
+            ze.ZE_RELAXED_ALLOCATION_LIMITS_EXT_VERSION_1_0,
+            structs=("ze_relaxed_allocation_limits_ext_desc_t",),
+        ),
+        Extension(
+            ze.ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME,
+            ze.ZE_RELAXED_ALLOCATION_LIMITS_EXP_VERSION_1_0,
+            structs=("ze_relaxed_allocation_limits_exp_desc_t",),
+        ),
+        Extension(
+            ze.ZE_EVENT_QUERY_TIMESTAMPS_EXP_NAME,
+            ze.ZE_EVENT_QUERY_TIMESTAMPS_EXP_VERSION_1_0,
+            functions=("zeEventQueryTimestampsExp",),
+        ),
+        Extension(
+            ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_NAME,
+            ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_VERSION_1_0,
+            functions=("zeEventQueryKernelTimestampsExt",),
+            structs=("ze_event_query_kernel_timestamps_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_EVENT_POOL_COUNTER_BASED_EXP_NAME,
+            ze.ZE_EVENT_POOL_COUNTER_BASED_EXP_VERSION_1_0,
+            structs=("ze_event_pool_counter_based_exp_desc_t",),
+        ),
+        Extension(
+            ze.ZE_COMMAND_LIST_CLONE_EXP_NAME,
+            ze.ZE_COMMAND_LIST_CLONE_EXP_VERSION_1_0,
+            functions=("zeCommandListCreateCloneExp",),
+        ),
+        Extension(
+            ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME,
+            ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_1_0,
+            functions=("zeCommandListImmediateAppendCommandListsExp",),
+        ),
+        Extension(
+            ze.ZE_SUB_ALLOCATIONS_EXP_NAME,
+            ze.ZE_SUB_ALLOCATIONS_EXP_VERSION_1_0,
+            structs=("ze_memory_sub_allocations_exp_properties_t",),
+        ),
+        Extension(
+            ze.ZE_EXTERNAL_MEMORY_MAPPING_EXT_NAME,
+            ze.ZE_EXTERNAL_MEMMAP_SYSMEM_EXT_VERSION_1_0,
+            structs=("ze_external_memmap_sysmem_ext_desc_t",),
+        ),
+        Extension(
+            ze.ZE_IPC_MEM_HANDLE_TYPE_EXT_NAME,
+            ze.ZE_IPC_MEM_HANDLE_TYPE_EXT_VERSION_1_0,
+            functions=("zeMemGetIpcHandleWithProperties",),
+            structs=("ze_ipc_mem_handle_type_ext_desc_t",),
+        ),
+        Extension(
+            ze.ZE_VIRTUAL_MEM_READONLY_PROPERTIES_EXT_NAME,
+            ze.ZE_VIRTUAL_MEM_READONLY_PROPERTIES_EXT_VERSION_1_0,
+            structs=("ze_device_readonly_memory_ext_properties_t",),
+        ),
+    )

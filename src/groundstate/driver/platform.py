@@ -1,0 +1,165 @@
+"""The drivers and devices that exist in this process, built once when the driver starts.
+
+`Platform` makes them from the machine and the knobs; every handle comes from the native library,
+which is an argument, so that tests can build a platform without one. Handlers look devices up by
+handle here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+from groundstate import knobs, ze
+from groundstate.driver import affinity, topology
+from groundstate.driver.devices.cpu import Machine
+from groundstate.driver.topology import Part
+
+
+class Native(Protocol):
+    """What discovery needs of the native library."""
+
+    def driver_new(self) -> int: ...
+
+    def device_new(
+        self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int
+    ) -> int: ...
+
+    def device_memory_used(self, device: int) -> int: ...
+
+    def fabric_vertex_new(self, device: int) -> int: ...
+
+    def function_address(self, name: str) -> int: ...
+
+
+PCI_DOMAIN = 0xFFFF
+"""A CPU has no PCI address. Devices are told apart by one in a domain where no bus is."""
+
+MINIMUM_QUEUES = 4
+"""Queues are threads, not hardware: a program may use several even on one core."""
+
+
+class Device:
+    """A device or a sub-device with its handle."""
+
+    def __init__(
+        self, handle: int, part: Part, platform: Platform, parent: Device | None, ordinal: int
+    ) -> None:
+        self.handle = handle
+        self.part = part
+        self.platform = platform
+        self.parent = parent
+        self.subdevices: list[Device] = []
+        self.ordinal = ordinal  # among the devices, or among the sub-devices of its parent
+
+    @property
+    def machine(self) -> Machine:
+        return self.platform.machine
+
+    @property
+    def worker_count(self) -> int:
+        """How many CPUs work for this device."""
+        return len(self.part.workers)
+
+    @property
+    def queue_count(self) -> int:
+        """How many queues each of its command queue groups has."""
+        return max(MINIMUM_QUEUES, self.worker_count)
+
+    @property
+    def pci_address(self) -> tuple[int, int, int, int]:
+        """Domain, bus, device and function. Sub-devices have the address of their device."""
+        return PCI_DOMAIN, self.part.path[0], 0, 0
+
+    @cached_property
+    def uuid(self) -> bytes:
+        """16 bytes that stay the same for this part of this machine, whatever a mask hides."""
+        machine = self.machine
+        place = ".".join(str(ordinal) for ordinal in self.part.path)
+        return identity("device", machine.machine_id, machine.model_name, place)
+
+
+def identity(*words: str) -> bytes:
+    """16 bytes that stand for some words and give none of them away."""
+    from hashlib import sha256  # its import takes longer than the whole start of the driver
+
+    return sha256("\0".join(("groundstate", *words)).encode()).digest()[:16]
+
+
+class Platform:
+    """One driver and its devices."""
+
+    def __init__(self, native: Native, machine: Machine) -> None:
+        self.native = native
+        self.machine = machine
+        self.device_type = (
+            ze.ZE_DEVICE_TYPE_CPU if knobs.DEVICE_TYPE.get() == "cpu" else ze.ZE_DEVICE_TYPE_GPU
+        )
+        vendor_id = knobs.VENDOR_ID.get()
+        self.vendor_id = machine.pci_vendor_id if vendor_id is None else vendor_id
+        device_id = knobs.DEVICE_ID.get()
+        self.device_id = machine.signature if device_id is None else device_id
+        self.hierarchy = knobs.FLAT_DEVICE_HIERARCHY.get()
+        self.driver = native.driver_new()
+        self.by_handle: dict[int, Device] = {}
+        self.devices: list[Device] = []
+        self._cpus: Sequence[int] = ()
+        self._create_devices()
+
+    def _create_devices(self) -> None:
+        mask = affinity.parse(knobs.AFFINITY_MASK.get())
+        roots = self._divide_machine()
+        if self.hierarchy == "COMPOSITE":
+            roots = roots if mask is None else affinity.select(roots, mask)
+            for root in roots:
+                self.devices.append(self._create(root, None, len(self.devices)))
+            return
+        roots = roots if mask is None else affinity.select_leaves(roots, mask)
+        if self.hierarchy == "FLAT":
+            for leaf in (leaf for root in roots for leaf in root.leaves()):
+                self.devices.append(self._create(leaf, None, len(self.devices)))
+            return
+        for root in roots:
+            device = self._create(root, None, len(self.devices))
+            self.devices.extend(device.subdevices or [device])
+
+    def _divide_machine(self) -> list[Part]:
+        """The devices before any mask, in the order in which the driver reports them."""
+        devices, subdevices = topology.configured()
+        worker_count = knobs.THREADS.get() or self.machine.usable_cpu_count
+        memory_bytes = knobs.MEMORY.get() or self.machine.memory_bytes
+        whole = devices * max(1, subdevices) == 1
+        self._cpus = self.machine.allowed_cpus if whole else self.machine.cpus_by_place()
+        parts = topology.divide(devices, subdevices, worker_count, memory_bytes)
+        if knobs.ENABLE_PCI_ID_DEVICE_ORDER.get():
+            parts.sort(key=lambda part: part.path)  # PCI addresses follow from the path
+        return parts
+
+    def _create(self, part: Part, parent: Device | None, ordinal: int) -> Device:
+        cpus = [self._cpus[worker % len(self._cpus)] for worker in part.workers]
+        above = 0 if parent is None else parent.handle
+        handle = self.native.device_new(self.driver, above, cpus, part.memory_bytes)
+        device = Device(handle, part, self, parent, ordinal)
+        self.by_handle[handle] = device
+        for index, each in enumerate(part.parts):
+            device.subdevices.append(self._create(each, device, index))
+        return device
+
+
+_current: list[Platform] = []
+
+
+def install(platform: Platform) -> None:
+    """Makes a platform the one that handlers answer for."""
+    _current[:] = [platform]
+
+
+def current() -> Platform:
+    """The platform of this process."""
+    return _current[0]
+
+
+def device(handle: int) -> Device:
+    """The device behind a handle that the C side has found to be live."""
+    return current().by_handle[handle]

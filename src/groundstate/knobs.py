@@ -1,0 +1,309 @@
+"""Every environment variable that Groundstate reads, each with its type, default and meaning.
+
+This is the only file that looks at the environment. A knob is read when its value is asked for (the
+driver asks once, when it starts), never when this module is imported. A value that cannot be
+understood is reported on stderr once and the default is used instead.
+
+`docs/knobs.md` is printed by `python -m groundstate.knobs`.
+"""
+
+import os
+import sys
+
+_complained: set[tuple[str, str]] = set()
+
+
+def complain(name: str, value: str, problem: str) -> None:
+    """Says on stderr, once for each value, why a variable is not used as it is written."""
+    if (name, value) not in _complained:
+        _complained.add((name, value))
+        print(f"groundstate: {name}={value!r}: {problem}", file=sys.stderr)
+
+
+class Knob:
+    """One environment variable. Subclasses say how its text becomes a value."""
+
+    values = ""
+
+    def __init__(self, name: str, sentence: str, group: str) -> None:
+        self.name = name
+        self.sentence = sentence
+        self.group = group
+        KNOBS.append(self)
+
+    def text(self) -> str:
+        """The variable as it is written, without the blanks around it; empty if it is not set."""
+        return os.environ.get(self.name, "").strip()
+
+    def described_default(self) -> str:
+        """The default in the words of the documentation."""
+        raise NotImplementedError
+
+
+KNOBS: list[Knob] = []
+
+
+class Flag(Knob):
+    """A variable that switches something on or off."""
+
+    values = "`0`, `1`"
+    _meanings = {"1": True, "true": True, "on": True, "yes": True}
+    _meanings |= {"0": False, "false": False, "off": False, "no": False}
+
+    def __init__(self, name: str, default: bool, sentence: str, group: str) -> None:
+        super().__init__(name, sentence, group)
+        self.default = default
+
+    def get(self) -> bool:
+        text = self.text()
+        if not text:
+            return self.default
+        value = self._meanings.get(text.lower())
+        if value is None:
+            complain(self.name, text, f"expected 0 or 1; using {self.described_default()}")
+            return self.default
+        return value
+
+    def described_default(self) -> str:
+        return str(int(self.default))
+
+
+class Choice(Knob):
+    """A variable that names one of a few possibilities, in upper or lower case."""
+
+    def __init__(
+        self, name: str, choices: tuple[str, ...], default: str, sentence: str, group: str
+    ) -> None:
+        super().__init__(name, sentence, group)
+        self.choices = choices
+        self.default = default
+        self.values = ", ".join(f"`{choice}`" for choice in choices)
+
+    def get(self) -> str:
+        text = self.text()
+        if not text:
+            return self.default
+        for choice in self.choices:
+            if choice.lower() == text.lower():
+                return choice
+        complain(
+            self.name, text, f"expected one of {', '.join(self.choices)}; using {self.default}"
+        )
+        return self.default
+
+    def described_default(self) -> str:
+        return self.default
+
+
+class Number(Knob):
+    """A whole number of at least `minimum`, decimal or with a 0x prefix; None if it is not set."""
+
+    values = "a number"
+
+    def __init__(self, name: str, minimum: int, otherwise: str, sentence: str, group: str) -> None:
+        super().__init__(name, sentence, group)
+        self.minimum = minimum
+        self.otherwise = otherwise
+
+    def get(self) -> int | None:
+        text = self.text()
+        if not text:
+            return None
+        try:
+            value = int(text, 0)
+        except ValueError:
+            value = self.minimum - 1
+        if not self.minimum <= value < 1 << 32:
+            complain(
+                self.name,
+                text,
+                f"expected a whole number from {self.minimum} up; using {self.otherwise}",
+            )
+            return None
+        return value
+
+    def described_default(self) -> str:
+        return self.otherwise
+
+
+class Size(Knob):
+    """A number of bytes such as 512M or 8G (powers of 1024); None if it is not set."""
+
+    values = "a size such as `512M` or `8G`"
+    _powers = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
+        super().__init__(name, sentence, group)
+        self.otherwise = otherwise
+
+    def get(self) -> int | None:
+        text = self.text()
+        if not text:
+            return None
+        value = self._parse(text)
+        if value is None:
+            complain(self.name, text, f"expected a size such as 512M or 8G; using {self.otherwise}")
+        return value
+
+    def _parse(self, text: str) -> int | None:
+        unit = text.upper().removesuffix("B").removesuffix("I")
+        digits = unit.rstrip("KMGT")
+        power = self._powers.get(unit[len(digits) :])
+        if power is None:
+            return None
+        try:
+            size = int(float(digits.strip()) * 1024**power)
+        except (ValueError, OverflowError):
+            return None
+        return size if 0 < size < 1 << 63 else None
+
+    def described_default(self) -> str:
+        return self.otherwise
+
+
+class Text(Knob):
+    """Any text, understood by whoever asks for it."""
+
+    def __init__(
+        self, name: str, values: str, default: str, otherwise: str, sentence: str, group: str
+    ) -> None:
+        super().__init__(name, sentence, group)
+        self.values = values
+        self.default = default
+        self.otherwise = otherwise
+
+    def get(self) -> str:
+        return self.text() or self.default
+
+    def described_default(self) -> str:
+        return self.otherwise
+
+
+_GUIDE = "Variables of the Level Zero programming guide"
+_DEVICE = "What the device looks like"
+_PLACES = "Where things are"
+
+AFFINITY_MASK = Text(
+    "ZE_AFFINITY_MASK",
+    values="list of `device` or `device.sub-device`, such as `0, 1.2`",
+    default="",
+    otherwise="all devices",
+    sentence="Only the devices and sub-devices in the list are reported. With "
+    "`ZE_FLAT_DEVICE_HIERARCHY` other than `COMPOSITE` the numbers count the devices of that "
+    "hierarchy. Entries that make no sense are ignored.",
+    group=_GUIDE,
+)
+FLAT_DEVICE_HIERARCHY = Choice(
+    "ZE_FLAT_DEVICE_HIERARCHY",
+    choices=("COMPOSITE", "FLAT", "COMBINED"),
+    default="COMPOSITE",
+    sentence="`COMPOSITE`: a device has sub-devices. `FLAT`: the sub-devices of all devices are "
+    "reported as devices, and nothing else exists. `COMBINED`: the same, and "
+    "`zeDeviceGetRootDevice` gives the device that they are parts of.",
+    group=_GUIDE,
+)
+ENABLE_PCI_ID_DEVICE_ORDER = Flag(
+    "ZE_ENABLE_PCI_ID_DEVICE_ORDER",
+    default=False,
+    sentence="Devices are reported from the lowest to the highest PCI address.",
+    group=_GUIDE,
+)
+SHARED_FORCE_DEVICE_ALLOC = Flag(
+    "ZE_SHARED_FORCE_DEVICE_ALLOC",
+    default=False,
+    sentence="Shared allocations count as device memory from the start.",
+    group=_GUIDE,
+)
+TOPOLOGY = Text(
+    "GROUNDSTATE_TOPOLOGY",
+    values="`devices` or `devices`x`sub-devices`, such as `2x4`",
+    default="1",
+    otherwise="1",
+    sentence="How many devices there are, and how many sub-devices each has. Cores and memory are "
+    "divided among them; if there are fewer cores than sub-devices, they share.",
+    group=_DEVICE,
+)
+THREADS = Number(
+    "GROUNDSTATE_THREADS",
+    minimum=1,
+    otherwise="one for each CPU that the process may use",
+    sentence="How many worker threads all devices have together. More than there are CPUs is "
+    "allowed.",
+    group=_DEVICE,
+)
+MEMORY = Size(
+    "GROUNDSTATE_MEMORY",
+    otherwise="the memory of the machine, or of the container",
+    sentence="How much memory all devices have together.",
+    group=_DEVICE,
+)
+DEVICE_TYPE = Choice(
+    "GROUNDSTATE_DEVICE_TYPE",
+    choices=("gpu", "cpu"),
+    default="gpu",
+    sentence="The type that the device reports. Most programs accept only a GPU.",
+    group=_DEVICE,
+)
+VENDOR_ID = Number(
+    "GROUNDSTATE_VENDOR_ID",
+    minimum=0,
+    otherwise="the PCI vendor id of the maker of the CPU",
+    sentence="The vendor id that the device reports.",
+    group=_DEVICE,
+)
+DEVICE_ID = Number(
+    "GROUNDSTATE_DEVICE_ID",
+    minimum=0,
+    otherwise="the identification number that the CPU gives itself",
+    sentence="The device id that the device reports.",
+    group=_DEVICE,
+)
+LIBRARY = Text(
+    "GROUNDSTATE_LIBRARY",
+    values="a path",
+    default="",
+    otherwise="`_native/libze_groundstate.so.1` in the package",
+    sentence="The driver library that the Python side opens.",
+    group=_PLACES,
+)
+SYSFS_ROOT = Text(
+    "GROUNDSTATE_SYSFS_ROOT",
+    values="a path",
+    default="/",
+    otherwise="`/`",
+    sentence="The folder in which `proc`, `sys` and `etc` are looked for when the machine is "
+    "measured, so that another machine can be described by a copy of its files.",
+    group=_PLACES,
+)
+
+
+def library() -> str:
+    """The path of the driver library."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
+    return LIBRARY.get() or os.path.join(beside, "libze_groundstate.so.1")
+
+
+def document() -> str:
+    """The text of docs/knobs.md."""
+    lines = [
+        "# Environment variables",
+        "",
+        "Printed by `python -m groundstate.knobs`: change `src/groundstate/knobs.py`, not this.",
+        "",
+        "A variable is read when the driver starts. A value that cannot be understood is reported",
+        "on stderr once, and the default is used.",
+    ]
+    for group in dict.fromkeys(knob.group for knob in KNOBS):
+        lines += ["", f"## {group}", "", "| variable | values | default | meaning |"]
+        lines += ["|---|---|---|---|"]
+        for knob in KNOBS:
+            if knob.group == group:
+                lines.append(
+                    f"| `{knob.name}` | {knob.values} | {knob.described_default()} "
+                    f"| {knob.sentence} |"
+                )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(document(), end="")
