@@ -2,7 +2,8 @@
 
 The library answers everything a program asks of a loader, so a link to it, `libze_loader.so.1`, in
 a folder of its own that comes first in the library path, is all that a program needs. It has to be
-a link and not a copy: two files would be two drivers in one process, unaware of each other's handles.
+a link and not a copy: two files would be two drivers in one process, each refusing the other's
+handles.
 """
 
 from __future__ import annotations
