@@ -63,6 +63,9 @@ _UNCHAINED_ONLY = {"zeModuleCreate": ("pInputModule", "inputSize")}
 # All bits set asks zeInitDrivers for every driver there is.
 _ALL_BITS_ALLOWED = {("zeInitDrivers", "flags")}
 
+# A format of acceleration structures is an opaque number; its enumeration names only the bounds.
+_OPEN_ENUMS = {"ze_rtas_format_exp_t", "ze_rtas_format_ext_t"}
+
 # Data that a callback receives back, which may be anything, null included.
 _OPAQUE_MEMBERS = {("zet_tracer_exp_desc_t", "pUserData")}
 
@@ -144,7 +147,7 @@ def _enums(function: Function, registry: Registry) -> list[Check]:
     return [
         Check(_enum_kind(p.type, registry), BAD_ENUM, p.name, type=p.type.base)
         for p in function.parameters
-        if not p.type.is_pointer and registry.enum_of(p.type.base)
+        if not p.type.is_pointer and _is_closed_enum(p.type, registry)
     ]
 
 
@@ -170,7 +173,7 @@ def _member(
     where = parameter.name, field.name
     if field.type.is_pointer and not field.optional and field.count is None:
         return [Check(CheckKind.POINTER, NULL_POINTER, *where, guard=guard)]
-    if field.type.is_pointer or field.type.length or not registry.enum_of(field.type.base):
+    if field.type.is_pointer or field.type.length or not _is_closed_enum(field.type, registry):
         return []
     kind = _enum_kind(field.type, registry)
     return [Check(kind, BAD_ENUM, *where, type=field.type.base, guard=guard)]
@@ -248,6 +251,10 @@ def _is_input(parameter: Parameter) -> bool:
 
 def _is_handle(type_: CType, registry: Registry) -> bool:
     return type_.depth == 0 and registry.kind_of(type_.base) is not None
+
+
+def _is_closed_enum(type_: CType, registry: Registry) -> bool:
+    return registry.enum_of(type_.base) is not None and type_.base not in _OPEN_ENUMS
 
 
 def _enum_kind(type_: CType, registry: Registry) -> CheckKind:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from registry.load import load
-from registry.model import Function, Registry, Struct, Table
+from registry.model import CType, Field, Function, Registry, Struct, Table
 
 TITLES = {
     "ze": "core",
@@ -135,7 +135,7 @@ def _structs(namespace: str, registry: Registry) -> Iterator[str]:
             yield f'    "{struct.name}": ('
             yield f"        {_stype(struct, registry)},"
             for field in struct.fields:
-                yield f'        "{field.type.declare(field.name)}",'
+                yield f'        "{field_type(struct, field).declare(field.name)}",'
             yield "    ),"
     for table in registry.tables.values():
         if table.namespace == namespace:
@@ -145,6 +145,13 @@ def _structs(namespace: str, registry: Registry) -> Iterator[str]:
                 yield f'        "{declaration}",'
             yield "    ),"
     yield "}\n"
+
+
+def field_type(struct: Struct, field: Field) -> CType:
+    """The type of a field for Python, where an array of char is text and ends at the first zero."""
+    if struct.name.startswith("ze_ipc_") and field.type.base == "char":
+        return CType.parse(field.type.text.replace("char", "uint8_t"))
+    return field.type
 
 
 def _stype(struct: Struct, registry: Registry) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from keyword import iskeyword
 
-from registry.generate_python import NOTICE
+from registry.generate_python import NOTICE, field_type
 from registry.load import load
 from registry.model import CType, Enum, Function, Registry, Struct, Table
 
@@ -95,7 +95,8 @@ def _struct(struct: Struct, registry: Registry) -> Iterator[str]:
     yield f"\nclass {struct.name}({base}):"
     for field in struct.fields:
         name = f"{field.name}_" if iskeyword(field.name) else field.name
-        yield f"    {name}: {_field_type(field.type, struct.namespace, registry)}"
+        type_ = field_type(struct, field)
+        yield f"    {name}: {_field_type(type_, struct.namespace, registry)}"
 
 
 def _field_type(type_: CType, namespace: str, registry: Registry) -> str:

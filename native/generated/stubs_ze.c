@@ -138,28 +138,6 @@ static bool is_ze_rtas_builder_ext_version_t(uint32_t value)
     }
 }
 
-static bool is_ze_rtas_format_exp_t(uint32_t value)
-{
-    switch (value) {
-    case 0x0:
-    case 0x7ffffffe:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_ze_rtas_format_ext_t(uint32_t value)
-{
-    switch (value) {
-    case 0x0:
-    case 0x7ffffffe:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool is_ze_sampler_address_mode_t(uint32_t value)
 {
     switch (value) {
@@ -2781,8 +2759,6 @@ GS_PUBLIC ze_result_t zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_han
         return gs_fail_pointer(GS_FN_zeRTASBuilderGetBuildPropertiesExp, "pBuildOpDescriptor");
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zeRTASBuilderGetBuildPropertiesExp, "pProperties");
-    if (!is_ze_rtas_format_exp_t(pBuildOpDescriptor->rtasFormat))
-        return gs_fail_enum(GS_FN_zeRTASBuilderGetBuildPropertiesExp, "pBuildOpDescriptor->rtasFormat", pBuildOpDescriptor->rtasFormat);
     if (!is_ze_rtas_builder_build_quality_hint_exp_t(pBuildOpDescriptor->buildQuality))
         return gs_fail_enum(GS_FN_zeRTASBuilderGetBuildPropertiesExp, "pBuildOpDescriptor->buildQuality", pBuildOpDescriptor->buildQuality);
     if (0 != (pBuildOpDescriptor->buildFlags & ~0x3u))
@@ -2796,10 +2772,6 @@ GS_PUBLIC ze_result_t zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t
 {
     if (!gs_is_live(hDriver, GS_KIND_DRIVER))
         return gs_fail_handle(GS_FN_zeDriverRTASFormatCompatibilityCheckExp, "hDriver", hDriver, GS_KIND_DRIVER);
-    if (!is_ze_rtas_format_exp_t(rtasFormatA))
-        return gs_fail_enum(GS_FN_zeDriverRTASFormatCompatibilityCheckExp, "rtasFormatA", rtasFormatA);
-    if (!is_ze_rtas_format_exp_t(rtasFormatB))
-        return gs_fail_enum(GS_FN_zeDriverRTASFormatCompatibilityCheckExp, "rtasFormatB", rtasFormatB);
     if (gs_zeDriverRTASFormatCompatibilityCheckExp)
         return gs_zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
     return gs_call_python(GS_FN_zeDriverRTASFormatCompatibilityCheckExp, "uuu", (const gs_word[]){{.p = hDriver}, {.u = rtasFormatA}, {.u = rtasFormatB}});
@@ -2817,8 +2789,6 @@ GS_PUBLIC ze_result_t zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilde
         return gs_fail_pointer(GS_FN_zeRTASBuilderBuildExp, "pScratchBuffer");
     if (NULL == pRtasBuffer)
         return gs_fail_pointer(GS_FN_zeRTASBuilderBuildExp, "pRtasBuffer");
-    if (!is_ze_rtas_format_exp_t(pBuildOpDescriptor->rtasFormat))
-        return gs_fail_enum(GS_FN_zeRTASBuilderBuildExp, "pBuildOpDescriptor->rtasFormat", pBuildOpDescriptor->rtasFormat);
     if (!is_ze_rtas_builder_build_quality_hint_exp_t(pBuildOpDescriptor->buildQuality))
         return gs_fail_enum(GS_FN_zeRTASBuilderBuildExp, "pBuildOpDescriptor->buildQuality", pBuildOpDescriptor->buildQuality);
     if (0 != (pBuildOpDescriptor->buildFlags & ~0x3u))
@@ -3150,8 +3120,6 @@ GS_PUBLIC ze_result_t zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_han
         return gs_fail_pointer(GS_FN_zeRTASBuilderGetBuildPropertiesExt, "pBuildOpDescriptor");
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zeRTASBuilderGetBuildPropertiesExt, "pProperties");
-    if (!is_ze_rtas_format_ext_t(pBuildOpDescriptor->rtasFormat))
-        return gs_fail_enum(GS_FN_zeRTASBuilderGetBuildPropertiesExt, "pBuildOpDescriptor->rtasFormat", pBuildOpDescriptor->rtasFormat);
     if (!is_ze_rtas_builder_build_quality_hint_ext_t(pBuildOpDescriptor->buildQuality))
         return gs_fail_enum(GS_FN_zeRTASBuilderGetBuildPropertiesExt, "pBuildOpDescriptor->buildQuality", pBuildOpDescriptor->buildQuality);
     if (0 != (pBuildOpDescriptor->buildFlags & ~0x3u))
@@ -3165,10 +3133,6 @@ GS_PUBLIC ze_result_t zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t
 {
     if (!gs_is_live(hDriver, GS_KIND_DRIVER))
         return gs_fail_handle(GS_FN_zeDriverRTASFormatCompatibilityCheckExt, "hDriver", hDriver, GS_KIND_DRIVER);
-    if (!is_ze_rtas_format_ext_t(rtasFormatA))
-        return gs_fail_enum(GS_FN_zeDriverRTASFormatCompatibilityCheckExt, "rtasFormatA", rtasFormatA);
-    if (!is_ze_rtas_format_ext_t(rtasFormatB))
-        return gs_fail_enum(GS_FN_zeDriverRTASFormatCompatibilityCheckExt, "rtasFormatB", rtasFormatB);
     if (gs_zeDriverRTASFormatCompatibilityCheckExt)
         return gs_zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
     return gs_call_python(GS_FN_zeDriverRTASFormatCompatibilityCheckExt, "uuu", (const gs_word[]){{.p = hDriver}, {.u = rtasFormatA}, {.u = rtasFormatB}});
@@ -3186,8 +3150,6 @@ GS_PUBLIC ze_result_t zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilde
         return gs_fail_pointer(GS_FN_zeRTASBuilderBuildExt, "pScratchBuffer");
     if (NULL == pRtasBuffer)
         return gs_fail_pointer(GS_FN_zeRTASBuilderBuildExt, "pRtasBuffer");
-    if (!is_ze_rtas_format_ext_t(pBuildOpDescriptor->rtasFormat))
-        return gs_fail_enum(GS_FN_zeRTASBuilderBuildExt, "pBuildOpDescriptor->rtasFormat", pBuildOpDescriptor->rtasFormat);
     if (!is_ze_rtas_builder_build_quality_hint_ext_t(pBuildOpDescriptor->buildQuality))
         return gs_fail_enum(GS_FN_zeRTASBuilderBuildExt, "pBuildOpDescriptor->buildQuality", pBuildOpDescriptor->buildQuality);
     if (0 != (pBuildOpDescriptor->buildFlags & ~0x3u))

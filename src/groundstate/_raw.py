@@ -111,7 +111,7 @@ def _flag_names(kind: type[enum.IntFlag], value: int) -> Iterable[str]:
     rest = value
     for member in kind:
         if value & member:
-            rest &= ~member
+            rest &= ~int(member)
             yield str(member.name)
     if rest:
         yield f"0x{rest:x}"

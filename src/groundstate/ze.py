@@ -1507,11 +1507,11 @@ _CALLBACKS: dict[str, str] = {
 _STRUCTS: dict[str, tuple[Any, ...]] = {
     "ze_ipc_mem_handle_t": (
         None,
-        "char data[64]",
+        "uint8_t data[64]",
     ),
     "ze_ipc_event_pool_handle_t": (
         None,
-        "char data[64]",
+        "uint8_t data[64]",
     ),
     "ze_uuid_t": (
         None,
@@ -1534,7 +1534,7 @@ _STRUCTS: dict[str, tuple[Any, ...]] = {
     ),
     "ze_ipc_event_counter_based_handle_t": (
         None,
-        "char data[64]",
+        "uint8_t data[64]",
     ),
     "ze_init_driver_type_desc_t": (
         0x20021,

@@ -2193,10 +2193,10 @@ ze_pfnVirtualMemSetAccessAttributeCb_t: Any
 ze_pfnVirtualMemGetAccessAttributeCb_t: Any
 
 class ze_ipc_mem_handle_t(Structure):
-    data: bytes
+    data: ctypes.Array[Any]
 
 class ze_ipc_event_pool_handle_t(Structure):
-    data: bytes
+    data: ctypes.Array[Any]
 
 class ze_uuid_t(Structure):
     id: ctypes.Array[Any]
@@ -2214,7 +2214,7 @@ class ze_base_desc_t(Structure):
     pNext: int | None
 
 class ze_ipc_event_counter_based_handle_t(Structure):
-    data: bytes
+    data: ctypes.Array[Any]
 
 class ze_init_driver_type_desc_t(TypedStructure):
     stype: int
