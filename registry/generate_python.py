@@ -23,8 +23,6 @@ INTRODUCTION = '''\
 Every name is the one that C uses. What a name stands for is made when it is first used; see `_raw`.
 """
 
-from typing import Any
-
 from groundstate import _raw
 '''
 
@@ -60,7 +58,7 @@ NAMESPACE = _raw.Namespace(
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     value = NAMESPACE.resolve(name)
     globals()[name] = value
     return value
@@ -129,7 +127,7 @@ def _callbacks(namespace: str, registry: Registry) -> Iterator[str]:
 
 def _structs(namespace: str, registry: Registry) -> Iterator[str]:
     yield '# The value of stype (None where there is none, "union" for a union), then the fields.'
-    yield "_STRUCTS: dict[str, tuple[Any, ...]] = {"
+    yield "_STRUCTS: dict[str, tuple[int | str | None, ...]] = {"
     for struct in registry.structs.values():
         if struct.namespace == namespace:
             yield f'    "{struct.name}": ('

@@ -14,7 +14,10 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from keyword import iskeyword
-from typing import Any, ClassVar, Self
+
+TYPE_CHECKING = False  # as typing has it; importing typing would double the cost of this module
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Self
 
 _DECLARATION = re.compile(
     r"(?:const )?(?P<base>[\w ]+?) ?(?P<stars>\**) ?(?P<name>\b\w+)(?:\[(?P<length>\d+)\])?"

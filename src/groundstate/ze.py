@@ -4,8 +4,6 @@
 Every name is the one that C uses. What a name stands for is made when it is first used; see `_raw`.
 """
 
-from typing import Any
-
 from groundstate import _raw
 
 ZE_MAX_IPC_HANDLE_SIZE = 64
@@ -1504,7 +1502,7 @@ _CALLBACKS: dict[str, str] = {
 }
 
 # The value of stype (None where there is none, "union" for a union), then the fields.
-_STRUCTS: dict[str, tuple[Any, ...]] = {
+_STRUCTS: dict[str, tuple[int | str | None, ...]] = {
     "ze_ipc_mem_handle_t": (
         None,
         "uint8_t data[64]",
@@ -4508,7 +4506,7 @@ NAMESPACE = _raw.Namespace(
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     value = NAMESPACE.resolve(name)
     globals()[name] = value
     return value

@@ -4,8 +4,6 @@
 Every name is the one that C uses. What a name stands for is made when it is first used; see `_raw`.
 """
 
-from typing import Any
-
 from groundstate import _raw
 
 
@@ -21,7 +19,7 @@ _CALLBACKS: dict[str, str] = {
 }
 
 # The value of stype (None where there is none, "union" for a union), then the fields.
-_STRUCTS: dict[str, tuple[Any, ...]] = {
+_STRUCTS: dict[str, tuple[int | str | None, ...]] = {
     "zer_global_dditable_t": (
         None,
         "void *pfnGetLastErrorDescription",
@@ -58,7 +56,7 @@ NAMESPACE = _raw.Namespace(
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     value = NAMESPACE.resolve(name)
     globals()[name] = value
     return value

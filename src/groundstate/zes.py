@@ -4,8 +4,6 @@
 Every name is the one that C uses. What a name stands for is made when it is first used; see `_raw`.
 """
 
-from typing import Any
-
 from groundstate import _raw
 
 ZES_MAX_EXTENSION_NAME = 256
@@ -615,7 +613,7 @@ _CALLBACKS: dict[str, str] = {
 }
 
 # The value of stype (None where there is none, "union" for a union), then the fields.
-_STRUCTS: dict[str, tuple[Any, ...]] = {
+_STRUCTS: dict[str, tuple[int | str | None, ...]] = {
     "zes_base_properties_t": (
         None,
         "zes_structure_type_t stype",
@@ -1813,7 +1811,7 @@ NAMESPACE = _raw.Namespace(
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     value = NAMESPACE.resolve(name)
     globals()[name] = value
     return value
