@@ -11,34 +11,26 @@ from groundstate.driver import platform
 from groundstate.driver.api import answer_list, handler, write_bytes, write_pointer, write_u32
 from groundstate.driver.platform import Device
 
-_devices: dict[int, Device] = {}
-_vertices: dict[int, int] = {}
 
-
-def _vertex(device: Device) -> int:
-    """The handle of a device's vertex, made when it is first asked for."""
-    if device.handle not in _vertices:
-        handle = device.platform.native.fabric_vertex_new(device.handle)
-        _devices[handle] = device
-        _vertices.setdefault(device.handle, handle)
-    return _vertices[device.handle]
+def _device(vertex: int) -> Device:
+    return platform.current().by_vertex[vertex]
 
 
 @handler
 def zeFabricVertexGetExp(hDriver: int, pCount: int, phVertices: int) -> None:
-    vertices = [_vertex(device) for device in platform.current().devices]
+    vertices = [device.vertex for device in platform.current().devices]
     answer_list(pCount, phVertices, vertices)
 
 
 @handler
 def zeFabricVertexGetSubVerticesExp(hVertex: int, pCount: int, phSubvertices: int) -> None:
-    vertices = [_vertex(device) for device in _devices[hVertex].subdevices]
+    vertices = [device.vertex for device in _device(hVertex).subdevices]
     answer_list(pCount, phSubvertices, vertices)
 
 
 @handler
 def zeFabricVertexGetPropertiesExp(hVertex: int, pVertexProperties: int) -> None:
-    device = _devices[hVertex]
+    device = _device(hVertex)
     properties = ze.ze_fabric_vertex_exp_properties_t.from_address(pVertexProperties)
     write_bytes(properties.uuid.id, device.uuid)
     properties.type = (
@@ -53,12 +45,12 @@ def zeFabricVertexGetPropertiesExp(hVertex: int, pVertexProperties: int) -> None
 
 @handler
 def zeFabricVertexGetDeviceExp(hVertex: int, phDevice: int) -> None:
-    write_pointer(phDevice, _devices[hVertex].handle)
+    write_pointer(phDevice, _device(hVertex).handle)
 
 
 @handler
 def zeDeviceGetFabricVertexExp(hDevice: int, phVertex: int) -> None:
-    write_pointer(phVertex, _vertex(platform.device(hDevice)))
+    write_pointer(phVertex, platform.device(hDevice).vertex)
 
 
 @handler

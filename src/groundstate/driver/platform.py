@@ -52,6 +52,7 @@ class Device:
         self.parent = parent
         self.subdevices: list[Device] = []
         self.ordinal = ordinal  # among the devices, or among the sub-devices of its parent
+        self.vertex = platform.native.fabric_vertex_new(handle)
 
     @property
     def machine(self) -> Machine:
@@ -103,6 +104,7 @@ class Platform:
         self.hierarchy = knobs.FLAT_DEVICE_HIERARCHY.get()
         self.driver = native.driver_new()
         self.by_handle: dict[int, Device] = {}
+        self.by_vertex: dict[int, Device] = {}
         self.devices: list[Device] = []
         self._cpus: Sequence[int] = ()
         self._create_devices()
@@ -142,6 +144,7 @@ class Platform:
         handle = self.native.device_new(self.driver, above, cpus, part.memory_bytes)
         device = Device(handle, part, self, parent, ordinal)
         self.by_handle[handle] = device
+        self.by_vertex[device.vertex] = device
         for index, each in enumerate(part.parts):
             device.subdevices.append(self._create(each, device, index))
         return device

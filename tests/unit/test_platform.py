@@ -1,0 +1,214 @@
+"""Drivers and devices as the knobs ask for them, on a recorded machine and a fake library."""
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundstate import ze
+from groundstate.driver.platform import Platform
+from tests.unit.discovery import call, fake, listed, query, start
+from tests.unit.test_cpu import Tree
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+def outline(built: Platform) -> list[tuple[tuple[int, ...], list[tuple[int, ...]]]]:
+    """What zeDeviceGet and zeDeviceGetSubDevices report, by place in the machine."""
+    paths = {handle: device.part.path for handle, device in built.by_handle.items()}
+    return [
+        (paths[device], [paths[sub] for sub in listed("zeDeviceGetSubDevices", device)])
+        for device in listed("zeDeviceGet", built.driver)
+    ]
+
+
+def properties(device: int) -> Any:
+    return query("zeDeviceGetProperties", ze.ze_device_properties_t, device)
+
+
+def root_of(device: int) -> int | None:
+    handle = ctypes.c_void_p()
+    call("zeDeviceGetRootDevice", device, handle)
+    return handle.value
+
+
+def test_one_device_without_sub_devices_by_default(tree: Tree) -> None:
+    built = start(tree.root)
+    assert outline(built) == [((0,), [])]
+    (device,) = built.devices
+    assert fake(built).devices[device.handle] == (0, list(range(8)), 8 << 30)
+
+
+def test_threads_and_memory_are_divided(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x4")
+    monkeypatch.setenv("GROUNDSTATE_MEMORY", "16G")
+    built = start(tree.root)
+    created = fake(built).devices
+    first, second = built.devices
+    assert created[first.handle] == (0, [0, 1, 2, 3], 8 << 30)
+    assert [created[sub.handle] for sub in second.subdevices] == [
+        (second.handle, [cpu], 2 << 30) for cpu in (4, 5, 6, 7)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("threads", "cpus"), [("3", [0, 1, 2]), ("10", [0, 1, 2, 3, 4, 5, 6, 7, 0, 1])]
+)
+def test_the_number_of_threads_can_be_chosen(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, threads: str, cpus: list[int]
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_THREADS", threads)
+    built = start(tree.root)
+    (device,) = built.devices
+    assert fake(built).devices[device.handle][1] == cpus
+    assert device.worker_count == len(cpus)
+
+
+def test_a_quota_limits_the_workers(tree: Tree) -> None:
+    tree.write("sys/fs/cgroup/cpu.max", "200000 100000")
+    (device,) = start(tree.root).devices
+    assert device.worker_count == 2
+    assert device.queue_count == 4
+
+
+GUIDE: dict[str | None, list[tuple[tuple[int, ...], list[int]]]] = {
+    None: [((0,), [0, 1, 2, 3]), ((1,), [0, 1, 2, 3])],
+    "0, 1": [((0,), [0, 1, 2, 3]), ((1,), [0, 1, 2, 3])],
+    "0": [((0,), [0, 1, 2, 3])],
+    "1": [((1,), [0, 1, 2, 3])],
+    "0.0": [((0, 0), [])],
+    "1.1, 1.2": [((1,), [1, 2])],
+    "0.2, 1.3, 1.0, 0.3": [((0,), [2, 3]), ((1,), [0, 3])],
+}
+
+
+@pytest.mark.parametrize("mask", GUIDE, ids=str)
+def test_the_guides_examples_of_affinity_masks(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, mask: str | None
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x4")
+    if mask is not None:
+        monkeypatch.setenv("ZE_AFFINITY_MASK", mask)
+    built = start(tree.root)
+    expected = [(path, [(*path, sub) for sub in subs]) for path, subs in GUIDE[mask]]
+    assert outline(built) == expected
+    for device in built.devices:
+        assert root_of(device.handle) is None
+        assert not properties(device.handle).flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+        for ordinal, sub in enumerate(device.subdevices):
+            assert root_of(sub.handle) == device.handle
+            assert properties(sub.handle).flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+            assert properties(sub.handle).subdeviceId == ordinal
+
+
+def test_a_mask_that_names_no_device_leaves_none(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZE_AFFINITY_MASK", "3")
+    assert start(tree.root).devices == []
+
+
+def test_flat_hierarchy_reports_sub_devices_as_devices(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
+    monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", "FLAT")
+    built = start(tree.root)
+    assert outline(built) == [((0, 0), []), ((0, 1), []), ((1, 0), []), ((1, 1), [])]
+    assert len(built.by_handle) == 4
+    for device in built.devices:
+        assert root_of(device.handle) is None
+        assert not properties(device.handle).flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+
+
+def test_combined_hierarchy_keeps_the_root_devices(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
+    monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", "COMBINED")
+    built = start(tree.root)
+    assert outline(built) == [((0, 0), []), ((0, 1), []), ((1, 0), []), ((1, 1), [])]
+    roots = {root_of(device.handle) for device in built.devices}
+    assert len(roots) == 2
+    for root in roots:
+        assert root is not None
+        assert root_of(root) is None
+        assert all(root_of(sub) == root for sub in listed("zeDeviceGetSubDevices", root))
+    for device in built.devices:
+        assert properties(device.handle).flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+
+
+@pytest.mark.parametrize("hierarchy", ["FLAT", "COMBINED"])
+def test_masks_count_the_devices_of_a_flat_hierarchy(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, hierarchy: str
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x4")
+    monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", hierarchy)
+    monkeypatch.setenv("ZE_AFFINITY_MASK", "6, 1, 4")
+    assert outline(start(tree.root)) == [((0, 1), []), ((1, 0), []), ((1, 2), [])]
+
+
+def test_devices_without_sub_devices_are_the_same_in_every_hierarchy(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2")
+    for hierarchy in ("COMPOSITE", "FLAT", "COMBINED"):
+        monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", hierarchy)
+        built = start(tree.root)
+        assert outline(built) == [((0,), []), ((1,), [])]
+        assert all(root_of(device.handle) is None for device in built.devices)
+
+
+@pytest.mark.parametrize("order", ["0", "1"])
+def test_devices_come_in_the_order_of_their_pci_addresses(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "4")
+    monkeypatch.setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", order)
+    addresses = []
+    for device in start(tree.root).devices:
+        pci = query("zeDevicePciGetPropertiesExt", ze.ze_pci_ext_properties_t, device.handle)
+        addresses.append((pci.address.domain, pci.address.bus, pci.address.device))
+    assert addresses == sorted(set(addresses))
+    assert len(addresses) == 4
+
+
+def test_identities_stay_when_a_mask_hides_other_devices(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
+    everything = start(tree.root).devices
+    identities = [device.uuid for device in everything]
+    identities += [sub.uuid for device in everything for sub in device.subdevices]
+    assert len(set(identities)) == 6
+    monkeypatch.setenv("ZE_AFFINITY_MASK", "1.1")
+    (alone,) = start(tree.root).devices
+    assert alone.uuid == everything[1].subdevices[1].uuid
+    assert alone.pci_address == everything[1].pci_address
+
+
+def test_identities_differ_between_machines(tree: Tree) -> None:
+    tree.write("etc/machine-id", "a")
+    first = start(tree.root).devices[0].uuid
+    tree.write("etc/machine-id", "b")
+    second = start(tree.root).devices[0].uuid
+    assert first != second
+    assert len(first) == len(second) == 16
+
+
+def test_type_and_ids_can_be_chosen(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    (device,) = start(tree.root).devices
+    plain = properties(device.handle)
+    assert (plain.type, plain.vendorId) == (ze.ZE_DEVICE_TYPE_GPU, 0x1022)
+    assert plain.deviceId == 0xA00F11
+    monkeypatch.setenv("GROUNDSTATE_DEVICE_TYPE", "cpu")
+    monkeypatch.setenv("GROUNDSTATE_VENDOR_ID", "0x8086")
+    monkeypatch.setenv("GROUNDSTATE_DEVICE_ID", "0xbd5")
+    (device,) = start(tree.root).devices
+    chosen = properties(device.handle)
+    assert (chosen.type, chosen.vendorId) == (ze.ZE_DEVICE_TYPE_CPU, 0x8086)
+    assert chosen.deviceId == 0xBD5
