@@ -25,7 +25,7 @@ def handler(function: Handler) -> Handler:
     return function
 
 
-class Failure(Exception):  # noqa: N818 - not an error of the driver, but an answer to the caller
+class Failure(Exception):
     """An API function fails with a result code, and a sentence that says why."""
 
     def __init__(self, result: int, sentence: str) -> None:

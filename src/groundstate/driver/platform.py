@@ -9,28 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
 
 from groundstate import knobs, ze
 from groundstate.driver import affinity, topology
 from groundstate.driver.devices.cpu import Machine
 from groundstate.driver.topology import Part
 
+TYPE_CHECKING = False  # type checkers take this for True; the import would cost as much as a start
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Native(Protocol):
-    """What discovery needs of the native library."""
+    class Native(Protocol):
+        """What discovery needs of the native library."""
 
-    def driver_new(self) -> int: ...
+        def driver_new(self) -> int: ...
 
-    def device_new(
-        self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int
-    ) -> int: ...
+        def device_new(
+            self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int
+        ) -> int: ...
 
-    def device_memory_used(self, device: int) -> int: ...
+        def device_memory_used(self, device: int) -> int: ...
 
-    def fabric_vertex_new(self, device: int) -> int: ...
+        def fabric_vertex_new(self, device: int) -> int: ...
 
-    def function_address(self, name: str) -> int: ...
+        def function_address(self, name: str) -> int: ...
 
 
 PCI_DOMAIN = 0xFFFF
