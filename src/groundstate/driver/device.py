@@ -113,6 +113,13 @@ def _usable_memory(
     properties.currUsableMemSize = min(own, device.machine.available_memory())
 
 
+@DEVICE_EXTENSIONS.add("ze_device_luid_ext_properties_t")
+def _luid(properties: ze.ze_device_luid_ext_properties_t, device: Device) -> None:
+    """Only Windows has LUIDs. All zeros is none, and the mask is 1 wherever it has no meaning."""
+    write_bytes(properties.luid.id, bytes(ze.ZE_MAX_DEVICE_LUID_SIZE_EXT))
+    properties.nodeMask = 1
+
+
 @DEVICE_EXTENSIONS.add("ze_device_event_properties_t")
 def _events(properties: ze.ze_device_event_properties_t, device: Device) -> None:
     properties.flags = (
