@@ -1,0 +1,128 @@
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "queue.h"
+
+/* Copies and fills up to this size take less time than waking another thread. */
+enum { SHORT_BYTES = 16 << 10 };
+
+bool gs_command_is_short(const gs_command *command) {
+    switch (command->operation) {
+    case GS_NOTHING:
+    case GS_WRITE_TIMESTAMP:
+    case GS_RESET_EVENT:
+        return true;
+    case GS_COPY:
+        return command->copy.size <= SHORT_BYTES;
+    case GS_FILL:
+        return command->fill.size <= SHORT_BYTES;
+    default:
+        return false;
+    }
+}
+
+static void query_timestamps(const gs_command *command) {
+    for (uint32_t each = 0; each < command->query.count; each++) {
+        const uint64_t *offsets = command->query.offsets;
+        uint64_t offset = offsets != NULL ? offsets[each] : each * sizeof(ze_kernel_timestamp_result_t);
+        ze_kernel_timestamp_result_t result = gs_event_timestamps(command->query.events[each]);
+        memcpy(command->query.destination + offset, &result, sizeof result);
+    }
+}
+
+/* Brings the pages in, as far as the system can: untouched memory gets its pages now. */
+static void prefetch(char *start, uint64_t size) {
+    uintptr_t first = (uintptr_t)start & ~(uintptr_t)4095;
+    madvise((void *)first, size + ((uintptr_t)start - first), MADV_POPULATE_WRITE);
+}
+
+void gs_command_perform(const gs_command *command, gs_device *device) {
+    switch (command->operation) {
+    case GS_COPY:
+        gs_copy(device->pool, command->copy.destination, command->copy.source, command->copy.size);
+        break;
+    case GS_COPY_REGION:
+        gs_copy_region(device->pool, &command->region);
+        break;
+    case GS_FILL:
+        gs_fill(device->pool, command->fill.destination, command->fill.size,
+                command->fill.pattern != NULL ? command->fill.pattern : command->fill.pattern_bytes,
+                command->fill.pattern_size);
+        break;
+    case GS_PREFETCH:
+        prefetch(command->prefetch.start, command->prefetch.size);
+        break;
+    case GS_WRITE_TIMESTAMP:
+        *command->timestamp = gs_timestamp();
+        break;
+    case GS_QUERY_TIMESTAMPS:
+        query_timestamps(command);
+        break;
+    case GS_RESET_EVENT:
+        gs_bell_set(&command->reset->slot->bell, 0);
+        break;
+    case GS_HOST_FUNCTION:
+        command->host.function(command->host.argument);
+        break;
+    case GS_NOTHING:
+    case GS_RUN_PROGRAMS:
+        break;
+    }
+}
+
+void gs_command_release(gs_command *command) {
+    for (uint32_t each = 0; each < command->target_count; each++)
+        gs_target_drop(&command->targets[each]);
+    free(command->targets);
+    if (command->signal != NULL)
+        gs_object_drop(command->signal);
+    if (command->operation == GS_FILL) {
+        free(command->fill.pattern);
+    } else if (command->operation == GS_RESET_EVENT) {
+        gs_object_drop(command->reset);
+    } else if (command->operation == GS_QUERY_TIMESTAMPS) {
+        for (uint32_t each = 0; each < command->query.count; each++)
+            gs_object_drop(command->query.events[each]);
+        free(command->query.events);
+        free(command->query.offsets);
+    } else if (command->operation == GS_RUN_PROGRAMS) {
+        for (uint32_t each = 0; each < command->run.count; each++)
+            gs_program_drop(command->run.runs[each].program);
+        free(command->run.runs);
+        if (command->run.fence != NULL)
+            gs_object_drop(command->run.fence);
+    }
+}
+
+void gs_command_free(gs_command *command) {
+    gs_command_release(command);
+    free(command);
+}
+
+gs_program *gs_program_new(bool in_order) {
+    gs_program *program = calloc(1, sizeof *program);
+    if (program == NULL)
+        return NULL;
+    program->references = 1;
+    if (in_order && (program->counter = gs_counter_new()) == NULL) {
+        free(program);
+        return NULL;
+    }
+    return program;
+}
+
+void gs_program_drop(gs_program *program) {
+    if (program == NULL || atomic_fetch_sub(&program->references, 1) != 1)
+        return;
+    for (gs_command *each = program->first, *next; each != NULL; each = next) {
+        next = each->next;
+        gs_command_free(each);
+    }
+    gs_counter_drop(program->counter);
+    free(program->events);
+    free(program);
+}

@@ -1,0 +1,113 @@
+/* Commands: what a list records and an engine executes. */
+#ifndef GS_COMMAND_H
+#define GS_COMMAND_H
+
+#include "event.h"
+
+typedef enum gs_operation {
+    GS_NOTHING, /* barriers, waits and signals: only their events matter */
+    GS_COPY,
+    GS_COPY_REGION,
+    GS_FILL,
+    GS_PREFETCH,
+    GS_WRITE_TIMESTAMP,
+    GS_QUERY_TIMESTAMPS,
+    GS_RESET_EVENT,
+    GS_HOST_FUNCTION,
+    GS_RUN_PROGRAMS,
+} gs_operation;
+
+/* The closed contents of a command list. Runs hold it, so that a list may be reset meanwhile. */
+typedef struct gs_program {
+    _Atomic uint32_t references;
+    struct gs_command *first, *last;
+    gs_event **events; /* every event that a command refers to, once for each reference */
+    uint32_t event_count, event_capacity;
+    bool waits_for_counters;
+    gs_counter *counter; /* of an in-order list, else NULL */
+    uint64_t steps;      /* commands that advance the counter in one run */
+    uint64_t runs;
+    _Atomic uint32_t pending; /* submitted runs that have not ended */
+} gs_program;
+
+/* One run of a program: its number of steps is added to what earlier runs counted. */
+typedef struct gs_run {
+    gs_program *program;
+    uint64_t base;
+} gs_run;
+
+typedef struct gs_region {
+    char *destination;
+    const char *source;
+    uint64_t width, height, depth; /* bytes, rows, slices */
+    uint64_t destination_pitch, destination_slice, source_pitch, source_slice;
+} gs_region;
+
+enum { GS_INLINE_PATTERN = 16 };
+
+typedef struct gs_command {
+    struct gs_command *next;
+    gs_operation operation;
+    uint32_t target_count;
+    gs_target *targets; /* what must be reached before the command starts */
+    gs_event *signal;   /* held */
+    gs_counter *counter; /* advanced to `step` when the command has ended, or NULL */
+    uint64_t step;
+    union {
+        struct {
+            char *destination;
+            const char *source;
+            uint64_t size;
+        } copy;
+        gs_region region;
+        struct {
+            char *destination;
+            uint64_t size, pattern_size;
+            char *pattern; /* NULL: in pattern_bytes */
+            char pattern_bytes[GS_INLINE_PATTERN];
+        } fill;
+        struct {
+            char *start;
+            uint64_t size;
+        } prefetch;
+        uint64_t *timestamp;
+        struct {
+            char *destination;
+            uint64_t *offsets; /* NULL: one after the other */
+            gs_event **events; /* held */
+            uint32_t count;
+        } query;
+        gs_event *reset; /* held */
+        struct {
+            ze_host_function_callback_t function;
+            void *argument;
+        } host;
+        struct {
+            gs_run *runs; /* programs held */
+            uint32_t count;
+            struct gs_fence *fence; /* held, or NULL */
+        } run;
+    };
+} gs_command;
+
+/* Does the work of a command, waits and signals aside. Not for GS_RUN_PROGRAMS. */
+void gs_command_perform(const gs_command *command, gs_device *device);
+
+/* True if the command is so short that handing it to another thread would cost more than doing it. */
+bool gs_command_is_short(const gs_command *command);
+
+/* Gives up what a command holds. */
+void gs_command_release(gs_command *command);
+
+/* Gives up what a command holds, and the command. */
+void gs_command_free(gs_command *command);
+
+gs_program *gs_program_new(bool in_order);
+void gs_program_drop(gs_program *program);
+
+/* copy.c: the bulk of the work, spread over a device's cores when it is worth it. */
+void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size);
+void gs_copy_region(gs_pool *pool, const gs_region *region);
+void gs_fill(gs_pool *pool, char *destination, uint64_t size, const char *pattern, uint64_t pattern_size);
+
+#endif

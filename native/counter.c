@@ -1,0 +1,93 @@
+#define _GNU_SOURCE
+#include "counter.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(gs_counter) <= GS_HEAP_CELL && sizeof(gs_event_slot) <= GS_HEAP_CELL,
+               "a cell holds a counter or an event");
+
+/* Freed cells are linked through their own first bytes and reused oldest first. Index 0 is never given
+ * out, so that a packed reference of 0 means none. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static gs_heap own = {-1, NULL};
+static uint32_t used = 1, oldest, newest;
+
+static uint32_t *link_of(uint32_t cell) { return (uint32_t *)(own.base + (size_t)cell * GS_HEAP_CELL); }
+
+/* Called with the lock held. */
+static bool make_heap(void) {
+    if (own.base != NULL)
+        return true;
+    int fd = memfd_create("groundstate-events", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, GS_HEAP_BYTES) != 0)
+        goto fail;
+    void *base = mmap(NULL, GS_HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED)
+        goto fail;
+    own = (gs_heap){fd, base};
+    return true;
+fail:
+    if (fd >= 0)
+        close(fd);
+    return false;
+}
+
+gs_heap *gs_own_heap(void) {
+    pthread_mutex_lock(&lock);
+    bool made = make_heap();
+    pthread_mutex_unlock(&lock);
+    return made ? &own : NULL;
+}
+
+void *gs_heap_take(void) {
+    uint32_t cell = 0;
+    pthread_mutex_lock(&lock);
+    if (make_heap()) {
+        if (oldest != 0) {
+            cell = oldest;
+            oldest = *link_of(cell);
+        } else if (used < GS_HEAP_CELLS) {
+            cell = used++;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (cell == 0)
+        return NULL;
+    return memset(own.base + (size_t)cell * GS_HEAP_CELL, 0, GS_HEAP_CELL);
+}
+
+void gs_heap_give(void *given) {
+    uint32_t cell = (uint32_t)(((char *)given - own.base) / GS_HEAP_CELL);
+    pthread_mutex_lock(&lock);
+    *link_of(cell) = 0;
+    if (oldest == 0)
+        oldest = cell;
+    else
+        *link_of(newest) = cell;
+    newest = cell;
+    pthread_mutex_unlock(&lock);
+}
+
+gs_counter *gs_counter_new(void) {
+    gs_counter *counter = gs_heap_take();
+    if (counter != NULL)
+        counter->references = 1;
+    return counter;
+}
+
+void gs_counter_hold(gs_counter *counter) { atomic_fetch_add(&counter->references, 1); }
+
+void gs_counter_drop(gs_counter *counter) {
+    if (counter != NULL && atomic_fetch_sub(&counter->references, 1) == 1)
+        gs_heap_give(counter);
+}
+
+void gs_counter_advance(gs_counter *counter, uint64_t number) {
+    uint64_t before = atomic_load(&counter->done);
+    while (before < number && !atomic_compare_exchange_weak(&counter->done, &before, number))
+        continue;
+    gs_bell_ring(&counter->bell);
+}

@@ -1,0 +1,131 @@
+#include "device.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "queue.h"
+#include "wait.h"
+
+GS_EXPORT void *gs_driver_new(void) { return gs_object_new(GS_KIND_DRIVER, NULL); }
+
+GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t width, uint64_t memory_bytes,
+                              uint32_t queue_groups, uint32_t queues_per_group) {
+    gs_device *device = gs_object_new(GS_KIND_DEVICE, NULL);
+    if (device == NULL)
+        return NULL;
+    device->driver = driver;
+    device->parent = parent;
+    device->pool = gs_pool_new(width);
+    device->memory_bytes = memory_bytes;
+    device->queue_groups = queue_groups;
+    device->queues_per_group = queues_per_group;
+    return device;
+}
+
+GS_EXPORT uint64_t gs_device_memory_used(const gs_device *device) { return device->memory_used; }
+
+ze_result_t gs_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *hostTimestamp,
+                                           uint64_t *deviceTimestamp) {
+    (void)hDevice;
+    *hostTimestamp = gs_clock(CLOCK_MONOTONIC_RAW);
+    *deviceTimestamp = gs_timestamp();
+    return ZE_RESULT_SUCCESS;
+}
+
+bool gs_context_has_device(const gs_context *context, const gs_device *device) {
+    if (context->device_count == 0)
+        return device->driver == context->driver;
+    for (; device != NULL; device = device->parent)
+        for (uint32_t each = 0; each < context->device_count; each++)
+            if (context->devices[each] == device)
+                return true;
+    return false;
+}
+
+GS_EXPORT bool gs_context_uses_device(const gs_context *context, const gs_device *device) {
+    return gs_context_has_device(context, device);
+}
+
+ze_result_t gs_context_check_device(enum gs_function function, const gs_context *context,
+                                    const gs_device *device) {
+    if (gs_context_has_device(context, device))
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                   "%s: the context was created without this device; name it in zeContextCreateEx",
+                   gs_function_names[function]);
+}
+
+static void release_context(gs_object *object) {
+    gs_context *context = (gs_context *)object;
+    gs_memory_free_all(context);
+    free(context->devices);
+}
+
+static ze_result_t create_context(gs_driver *driver, uint32_t count, ze_device_handle_t *devices,
+                                  gs_context **created) {
+    gs_context *context = gs_object_new(GS_KIND_CONTEXT, release_context);
+    if (context == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another context");
+    context->driver = driver;
+    if (count > 0) {
+        context->devices = calloc(count, sizeof *context->devices);
+        if (context->devices == NULL) {
+            gs_object_close(context);
+            return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for a list of %u devices", count);
+        }
+        for (uint32_t each = 0; each < count; each++)
+            context->devices[each] = (gs_device *)devices[each];
+        context->device_count = count;
+    }
+    *created = context;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t *desc, uint32_t numDevices,
+                                 ze_device_handle_t *phDevices, ze_context_handle_t *phContext) {
+    (void)desc;
+    for (uint32_t each = 0; each < numDevices; each++)
+        if (((gs_device *)phDevices[each])->driver != (gs_driver *)hDriver)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "zeContextCreateEx: device %u of the list belongs to another driver", each);
+    return create_context((gs_driver *)hDriver, numDevices, phDevices, (gs_context **)phContext);
+}
+
+ze_result_t gs_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t *desc,
+                               ze_context_handle_t *phContext) {
+    return gs_zeContextCreateEx(hDriver, desc, 0, NULL, phContext);
+}
+
+ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
+    gs_context *context = (gs_context *)hContext;
+    if (context == context->driver->default_context)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "zeContextDestroy: the driver's default context lives as long as the driver");
+    if (gs_queues_are_busy(context))
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                       "zeContextDestroy: a queue of the context still runs; synchronise with it first");
+    gs_object_close(context);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeContextGetStatus(ze_context_handle_t hContext) {
+    (void)hContext;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_context_handle_t gs_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    gs_driver *driver = (gs_driver *)hDriver;
+    pthread_mutex_lock(&lock);
+    if (driver->default_context == NULL)
+        create_context(driver, 0, NULL, &driver->default_context);
+    pthread_mutex_unlock(&lock);
+    return (ze_context_handle_t)driver->default_context;
+}
+
+/* Host and device are coherent on a CPU, and every engine publishes its writes before it signals. */
+ze_result_t gs_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
+    atomic_thread_fence(memory_order_seq_cst);
+    return gs_context_check_device(GS_FN_zeContextSystemBarrier, (gs_context *)hContext, (gs_device *)hDevice);
+}

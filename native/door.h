@@ -1,0 +1,46 @@
+/* What the generated stubs expect of the hand-written half, and what every source file shares. */
+#ifndef GS_DOOR_H
+#define GS_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "generated/ze_types.h"
+#include "generated/functions.h"
+
+#define GS_EXPORT __attribute__((visibility("default")))
+
+typedef union gs_word {
+    uint64_t u;
+    int64_t i;
+    double d;
+    const void *p;
+} gs_word;
+
+/* Calls the Python handler of `function`. `types` has one character for each argument: u, i or d. */
+ze_result_t gs_call_python(enum gs_function function, const char *types, const gs_word *arguments);
+uint64_t gs_call_python_value(enum gs_function function, const char *types, const gs_word *arguments);
+
+/* True if `handle` is a live object of `kind`; safe for any bit pattern. */
+bool gs_is_live(const void *handle, enum gs_kind kind);
+
+bool gs_is_initialised(void);
+
+/* Each records a sentence for zeDriverGetLastErrorDescription and returns the result to answer. */
+ze_result_t gs_fail(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,
+                           enum gs_kind kind);
+ze_result_t gs_fail_event(enum gs_function function, const char *parameter, const void *handle);
+ze_result_t gs_fail_pointer(enum gs_function function, const char *parameter);
+ze_result_t gs_fail_enum(enum gs_function function, const char *parameter, uint64_t value);
+ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, const char *condition);
+ze_result_t gs_fail_uninitialised(enum gs_function function);
+
+/* For functions that take a pNext for extensions to come: none is known yet. */
+ze_result_t gs_fail_extension(enum gs_function function);
+
+/* The first struct of type `stype` in a pNext chain, or NULL. Gives up on a chain longer than 64. */
+const void *gs_find_next(const void *next, ze_structure_type_t stype);
+
+#endif

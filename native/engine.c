@@ -1,0 +1,116 @@
+/* Engines: threads that work off queues. A queue has an engine only while it has commands, so that a
+ * program with hundreds of queues needs no more threads than it has queues in use. A queue whose command
+ * waits for an event keeps its engine, and so holds up nobody else. */
+#include <stdlib.h>
+
+#include "queue.h"
+#include "thread.h"
+
+typedef struct engine {
+    struct engine *below; /* in the stack of idle engines */
+    gs_queue *_Atomic queue;
+    gs_bell bell;
+} engine;
+
+/* An engine that had nothing to do for this long ends. */
+static const uint64_t IDLE_NANOSECONDS = UINT64_C(5000000000);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static engine *idle;
+
+static bool has_queue(void *state) { return atomic_load(&((engine *)state)->queue) != NULL; }
+
+/* Takes the engine out of the stack; false if it was taken to be given a queue. */
+static bool retire(engine *self) {
+    pthread_mutex_lock(&lock);
+    engine **link = &idle;
+    while (*link != NULL && *link != self)
+        link = &(*link)->below;
+    bool found = *link == self;
+    if (found)
+        *link = self->below;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void *run(void *argument) {
+    engine *self = argument;
+    for (;;) {
+        gs_queue_work_off(atomic_exchange(&self->queue, NULL));
+        pthread_mutex_lock(&lock);
+        self->below = idle;
+        idle = self;
+        pthread_mutex_unlock(&lock);
+        while (gs_bell_wait(&self->bell, has_queue, self, IDLE_NANOSECONDS, false) != GS_WAIT_DONE) {
+            if (!retire(self))
+                continue;
+            free(self);
+            return NULL;
+        }
+    }
+}
+
+void gs_engine_assign(gs_queue *queue) {
+    pthread_mutex_lock(&lock);
+    engine *taken = idle;
+    if (taken != NULL)
+        idle = taken->below;
+    pthread_mutex_unlock(&lock);
+    if (taken != NULL) {
+        atomic_store(&taken->queue, queue);
+        gs_bell_ring(&taken->bell);
+        return;
+    }
+    taken = calloc(1, sizeof *taken);
+    if (taken != NULL)
+        taken->queue = queue;
+    if (taken != NULL && gs_thread_start("gs-engine", run, taken))
+        return;
+    free(taken);
+    gs_queue_work_off(queue); /* no thread to be had: do the work here rather than not at all */
+}
+
+/* --- Pausing ------------------------------------------------------------------------------------- */
+
+/* The gate lives here because engines are what it stops; queue.c passes it around each command. */
+static _Atomic uint32_t inside;
+static _Atomic bool paused;
+static gs_bell gate;
+static pthread_mutex_t pausing = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_open(void *unused) {
+    (void)unused;
+    return !atomic_load(&paused);
+}
+
+static bool is_empty(void *unused) {
+    (void)unused;
+    return atomic_load(&inside) == 0;
+}
+
+void gs_gate_enter(void) {
+    for (;;) {
+        atomic_fetch_add(&inside, 1);
+        if (!atomic_load(&paused))
+            return;
+        gs_gate_leave();
+        gs_bell_wait(&gate, is_open, NULL, GS_FOREVER, false);
+    }
+}
+
+void gs_gate_leave(void) {
+    if (atomic_fetch_sub(&inside, 1) == 1 && atomic_load(&paused))
+        gs_bell_ring(&gate);
+}
+
+void gs_engines_pause(void) {
+    pthread_mutex_lock(&pausing);
+    atomic_store(&paused, true);
+    gs_bell_wait(&gate, is_empty, NULL, GS_FOREVER, false);
+}
+
+void gs_engines_resume(void) {
+    atomic_store(&paused, false);
+    gs_bell_ring(&gate);
+    pthread_mutex_unlock(&pausing);
+}

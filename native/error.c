@@ -1,0 +1,77 @@
+/* Error sentences. Each thread has its own, as zeDriverGetLastErrorDescription requires. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "door.h"
+
+static _Thread_local char last_error[1024];
+
+ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_error, sizeof last_error, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,
+                           enum gs_kind kind) {
+    const char *name = gs_function_names[function];
+    const char *type = gs_kind_names[kind];
+    if (handle == NULL)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "%s: %s is null; pass a %s", name, parameter, type);
+    for (int other = GS_KIND_NONE + 1; other < GS_KIND_COUNT; other++)
+        if (gs_is_live(handle, other))
+            return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "%s: %s is a %s, not a %s", name, parameter,
+                           gs_kind_names[other], type);
+    return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+                   "%s: %s (%p) is no live %s; it was destroyed, or is not from this driver", name, parameter,
+                   handle, type);
+}
+
+ze_result_t gs_fail_event(enum gs_function function, const char *parameter, const void *handle) {
+    return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
+                   "%s: %s (%p) is no live event; it was destroyed, or is not from this driver",
+                   gs_function_names[function], parameter, handle);
+}
+
+ze_result_t gs_fail_pointer(enum gs_function function, const char *parameter) {
+    return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "%s: %s must not be null", gs_function_names[function],
+                   parameter);
+}
+
+ze_result_t gs_fail_enum(enum gs_function function, const char *parameter, uint64_t value) {
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: %s has the unknown value %#llx",
+                   gs_function_names[function], parameter, (unsigned long long)value);
+}
+
+ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, const char *condition) {
+    return gs_fail(result, "%s: not allowed: %s", gs_function_names[function], condition);
+}
+
+ze_result_t gs_fail_uninitialised(enum gs_function function) {
+    return gs_fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s: call zeInit or zeInitDrivers first",
+                   gs_function_names[function]);
+}
+
+ze_result_t gs_fail_extension(enum gs_function function) {
+    return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: no extension is supported here; pass a null pNext",
+                   gs_function_names[function]);
+}
+
+const void *gs_find_next(const void *next, ze_structure_type_t stype) {
+    const ze_base_desc_t *link = next;
+    for (int depth = 0; link != NULL && depth < 64; depth++, link = link->pNext)
+        if (link->stype == stype)
+            return link;
+    return NULL;
+}
+
+/* Lets the Python half read the sentence that a native function recorded. */
+GS_EXPORT const char *gs_last_error_text(void) { return last_error; }
+
+ze_result_t gs_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
+    (void)hDriver;
+    *ppString = last_error;
+    return ZE_RESULT_SUCCESS;
+}

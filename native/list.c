@@ -1,0 +1,348 @@
+/* Command lists: creating, closing, resetting, and the one function through which every append goes. */
+#include "list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Life ---------------------------------------------------------------------------------------- */
+
+static void release_list(gs_object *object) {
+    gs_list *list = (gs_list *)object;
+    if (list->immediate)
+        gs_queue_close(&list->queue);
+    gs_program_drop(list->program);
+    gs_counter_drop(list->counter);
+    pthread_mutex_destroy(&list->lock);
+    gs_object_drop(list->context);
+}
+
+static gs_list *new_list(gs_context *context, gs_device *device, uint32_t ordinal, bool in_order) {
+    gs_list *list = gs_object_new(GS_KIND_COMMAND_LIST, release_list);
+    if (list == NULL)
+        return NULL;
+    list->context = context;
+    list->device = device;
+    list->ordinal = ordinal;
+    list->in_order = in_order;
+    pthread_mutex_init(&list->lock, NULL);
+    gs_object_hold(context);
+    return list;
+}
+
+static ze_result_t no_memory(gs_list *list) {
+    if (list != NULL)
+        gs_object_close(list);
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command list");
+}
+
+ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                   const ze_command_list_desc_t *desc, ze_command_list_handle_t *phCommandList) {
+    gs_context *context = (gs_context *)hContext;
+    gs_device *device = (gs_device *)hDevice;
+    ze_result_t result =
+        gs_queue_check(GS_FN_zeCommandListCreate, context, device, desc->commandQueueGroupOrdinal, 0);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    bool in_order = desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER;
+    gs_list *list = new_list(context, device, desc->commandQueueGroupOrdinal, in_order);
+    if (list == NULL || (list->program = gs_program_new(in_order)) == NULL)
+        return no_memory(list);
+    list->flags = desc->flags;
+    *phCommandList = (ze_command_list_handle_t)list;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                            const ze_command_queue_desc_t *altdesc,
+                                            ze_command_list_handle_t *phCommandList) {
+    gs_context *context = (gs_context *)hContext;
+    gs_device *device = (gs_device *)hDevice;
+    ze_result_t result =
+        gs_queue_check(GS_FN_zeCommandListCreateImmediate, context, device, altdesc->ordinal, altdesc->index);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    bool in_order = altdesc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER;
+    gs_list *list = new_list(context, device, altdesc->ordinal, in_order);
+    if (list == NULL || (in_order && (list->counter = gs_counter_new()) == NULL))
+        return no_memory(list);
+    list->immediate = true;
+    list->flags = in_order ? ZE_COMMAND_LIST_FLAG_IN_ORDER : 0;
+    if (altdesc->flags & ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
+        list->flags |= ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY;
+    if (altdesc->flags & ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT)
+        list->flags |= ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT;
+    gs_queue_open(&list->queue, &list->object, context, device, altdesc);
+    *phCommandList = (ze_command_list_handle_t)list;
+    return ZE_RESULT_SUCCESS;
+}
+
+static bool is_busy(gs_list *list) {
+    return list->immediate ? gs_queue_is_busy(&list->queue) : list->program->pending > 0;
+}
+
+ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
+    if (is_busy((gs_list *)hCommandList))
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                       "zeCommandListDestroy: the list still runs; synchronise with it first");
+    gs_object_close(hCommandList);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* An immediate list never needs closing; the call is accepted and changes nothing. */
+ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
+    gs_list *list = (gs_list *)hCommandList;
+    pthread_mutex_lock(&list->lock);
+    list->closed = !list->immediate;
+    pthread_mutex_unlock(&list->lock);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
+    gs_list *list = (gs_list *)hCommandList;
+    if (list->immediate)
+        return ZE_RESULT_SUCCESS;
+    gs_program *fresh = gs_program_new(list->in_order);
+    if (fresh == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to reset the command list");
+    pthread_mutex_lock(&list->lock);
+    gs_program *old = list->program;
+    list->program = fresh;
+    list->closed = false;
+    pthread_mutex_unlock(&list->lock);
+    gs_program_drop(old);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* --- Appending ----------------------------------------------------------------------------------- */
+
+/* The rules of counter-based events: in-order lists only, and of the type the event was made for. */
+static ze_result_t check_signal(enum gs_function function, const gs_list *list, const gs_event *event) {
+    if (event == NULL || event->mode == GS_EVENT_PLAIN)
+        return ZE_RESULT_SUCCESS;
+    const char *name = gs_function_names[function];
+    if (!list->in_order)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "%s: a counter-based event needs an in-order list (ZE_COMMAND_LIST_FLAG_IN_ORDER)", name);
+    ze_event_counter_based_flags_t needed =
+        list->immediate ? ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE : ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE;
+    if (!(event->counter_flags & needed))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the counter-based event was created for %s lists only",
+                       name, list->immediate ? "regular" : "immediate");
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t take_targets(enum gs_function function, gs_command *command, uint32_t count,
+                                ze_event_handle_t *waits) {
+    if (count == 0)
+        return ZE_RESULT_SUCCESS;
+    command->targets = malloc(count * sizeof *command->targets);
+    if (command->targets == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for %u wait events", count);
+    for (uint32_t each = 0; each < count; each++) {
+        ze_result_t result = gs_target_take(function, (gs_event *)waits[each], &command->targets[each]);
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+        command->target_count++;
+    }
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Gives the command its number in the list's counter and lets a counter-based event follow it. */
+static void number_command(gs_list *list, gs_command *command, gs_event *signal) {
+    if (signal == NULL || signal->mode != GS_EVENT_COUNTER)
+        return;
+    if (signal->heap == &signal->mapped) { /* another process watches the event's own counter, not ours */
+        command->counter = &signal->slot->own;
+        command->step = ++signal->slot->own_issued;
+    } else {
+        command->counter = list->immediate ? list->counter : list->program->counter;
+        command->step = list->immediate ? ++list->steps : ++list->program->steps;
+    }
+    gs_event_track(signal, command->counter, command->step);
+}
+
+/* Notes that the program refers to an event, for the check when the event is destroyed. */
+static bool note_event(gs_program *program, gs_event *event) {
+    if (program->event_count == program->event_capacity) {
+        uint32_t capacity = program->event_capacity > 0 ? 2 * program->event_capacity : 16;
+        gs_event **events = realloc(program->events, capacity * sizeof *events);
+        if (events == NULL)
+            return false;
+        program->events = events;
+        program->event_capacity = capacity;
+    }
+    program->events[program->event_count++] = event;
+    return true;
+}
+
+/* Called with the list locked. */
+static bool record(gs_program *program, gs_command *command) {
+    for (uint32_t each = 0; each < command->target_count; each++) {
+        if (!note_event(program, command->targets[each].event))
+            return false;
+        program->waits_for_counters |= command->targets[each].counter != NULL;
+    }
+    if (command->signal != NULL && !note_event(program, command->signal))
+        return false;
+    if (program->first == NULL)
+        program->first = command;
+    else
+        program->last->next = command;
+    program->last = command;
+    return true;
+}
+
+/* On an idle immediate list whose waits are over, a short command is done here and now. */
+static bool do_at_once(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
+                       ze_event_handle_t *waits) {
+    if (!gs_command_is_short(description))
+        return false;
+    for (uint32_t each = 0; each < wait_count; each++)
+        if (!gs_event_is_signalled((gs_event *)waits[each]))
+            return false;
+    if (!gs_queue_claim(&list->queue))
+        return false;
+    gs_command command = *description;
+    command.signal = signal;
+    number_command(list, &command, signal);
+    gs_queue_do_claimed(&list->queue, &command);
+    command.signal = NULL; /* was never held */
+    gs_command_release(&command);
+    return true;
+}
+
+static ze_result_t append_later(enum gs_function function, gs_list *list, const gs_command *description,
+                                gs_event *signal, uint32_t wait_count, ze_event_handle_t *waits) {
+    gs_command *command = malloc(sizeof *command);
+    if (command == NULL) {
+        gs_command spent = *description;
+        gs_command_release(&spent);
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
+    }
+    *command = *description;
+    ze_result_t result = take_targets(function, command, wait_count, waits);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_command_free(command);
+        return result;
+    }
+    if (signal != NULL)
+        gs_object_hold(signal);
+    command->signal = signal;
+    number_command(list, command, signal);
+    if (list->immediate) {
+        gs_queue_submit(&list->queue, command);
+    } else if (!record(list->program, command)) {
+        gs_command_free(command);
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
+    }
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList, const gs_command *description,
+                      ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits) {
+    gs_list *list = (gs_list *)hList;
+    ze_result_t result = check_signal(function, list, (gs_event *)signal);
+    pthread_mutex_lock(&list->lock);
+    if (result == ZE_RESULT_SUCCESS && list->closed)
+        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                         "%s: the list is closed; call zeCommandListReset to record it anew",
+                         gs_function_names[function]);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_command spent = *description;
+        gs_command_release(&spent);
+    } else if (!list->immediate || !do_at_once(list, description, (gs_event *)signal, wait_count, waits)) {
+        result = append_later(function, list, description, (gs_event *)signal, wait_count, waits);
+    }
+    pthread_mutex_unlock(&list->lock);
+    return result;
+}
+
+/* --- Running closed lists ------------------------------------------------------------------------ */
+
+/* Fixes what a wait on a counter-based event means in this run: the latest run of the list that signals. */
+static void resolve_waits(gs_program *program) {
+    for (gs_command *command = program->first; command != NULL; command = command->next)
+        for (uint32_t each = 0; each < command->target_count; each++) {
+            gs_target *target = &command->targets[each];
+            if (target->counter != NULL)
+                __atomic_store_n(&target->resolved, target->counter->base + target->number, __ATOMIC_RELAXED);
+        }
+}
+
+gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists) {
+    gs_command *command = calloc(1, sizeof *command);
+    gs_run *runs = calloc(count, sizeof *runs);
+    if (command == NULL || runs == NULL) {
+        free(command);
+        free(runs);
+        return NULL;
+    }
+    command->operation = GS_RUN_PROGRAMS;
+    command->run.runs = runs;
+    command->run.count = count;
+    for (uint32_t each = 0; each < count; each++) {
+        gs_list *list = (gs_list *)lists[each];
+        pthread_mutex_lock(&list->lock);
+        gs_program *program = list->program;
+        program->references++;
+        if (program->waits_for_counters)
+            resolve_waits(program);
+        runs[each] = (gs_run){program, program->runs++ * program->steps};
+        if (program->counter != NULL)
+            program->counter->base = runs[each].base;
+        pthread_mutex_unlock(&list->lock);
+    }
+    return command;
+}
+
+static ze_result_t append_lists(enum gs_function function, ze_command_list_handle_t hList, uint32_t count,
+                                ze_command_list_handle_t *lists, ze_event_handle_t signal, uint32_t wait_count,
+                                ze_event_handle_t *waits) {
+    const gs_list *into = (gs_list *)hList;
+    const char *name = gs_function_names[function];
+    if (!into->immediate)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                       "%s: the first argument must be an immediate list", name);
+    for (uint32_t each = 0; each < count; each++) {
+        const gs_list *list = (gs_list *)lists[each];
+        if (list->immediate || list->ordinal != into->ordinal)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                           "%s: list %u must be a regular list of the same queue group", name, each);
+        if (!list->closed)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
+                           name, each);
+    }
+    gs_command *command = gs_command_for_lists(count, lists);
+    if (command == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to run %u command lists", count);
+    gs_command description = *command;
+    free(command);
+    return gs_append(function, hList, &description, signal, wait_count, waits);
+}
+
+ze_result_t gs_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate,
+                                                           uint32_t numCommandLists,
+                                                           ze_command_list_handle_t *phCommandLists,
+                                                           ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                                           ze_event_handle_t *phWaitEvents) {
+    return append_lists(GS_FN_zeCommandListImmediateAppendCommandListsExp, hCommandListImmediate, numCommandLists,
+                        phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+ze_result_t gs_zeCommandListImmediateAppendCommandListsWithParameters(
+    ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists,
+    const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
+    if (pNext != NULL)
+        return gs_fail_extension(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters);
+    return append_lists(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, hCommandListImmediate,
+                        numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+ze_result_t gs_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
+    gs_list *list = (gs_list *)hCommandList;
+    if (!list->immediate)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "zeCommandListHostSynchronize: only an immediate list can be waited for; synchronise with "
+                       "the queue, a fence or an event");
+    return gs_queue_synchronise(&list->queue, timeout);
+}

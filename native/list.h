@@ -1,0 +1,29 @@
+/* Command lists: recorded for later, or immediate. */
+#ifndef GS_LIST_H
+#define GS_LIST_H
+
+#include "queue.h"
+
+typedef struct gs_list {
+    gs_object object;
+    gs_context *context;
+    gs_device *device;
+    uint32_t ordinal;
+    ze_command_list_flags_t flags;
+    bool immediate, in_order, closed;
+    pthread_mutex_t lock;
+    gs_program *program; /* what was recorded; NULL for an immediate list */
+    gs_queue queue;      /* of an immediate list */
+    gs_counter *counter; /* of an immediate in-order list */
+    uint64_t steps;
+} gs_list;
+
+/* Adds a command to a list, or runs it on an immediate one. `command` is a filled-in description that is
+ * copied; what it holds passes to the list, also on failure. */
+ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t list, const gs_command *command,
+                      ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits);
+
+/* A command that runs closed lists, or NULL if memory ran out. */
+gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists);
+
+#endif

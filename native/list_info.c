@@ -1,0 +1,134 @@
+/* What a command list tells about itself, and its clone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+
+ze_result_t gs_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice) {
+    *phDevice = (ze_device_handle_t)((gs_list *)hCommandList)->device;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t *phContext) {
+    *phContext = (ze_context_handle_t)((gs_list *)hCommandList)->context;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal) {
+    *pOrdinal = ((gs_list *)hCommandList)->ordinal;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate) {
+    *pIsImmediate = ((gs_list *)hCommandList)->immediate;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t *pFlags) {
+    *pFlags = ((gs_list *)hCommandList)->flags;
+    return ZE_RESULT_SUCCESS;
+}
+
+/* The queue of an immediate list, or NULL with the error recorded. */
+static const gs_queue *queue_of(enum gs_function function, ze_command_list_handle_t hCommandList) {
+    const gs_list *list = (gs_list *)hCommandList;
+    if (list->immediate)
+        return &list->queue;
+    gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the list is not immediate", gs_function_names[function]);
+    return NULL;
+}
+
+ze_result_t gs_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex) {
+    const gs_queue *queue = queue_of(GS_FN_zeCommandListImmediateGetIndex, hCommandListImmediate);
+    if (queue == NULL)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *pIndex = queue->index;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t *pFlags) {
+    const gs_queue *queue = queue_of(GS_FN_zeCommandListImmediateGetFlags, hCommandList);
+    if (queue == NULL)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *pFlags = queue->flags;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t *pMode) {
+    const gs_queue *queue = queue_of(GS_FN_zeCommandListImmediateGetMode, hCommandList);
+    if (queue == NULL)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *pMode = queue->mode;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList,
+                                                 ze_command_queue_priority_t *pPriority) {
+    const gs_queue *queue = queue_of(GS_FN_zeCommandListImmediateGetPriority, hCommandList);
+    if (queue == NULL)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *pPriority = queue->priority;
+    return ZE_RESULT_SUCCESS;
+}
+
+/* --- Clones ---------------------------------------------------------------------------------------- */
+
+static void *copy_of(const void *bytes, size_t size) {
+    void *copy = bytes != NULL ? malloc(size) : NULL;
+    return copy != NULL ? memcpy(copy, bytes, size) : NULL;
+}
+
+/* Appends the same command, with the same events, to another list. */
+static ze_result_t append_again(ze_command_list_handle_t into, const gs_command *original) {
+    gs_command command = *original;
+    command.next = NULL;
+    command.targets = NULL;
+    command.target_count = 0;
+    command.signal = NULL;
+    command.counter = NULL;
+    if (original->operation == GS_FILL) {
+        command.fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
+    } else if (original->operation == GS_RESET_EVENT) {
+        gs_object_hold(command.reset);
+    } else if (original->operation == GS_QUERY_TIMESTAMPS) {
+        command.query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
+        command.query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));
+        for (uint32_t each = 0; each < original->query.count; each++)
+            gs_object_hold(original->query.events[each]);
+    }
+    ze_event_handle_t *waits = calloc(original->target_count + 1, sizeof *waits);
+    for (uint32_t each = 0; each < original->target_count; each++)
+        waits[each] = (ze_event_handle_t)original->targets[each].event;
+    ze_result_t result = gs_append(GS_FN_zeCommandListCreateCloneExp, into, &command,
+                                   (ze_event_handle_t)original->signal, original->target_count, waits);
+    free(waits);
+    return result;
+}
+
+ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList,
+                                           ze_command_list_handle_t *phClonedCommandList) {
+    const gs_list *original = (gs_list *)hCommandList;
+    if (original->immediate || !(original->flags & ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "zeCommandListCreateCloneExp: the list was not created with ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE");
+    if (!original->closed)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "zeCommandListCreateCloneExp: close the list first");
+    const ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC,
+                                         .commandQueueGroupOrdinal = original->ordinal,
+                                         .flags = original->flags};
+    ze_command_list_handle_t clone;
+    ze_result_t result = gs_zeCommandListCreate((ze_context_handle_t)original->context,
+                                                (ze_device_handle_t)original->device, &desc, &clone);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    for (const gs_command *each = original->program->first; each != NULL && result == ZE_RESULT_SUCCESS;
+         each = each->next)
+        result = append_again(clone, each);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_zeCommandListClose(clone);
+    if (result == ZE_RESULT_SUCCESS)
+        *phClonedCommandList = clone;
+    else
+        gs_zeCommandListDestroy(clone);
+    return result;
+}

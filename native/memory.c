@@ -1,0 +1,442 @@
+#define _GNU_SOURCE
+#include "memory.h"
+
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "queue.h"
+#include "wait.h"
+
+/* Every live allocation, ordered by address. Two allocations never overlap, so "overlaps" is equality and
+ * the tree finds an allocation from any address inside it. */
+static void *by_address;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t next_id = 1;
+static _Atomic uint64_t host_used;
+
+/* ZE_SHARED_FORCE_DEVICE_ALLOC: shared memory counts as device memory. */
+static bool shared_in_device;
+GS_EXPORT void gs_set_shared_in_device(bool enable) { shared_in_device = enable; }
+
+/* An allocation that was freed while queues still ran, with how far each must come before it may go. */
+typedef struct deferred {
+    struct deferred *next;
+    gs_allocation *allocation;
+    gs_tickets *tickets;
+} deferred;
+static deferred *_Atomic deferred_frees; /* changed with the lock held */
+
+static int compare(const void *left, const void *right) {
+    const gs_allocation *a = left, *b = right;
+    if (a->base + a->span <= b->base)
+        return -1;
+    return b->base + b->span <= a->base;
+}
+
+/* The allocation that contains `pointer`, of any context. Called with the lock held. */
+static gs_allocation *find_any(const void *pointer) {
+    gs_allocation key = {.base = (char *)pointer, .span = 1};
+    gs_allocation **node = tfind(&key, &by_address, compare);
+    return node != NULL ? *node : NULL;
+}
+
+static gs_allocation *find(const gs_context *context, const void *pointer) {
+    gs_allocation *found = find_any(pointer);
+    return found != NULL && found->context == context ? found : NULL;
+}
+
+static uint64_t physical_memory(void) {
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Counts `size` bytes against `total` if they fit. */
+static bool charge_one(_Atomic uint64_t *used, uint64_t total, uint64_t size) {
+    uint64_t before = atomic_load(used);
+    do {
+        if (size > total || before > total - size)
+            return false;
+    } while (!atomic_compare_exchange_weak(used, &before, before + size));
+    return true;
+}
+
+static ze_result_t charge(gs_device *device, uint64_t size) {
+    if (device == NULL) {
+        if (charge_one(&host_used, physical_memory(), size))
+            return ZE_RESULT_SUCCESS;
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%llu bytes more do not fit in the host's %llu",
+                       (unsigned long long)size, (unsigned long long)physical_memory());
+    }
+    for (gs_device *each = device; each != NULL; each = each->parent) {
+        if (charge_one(&each->memory_used, each->memory_bytes, size))
+            continue;
+        for (gs_device *undo = device; undo != each; undo = undo->parent)
+            undo->memory_used -= size;
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+                       "%llu bytes more do not fit: the device has %llu and %llu are in use; free some, or raise "
+                       "GROUNDSTATE_MEMORY",
+                       (unsigned long long)size, (unsigned long long)each->memory_bytes,
+                       (unsigned long long)each->memory_used);
+    }
+    return ZE_RESULT_SUCCESS;
+}
+
+static void uncharge(gs_device *device, uint64_t size) {
+    if (device == NULL)
+        host_used -= size;
+    for (gs_device *each = device; each != NULL; each = each->parent)
+        each->memory_used -= size;
+}
+
+GS_EXPORT ze_result_t gs_device_charge(gs_device *device, uint64_t size) { return charge(device, size); }
+GS_EXPORT void gs_device_uncharge(gs_device *device, uint64_t size) { uncharge(device, size); }
+
+/* Makes a record known by address. Takes over `base` on success only. */
+static ze_result_t enter(const gs_allocation *filled) {
+    gs_allocation *allocation = malloc(sizeof *allocation);
+    if (allocation == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record an allocation");
+    *allocation = *filled;
+    allocation->id = next_id++;
+    pthread_mutex_lock(&lock);
+    gs_allocation **node = tsearch(allocation, &by_address, compare);
+    bool entered = node != NULL && *node == allocation;
+    pthread_mutex_unlock(&lock);
+    if (entered)
+        return ZE_RESULT_SUCCESS;
+    free(allocation);
+    if (node != NULL)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "part of this memory belongs to another allocation");
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record an allocation");
+}
+
+static ze_result_t allocate(gs_allocation *request, size_t alignment, void **pointer) {
+    gs_memory_free_deferred();
+    ze_result_t result = charge(request->charged, request->size);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    request->backing = GS_BACKING_BLOCK;
+    request->fd = -1;
+    request->base = gs_pages_take(request->size, alignment, &request->span);
+    if (request->base == NULL)
+        result = gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                         "the system has no %llu bytes left", (unsigned long long)request->size);
+    else if ((result = enter(request)) != ZE_RESULT_SUCCESS)
+        gs_pages_give(request->base, request->span);
+    if (result == ZE_RESULT_SUCCESS)
+        *pointer = request->base;
+    else
+        uncharge(request->charged, request->size);
+    return result;
+}
+
+static void release(gs_allocation *allocation) {
+    if (allocation->backing == GS_BACKING_FILE) {
+        munmap(allocation->base, allocation->span);
+    } else if (allocation->backing == GS_BACKING_BLOCK) {
+        if (allocation->fd >= 0) /* the block's pages were moved to a file; give back anonymous ones */
+            mmap(allocation->base, allocation->span, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        gs_pages_give(allocation->base, allocation->span);
+    }
+    if (allocation->fd >= 0)
+        close(allocation->fd);
+    if (allocation->backing != GS_BACKING_SYSTEM && !allocation->imported)
+        uncharge(allocation->charged, allocation->size);
+    free(allocation);
+}
+
+void gs_memory_free_deferred(void) {
+    if (atomic_load_explicit(&deferred_frees, memory_order_relaxed) == NULL)
+        return;
+    deferred *ready = NULL, *waiting = NULL;
+    pthread_mutex_lock(&lock);
+    for (deferred *each = deferred_frees, *next; each != NULL; each = next) {
+        next = each->next;
+        deferred **into = gs_tickets_are_done(each->tickets) ? &ready : &waiting;
+        each->next = *into;
+        *into = each;
+    }
+    deferred_frees = waiting;
+    pthread_mutex_unlock(&lock);
+    for (deferred *next; ready != NULL; ready = next) {
+        next = ready->next;
+        gs_tickets_drop(ready->tickets);
+        release(ready->allocation);
+        free(ready);
+    }
+}
+
+static void defer(gs_allocation *allocation, gs_tickets *tickets) {
+    deferred *entry = malloc(sizeof *entry);
+    if (entry == NULL) { /* no memory to remember it: wait instead */
+        gs_tickets_wait(tickets);
+        gs_tickets_drop(tickets);
+        release(allocation);
+        return;
+    }
+    *entry = (deferred){.allocation = allocation, .tickets = tickets};
+    pthread_mutex_lock(&lock);
+    entry->next = deferred_frees;
+    deferred_frees = entry;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Frees at once if the context's queues are idle; else when they have done what they were given so far. */
+static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer, bool block,
+                                bool imported) {
+    pthread_mutex_lock(&lock);
+    gs_allocation *found = find(context, pointer);
+    bool usable = found != NULL && found->base == pointer && found->imported == imported;
+    if (usable)
+        tdelete(found, &by_address, compare);
+    pthread_mutex_unlock(&lock);
+    if (!usable)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "%s: %p is not the start of %s of this context; was it freed before?",
+                       gs_function_names[function], pointer, imported ? "an opened IPC handle" : "an allocation");
+    gs_tickets *tickets = gs_tickets_take(context, NULL);
+    if (tickets != NULL && !block) {
+        defer(found, tickets);
+    } else {
+        gs_tickets_wait(tickets);
+        gs_tickets_drop(tickets);
+        release(found);
+    }
+    gs_memory_free_deferred();
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size) {
+    if (start == NULL)
+        return gs_fail_pointer(function, parameter);
+    pthread_mutex_lock(&lock);
+    const gs_allocation *found = find_any(start);
+    uint64_t room = found != NULL ? (uint64_t)(found->base + found->span - (const char *)start) : UINT64_MAX;
+    pthread_mutex_unlock(&lock);
+    if (size <= room)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation",
+                   gs_function_names[function], (unsigned long long)size, parameter);
+}
+
+/* The allocation of `context` that lies first in the tree, or NULL. Called with the lock held. */
+static const gs_context *searched;
+static gs_allocation *first_found;
+static void look(const void *node, VISIT visit, int depth) {
+    (void)depth;
+    gs_allocation *allocation = *(gs_allocation *const *)node;
+    if ((visit == postorder || visit == leaf) && allocation->context == searched)
+        first_found = allocation;
+}
+
+void gs_memory_free_all(gs_context *context) {
+    gs_memory_free_deferred();
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        searched = context;
+        first_found = NULL;
+        twalk(by_address, look);
+        gs_allocation *found = first_found;
+        if (found != NULL)
+            tdelete(found, &by_address, compare);
+        pthread_mutex_unlock(&lock);
+        if (found == NULL)
+            return;
+        release(found);
+    }
+}
+
+/* --- The API ------------------------------------------------------------------------------------- */
+
+static const size_t LARGEST_ALIGNMENT = (size_t)1 << 32;
+
+static ze_result_t check_request(enum gs_function function, const gs_allocation *request, size_t alignment,
+                                 const void *next) {
+    if (alignment > LARGEST_ALIGNMENT)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "%s: alignments end at %zu",
+                       gs_function_names[function], LARGEST_ALIGNMENT);
+    if (request->device != NULL) {
+        ze_result_t result = gs_context_check_device(function, request->context, request->device);
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+    }
+    bool relaxed = gs_find_next(next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC) != NULL;
+    uint64_t largest = request->device != NULL ? request->device->memory_bytes : physical_memory();
+    if (request->size > largest && !relaxed)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "%s: %llu bytes asked for, maxMemAllocSize is %llu",
+                       gs_function_names[function], (unsigned long long)request->size,
+                       (unsigned long long)largest);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Descriptors that ask for shared, imported or mapped memory are answered by driver/external_memory.py. */
+static bool is_external(const void *next) {
+    return gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD) != NULL ||
+           gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32) != NULL ||
+           gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC) != NULL ||
+           gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMMAP_SYSMEM_EXT_DESC) != NULL;
+}
+
+ze_result_t gs_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
+                                size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr) {
+    gs_allocation request = {.size = size, .context = (gs_context *)hContext, .device = (gs_device *)hDevice,
+                             .charged = (gs_device *)hDevice, .type = ZE_MEMORY_TYPE_DEVICE};
+    ze_result_t result = check_request(GS_FN_zeMemAllocDevice, &request, alignment, device_desc->pNext);
+    if (result == ZE_RESULT_SUCCESS && is_external(device_desc->pNext))
+        return gs_call_python(GS_FN_zeMemAllocDevice, "uuuuuu",
+                              (const gs_word[]){{.p = hContext}, {.p = device_desc}, {.u = size}, {.u = alignment},
+                                                {.p = hDevice}, {.p = pptr}});
+    return result == ZE_RESULT_SUCCESS ? allocate(&request, alignment, pptr) : result;
+}
+
+ze_result_t gs_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc, size_t size,
+                              size_t alignment, void **pptr) {
+    gs_allocation request = {.size = size, .context = (gs_context *)hContext, .type = ZE_MEMORY_TYPE_HOST};
+    ze_result_t result = check_request(GS_FN_zeMemAllocHost, &request, alignment, host_desc->pNext);
+    if (result == ZE_RESULT_SUCCESS && is_external(host_desc->pNext))
+        return gs_call_python(GS_FN_zeMemAllocHost, "uuuuu",
+                              (const gs_word[]){{.p = hContext}, {.p = host_desc}, {.u = size}, {.u = alignment},
+                                                {.p = pptr}});
+    return result == ZE_RESULT_SUCCESS ? allocate(&request, alignment, pptr) : result;
+}
+
+ze_result_t gs_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
+                                const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment,
+                                ze_device_handle_t hDevice, void **pptr) {
+    (void)host_desc;
+    gs_allocation request = {.size = size, .context = (gs_context *)hContext, .device = (gs_device *)hDevice,
+                             .charged = shared_in_device ? (gs_device *)hDevice : NULL,
+                             .type = ZE_MEMORY_TYPE_SHARED};
+    ze_result_t result = check_request(GS_FN_zeMemAllocShared, &request, alignment, device_desc->pNext);
+    return result == ZE_RESULT_SUCCESS ? allocate(&request, alignment, pptr) : result;
+}
+
+ze_result_t gs_zeMemFree(ze_context_handle_t hContext, void *ptr) {
+    return free_pointer(GS_FN_zeMemFree, (gs_context *)hContext, ptr, false, false);
+}
+
+ze_result_t gs_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc, void *ptr) {
+    bool block = pMemFreeDesc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
+    return free_pointer(GS_FN_zeMemFreeExt, (gs_context *)hContext, ptr, block, false);
+}
+
+ze_result_t gs_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr) {
+    return free_pointer(GS_FN_zeMemCloseIpcHandle, (gs_context *)hContext, (void *)ptr, false, true);
+}
+
+ze_result_t gs_zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {
+    pthread_mutex_lock(&lock);
+    const gs_allocation *found = find((gs_context *)hContext, ptr);
+    if (found != NULL && pBase != NULL)
+        *pBase = found->base;
+    if (found != NULL && pSize != NULL)
+        *pSize = found->size;
+    pthread_mutex_unlock(&lock);
+    if (found != NULL)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_ADDRESS_NOT_FOUND, "zeMemGetAddressRange: %p is in no allocation of this context",
+                   ptr);
+}
+
+ze_result_t gs_zeMemGetAllocProperties(ze_context_handle_t hContext, const void *ptr,
+                                       ze_memory_allocation_properties_t *pMemAllocProperties,
+                                       ze_device_handle_t *phDevice) {
+    bool chained = pMemAllocProperties->stype == ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES &&
+                   pMemAllocProperties->pNext != NULL;
+    pthread_mutex_lock(&lock);
+    const gs_allocation *found = find((gs_context *)hContext, ptr);
+    pMemAllocProperties->type = found != NULL ? found->type : ZE_MEMORY_TYPE_UNKNOWN;
+    pMemAllocProperties->id = found != NULL ? found->id : 0;
+    pMemAllocProperties->pageSize = found != NULL ? GS_PAGE : 0;
+    if (phDevice != NULL)
+        *phDevice = found != NULL ? (ze_device_handle_t)found->device : NULL;
+    pthread_mutex_unlock(&lock);
+    if (!chained)
+        return ZE_RESULT_SUCCESS;
+    return gs_call_python(GS_FN_zeMemGetAllocProperties, "uuuu",
+                          (const gs_word[]){{.p = hContext}, {.p = ptr}, {.p = pMemAllocProperties}, {.p = phDevice}});
+}
+
+/* --- What the Python half asks of allocations ------------------------------------------------------ */
+
+GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts) {
+    pthread_mutex_lock(&lock);
+    const gs_allocation *found = find(context, pointer);
+    if (found != NULL)
+        *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
+                                       found->id, found->fd, found->imported};
+    pthread_mutex_unlock(&lock);
+    return found != NULL;
+}
+
+/* Moves an allocation's pages into a memory file under the same address, so that another process can map
+ * them. Engines are held between two commands while it happens. Called with the lock held. */
+static int move_to_file(gs_allocation *found) {
+    int fd = memfd_create("groundstate", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)found->span) != 0)
+        goto fail;
+    gs_engines_pause();
+    char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    bool moved = copy != MAP_FAILED;
+    if (moved) {
+        memcpy(copy, found->base, found->size);
+        moved = mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED;
+    }
+    gs_engines_resume();
+    if (moved)
+        return fd;
+fail:
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The file behind the allocation at `pointer`, made if there is none. It stays the driver's; -1 on failure. */
+GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer) {
+    pthread_mutex_lock(&lock);
+    gs_allocation *found = find(context, pointer);
+    if (found != NULL && found->fd < 0 && found->backing == GS_BACKING_BLOCK)
+        found->fd = move_to_file(found);
+    int fd = found != NULL ? found->fd : -1;
+    pthread_mutex_unlock(&lock);
+    return fd;
+}
+
+/* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
+GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
+                                           bool from_ipc, void **pointer) {
+    gs_allocation request = {.size = size, .span = (size + GS_PAGE - 1) & ~(uint64_t)(GS_PAGE - 1),
+                             .context = context, .device = device, .charged = device,
+                             .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
+                             .backing = GS_BACKING_FILE, .imported = from_ipc};
+    ze_result_t result = from_ipc ? ZE_RESULT_SUCCESS : charge(device, size);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    request.fd = dup(fd);
+    void *base = request.fd < 0 ? MAP_FAILED
+                                : mmap(NULL, request.span, PROT_READ | PROT_WRITE, MAP_SHARED, request.fd, 0);
+    request.base = base;
+    if (base == MAP_FAILED)
+        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory", fd);
+    else if ((result = enter(&request)) != ZE_RESULT_SUCCESS)
+        munmap(base, request.span);
+    if (result == ZE_RESULT_SUCCESS) {
+        *pointer = base;
+        return result;
+    }
+    if (request.fd >= 0)
+        close(request.fd);
+    if (!from_ipc)
+        uncharge(device, size);
+    return result;
+}
+
+/* Makes the caller's own memory known as a host allocation. */
+GS_EXPORT ze_result_t gs_allocation_adopt(gs_context *context, void *memory, uint64_t size) {
+    return enter(&(gs_allocation){.base = memory, .size = size, .span = size, .context = context,
+                                  .type = ZE_MEMORY_TYPE_HOST_IMPORTED, .backing = GS_BACKING_SYSTEM, .fd = -1});
+}

@@ -1,0 +1,48 @@
+/* Allocations: what the API hands out as pointers, and the map that finds one from any address in it. */
+#ifndef GS_MEMORY_H
+#define GS_MEMORY_H
+
+#include "device.h"
+
+enum { GS_PAGE = 4096 };
+
+typedef enum gs_backing {
+    GS_BACKING_BLOCK,  /* a block of pages.c, anonymous */
+    GS_BACKING_FILE,   /* pages of a file descriptor mapped for this allocation alone */
+    GS_BACKING_SYSTEM, /* the caller's own memory, never freed by us */
+} gs_backing;
+
+typedef struct gs_allocation {
+    char *base;
+    uint64_t size; /* bytes the caller asked for */
+    uint64_t span; /* bytes of whole pages that belong to it */
+    gs_context *context;
+    gs_device *device;  /* NULL: not bound to a device */
+    gs_device *charged; /* the device whose memory it counts against, or NULL: host memory */
+    ze_memory_type_t type;
+    gs_backing backing;
+    uint64_t id;
+    int fd; /* the file that shares its pages with other processes, or -1 */
+    bool imported; /* opened from an IPC handle: closed, not freed */
+} gs_allocation;
+
+/* What Python may know of an allocation; mirrored in driver/native.py. */
+typedef struct gs_allocation_facts {
+    uint64_t base, size, device, type, id;
+    int64_t fd;
+    uint64_t imported;
+} gs_allocation_facts;
+
+/* INVALID_SIZE if the range starts in an allocation and runs over its end. Other memory is not checked. */
+ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size);
+
+void gs_memory_free_all(gs_context *context);
+
+/* Frees what waits for queues that have now finished. Cheap when nothing waits. */
+void gs_memory_free_deferred(void);
+
+/* pages.c: blocks of anonymous memory, cached by size. */
+void *gs_pages_take(size_t size, size_t alignment, uint64_t *span);
+void gs_pages_give(void *block, uint64_t span);
+
+#endif

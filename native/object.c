@@ -1,0 +1,170 @@
+/* Slabs of objects, one for each kind.
+ *
+ * A slab reserves address space for 2^20 slots and makes it usable a block at a time. Freed slots queue
+ * up first in, first out, and are used again only when more than QUARANTINE of them wait, so that a stale
+ * handle is recognised for as long as possible. */
+#include "object.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SLOTS = 1 << 20, BLOCK = 256, QUARANTINE = 1024 };
+
+typedef struct slot {
+    gs_object object; /* first: a handle is the address of its slot */
+    struct slot *next_free;
+} slot;
+
+_Static_assert(sizeof(slot) <= GS_SLOT_SIZE, "a slot holds at least an object and its link");
+
+typedef struct slab {
+    pthread_mutex_t lock;
+    char *_Atomic base;
+    _Atomic uint32_t usable; /* slots that may be touched */
+    uint32_t used;           /* slots ever handed out */
+    uint32_t waiting;        /* slots in the queue of freed ones */
+    slot *oldest, *newest;
+    _Atomic uint64_t live;
+} slab;
+
+static slab slabs[GS_KIND_COUNT];
+
+__attribute__((constructor)) static void prepare_slabs(void) {
+    for (int kind = 0; kind < GS_KIND_COUNT; kind++)
+        pthread_mutex_init(&slabs[kind].lock, NULL);
+}
+
+static slot *slot_at(slab *of, uint32_t index) {
+    return (slot *)(of->base + (size_t)index * GS_SLOT_SIZE);
+}
+
+/* Makes at least one more slot usable. */
+static bool grow(slab *of) {
+    if (of->base == NULL) {
+        void *space = mmap(NULL, (size_t)SLOTS * GS_SLOT_SIZE, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (space == MAP_FAILED)
+            return false;
+        of->base = space;
+    }
+    uint32_t usable = of->usable;
+    if (usable == SLOTS || mprotect(slot_at(of, usable), (size_t)BLOCK * GS_SLOT_SIZE, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    of->usable = usable + BLOCK;
+    return true;
+}
+
+static slot *take_slot(slab *of) {
+    bool reuse = of->waiting > QUARANTINE;
+    if (!reuse && of->used == of->usable && !grow(of))
+        reuse = of->waiting > 0;
+    if (reuse) {
+        slot *taken = of->oldest;
+        of->oldest = taken->next_free;
+        of->waiting--;
+        return taken;
+    }
+    return of->used < of->usable ? slot_at(of, of->used++) : NULL;
+}
+
+void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
+    slab *of = &slabs[kind];
+    pthread_mutex_lock(&of->lock);
+    slot *taken = take_slot(of);
+    pthread_mutex_unlock(&of->lock);
+    if (taken == NULL)
+        return NULL;
+    memset(taken, 0, GS_SLOT_SIZE);
+    gs_object *object = &taken->object;
+    object->tables = (ze_handle_t){
+        (ze_dditable_driver_t *)&gs_core_table, (zet_dditable_driver_t *)&gs_tools_table,
+        (zes_dditable_driver_t *)&gs_sysman_table, (zer_dditable_driver_t *)&gs_runtime_table};
+    object->release = release;
+    object->references = 1;
+    of->live++;
+    atomic_store_explicit(&object->kind, kind, memory_order_release);
+    return object;
+}
+
+bool gs_is_live(const void *handle, enum gs_kind kind) {
+    slab *of = &slabs[kind];
+    const char *base = atomic_load_explicit(&of->base, memory_order_acquire);
+    if (base == NULL)
+        return false;
+    uintptr_t distance = (uintptr_t)handle - (uintptr_t)base;
+    uint32_t usable = atomic_load_explicit(&of->usable, memory_order_acquire);
+    if (distance >= (uintptr_t)usable * GS_SLOT_SIZE || distance % GS_SLOT_SIZE != 0)
+        return false;
+    const gs_object *object = handle;
+    return atomic_load_explicit(&object->kind, memory_order_acquire) == kind;
+}
+
+/* The slab an object came from: its kind is gone once it is closed. */
+static slab *slab_of(const gs_object *object) {
+    for (int kind = 0; kind < GS_KIND_COUNT; kind++) {
+        uintptr_t distance = (uintptr_t)object - (uintptr_t)slabs[kind].base;
+        if (slabs[kind].base != NULL && distance < (uintptr_t)SLOTS * GS_SLOT_SIZE)
+            return &slabs[kind];
+    }
+    return NULL;
+}
+
+bool gs_object_close(void *closing) {
+    gs_object *object = closing;
+    uint32_t kind = atomic_exchange(&object->kind, GS_KIND_NONE);
+    if (kind == GS_KIND_NONE)
+        return false;
+    slabs[kind].live--;
+    gs_object_drop(object);
+    return true;
+}
+
+void gs_object_hold(void *held) { atomic_fetch_add(&((gs_object *)held)->references, 1); }
+
+bool gs_object_try_hold(void *held) {
+    _Atomic uint32_t *references = &((gs_object *)held)->references;
+    uint32_t before = atomic_load(references);
+    while (before > 0)
+        if (atomic_compare_exchange_weak(references, &before, before + 1))
+            return true;
+    return false;
+}
+
+void gs_object_drop(void *dropped) {
+    gs_object *object = dropped;
+    if (atomic_fetch_sub(&object->references, 1) != 1)
+        return;
+    slab *of = slab_of(object);
+    if (object->release != NULL)
+        object->release(object);
+    slot *freed = (slot *)object;
+    freed->next_free = NULL;
+    pthread_mutex_lock(&of->lock);
+    if (of->waiting++ == 0)
+        of->oldest = freed;
+    else
+        of->newest->next_free = freed;
+    of->newest = freed;
+    pthread_mutex_unlock(&of->lock);
+}
+
+GS_EXPORT uint64_t gs_live_objects(int kind) {
+    if (kind != GS_KIND_NONE)
+        return kind > 0 && kind < GS_KIND_COUNT ? slabs[kind].live : 0;
+    uint64_t all = 0;
+    for (int each = 1; each < GS_KIND_COUNT; each++)
+        all += slabs[each].live;
+    return all;
+}
+
+/* --- For objects whose contents live in Python ----------------------------------------------------- */
+
+GS_EXPORT void *gs_object_create(const char *kind_name) {
+    for (int kind = GS_KIND_NONE + 1; kind < GS_KIND_COUNT; kind++)
+        if (strcmp(gs_kind_names[kind], kind_name) == 0)
+            return gs_object_new(kind, NULL);
+    return NULL;
+}
+
+GS_EXPORT bool gs_object_end(void *object) { return gs_object_close(object); }

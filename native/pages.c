@@ -1,0 +1,127 @@
+/* Blocks of anonymous pages.
+ *
+ * Sizes are rounded up to a power of two. Blocks up to CACHED_LIMIT go back to a free list of their size
+ * when freed, so that a program that allocates and frees in a loop makes no system call; small ones are
+ * carved from larger chunks. Larger blocks are mapped and unmapped each time, aligned for huge pages.
+ * Nothing is ever zeroed twice: a block from a free list keeps its old contents, as the API allows. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "memory.h"
+
+enum {
+    PAGE_SHIFT = 12,
+    CARVED_SHIFT = 19,  /* 512 KiB and smaller are carved from chunks */
+    CACHED_SHIFT = 25,  /* 32 MiB and smaller are kept when freed */
+    HUGE_PAGE = 2 << 20,
+    CHUNK = 4 << 20,
+};
+static const uint64_t CACHED_LIMIT = UINT64_C(256) << 20; /* bytes kept in the lists of mapped blocks */
+
+/* Free blocks of one size. The list lies outside the blocks, so that a program that writes to memory it
+ * has freed cannot break it. */
+typedef struct free_list {
+    void **blocks;
+    size_t count, capacity;
+} free_list;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static free_list free_lists[CACHED_SHIFT + 1];
+static uint64_t cached_bytes;
+static char *chunk, *chunk_end;
+
+static unsigned shift_for(size_t size) {
+    unsigned shift = PAGE_SHIFT;
+    while (((size_t)1 << shift) < size)
+        shift++;
+    return shift;
+}
+
+static bool push(free_list *list, void *block) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+        void **blocks = realloc(list->blocks, capacity * sizeof *blocks);
+        if (blocks == NULL)
+            return false;
+        list->blocks = blocks;
+        list->capacity = capacity;
+    }
+    list->blocks[list->count++] = block;
+    return true;
+}
+
+static void *pop(free_list *list) { return list->count > 0 ? list->blocks[--list->count] : NULL; }
+
+/* Fresh pages at a multiple of `alignment`, which is at least a page. */
+static void *map_aligned(size_t span, size_t alignment) {
+    char *raw = mmap(NULL, span + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                     -1, 0);
+    if (raw == MAP_FAILED)
+        return NULL;
+    size_t lead = (alignment - (uintptr_t)raw % alignment) % alignment;
+    if (lead > 0)
+        munmap(raw, lead);
+    if (alignment > lead)
+        munmap(raw + lead + span, alignment - lead);
+    if (span >= HUGE_PAGE)
+        madvise(raw + lead, span, MADV_HUGEPAGE);
+    return raw + lead;
+}
+
+/* A block of 2^shift bytes from the current chunk, at a multiple of its size. Called with the lock held. */
+static void *carve(unsigned shift) {
+    size_t size = (size_t)1 << shift;
+    uintptr_t at = ((uintptr_t)chunk + size - 1) & ~(size - 1);
+    if (chunk == NULL || at + size > (uintptr_t)chunk_end) {
+        for (; chunk != NULL && chunk + GS_PAGE <= chunk_end; chunk += GS_PAGE)
+            push(&free_lists[PAGE_SHIFT], chunk);
+        chunk = map_aligned(CHUNK, HUGE_PAGE);
+        if (chunk == NULL)
+            return NULL;
+        madvise(chunk, CHUNK, MADV_NOHUGEPAGE);
+        chunk_end = chunk + CHUNK;
+        at = (uintptr_t)chunk;
+    }
+    for (; chunk < (char *)at; chunk += GS_PAGE)
+        push(&free_lists[PAGE_SHIFT], chunk);
+    chunk = (char *)at + size;
+    return (void *)at;
+}
+
+void *gs_pages_take(size_t size, size_t alignment, uint64_t *span) {
+    if (alignment < GS_PAGE)
+        alignment = GS_PAGE;
+    unsigned shift = shift_for(size > alignment ? size : alignment);
+    if (shift > CACHED_SHIFT) {
+        *span = (size + GS_PAGE - 1) & ~(size_t)(GS_PAGE - 1);
+        return map_aligned(*span, alignment > HUGE_PAGE ? alignment : HUGE_PAGE);
+    }
+    *span = UINT64_C(1) << shift;
+    pthread_mutex_lock(&lock);
+    void *block = pop(&free_lists[shift]);
+    if (block != NULL && shift > CARVED_SHIFT)
+        cached_bytes -= *span;
+    else if (block == NULL && shift <= CARVED_SHIFT)
+        block = carve(shift);
+    pthread_mutex_unlock(&lock);
+    if (block == NULL && shift > CARVED_SHIFT)
+        block = map_aligned(*span, *span);
+    return block;
+}
+
+void gs_pages_give(void *block, uint64_t span) {
+    unsigned shift = shift_for(span);
+    bool carved = shift <= CARVED_SHIFT;
+    if (shift > CACHED_SHIFT) {
+        munmap(block, span);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    bool keep = (carved || cached_bytes + span <= CACHED_LIMIT) && push(&free_lists[shift], block);
+    if (keep && !carved)
+        cached_bytes += span;
+    pthread_mutex_unlock(&lock);
+    if (!keep)
+        munmap(block, span);
+}

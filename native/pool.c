@@ -1,0 +1,129 @@
+/* A job is a counter that threads take part numbers from. Jobs that still have parts to give stand in a
+ * list; a free worker helps the first one. The thread that brought a job works on it too, so a job ends
+ * even if every worker is busy elsewhere. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "thread.h"
+#include "wait.h"
+
+typedef struct job {
+    struct job *next;
+    gs_part part;
+    void *argument;
+    uint64_t parts;
+    _Atomic uint64_t taken; /* part numbers handed out, may pass `parts` */
+    _Atomic uint32_t helpers; /* workers that may still look at this job */
+} job;
+
+struct gs_pool {
+    pthread_mutex_t lock;
+    job *jobs; /* guarded by lock */
+    uint32_t width;
+    uint32_t started; /* worker threads, guarded by lock */
+    gs_bell arrivals; /* rings when a job arrives */
+    gs_bell finished; /* rings when a helper leaves a job */
+};
+
+gs_pool *gs_pool_new(uint32_t width) {
+    gs_pool *pool = calloc(1, sizeof *pool);
+    if (pool == NULL)
+        return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->width = width > 0 ? width : 1;
+    return pool;
+}
+
+uint32_t gs_pool_width(const gs_pool *pool) { return pool->width; }
+
+static void work_on(job *job) {
+    for (;;) {
+        uint64_t part = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
+        if (part >= job->parts)
+            return;
+        job->part(job->argument, part);
+    }
+}
+
+/* The first job that still has parts to give, with this worker entered as a helper. */
+static job *find_job(gs_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    job *found = pool->jobs;
+    while (found != NULL && atomic_load(&found->taken) >= found->parts)
+        found = found->next;
+    if (found != NULL)
+        atomic_fetch_add(&found->helpers, 1);
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
+typedef struct arrival {
+    gs_pool *pool;
+    uint32_t seen;
+} arrival;
+
+static bool has_arrived(void *state) {
+    arrival *since = state;
+    return atomic_load(&since->pool->arrivals.value) != since->seen;
+}
+
+static void *worker(void *argument) {
+    gs_pool *pool = argument;
+    for (;;) {
+        arrival since = {pool, atomic_load(&pool->arrivals.value)};
+        job *found = find_job(pool);
+        if (found == NULL) {
+            gs_bell_wait(&pool->arrivals, has_arrived, &since, GS_FOREVER, false);
+            continue;
+        }
+        work_on(found);
+        atomic_fetch_sub(&found->helpers, 1);
+        gs_bell_ring(&pool->finished);
+    }
+    return NULL;
+}
+
+/* Starts the workers that are still missing. Called with the lock held. */
+static void start_workers(gs_pool *pool) {
+    for (; pool->started + 1 < pool->width; pool->started++) {
+        if (!gs_thread_start("gs-worker", worker, pool))
+            return;
+    }
+}
+
+static void enter(gs_pool *pool, job *job) {
+    pthread_mutex_lock(&pool->lock);
+    start_workers(pool);
+    job->next = pool->jobs;
+    pool->jobs = job;
+    pthread_mutex_unlock(&pool->lock);
+    gs_bell_ring(&pool->arrivals);
+}
+
+static void leave(gs_pool *pool, const job *job) {
+    pthread_mutex_lock(&pool->lock);
+    struct job **link = &pool->jobs;
+    while (*link != job)
+        link = &(*link)->next;
+    *link = job->next;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->helpers) == 0; }
+
+void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
+    if (parts <= 1 || pool->width == 1) {
+        for (uint64_t each = 0; each < parts; each++)
+            part(argument, each);
+        return;
+    }
+    job mine = {.part = part, .argument = argument, .parts = parts};
+    enter(pool, &mine);
+    work_on(&mine);
+    leave(pool, &mine);
+    gs_bell_wait(&pool->finished, nobody_helps, &mine, GS_FOREVER, false);
+}

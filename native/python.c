@@ -1,0 +1,414 @@
+/* The interpreter inside the driver.
+ *
+ * If the process runs Python already, the driver uses that interpreter. Else it loads the libpython noted
+ * in interpreter.cfg when the library was built, and starts one that belongs to it. All Python functions
+ * are looked up at run time, so the library itself depends on no libpython. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "door.h"
+#include "wait.h"
+
+typedef struct PyObject PyObject;
+
+/* Every function of the Python C API that is used here: result, name, parameters. All are old enough for
+ * any Python that the package runs on. */
+#define PYTHON_API(X)                                                                                              \
+    X(int, Py_IsInitialized, (void))                                                                               \
+    X(const char *, Py_GetVersion, (void))                                                                         \
+    X(void, Py_InitializeEx, (int))                                                                                \
+    X(wchar_t *, Py_DecodeLocale, (const char *, size_t *))                                                        \
+    X(void *, PyEval_SaveThread, (void))                                                                           \
+    X(int, PyGILState_Ensure, (void))                                                                              \
+    X(void, PyGILState_Release, (int))                                                                             \
+    X(void, Py_DecRef, (PyObject *))                                                                               \
+    X(int, PyRun_SimpleString, (const char *))                                                                     \
+    X(PyObject *, PyImport_AddModule, (const char *))                                                              \
+    X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))                                              \
+    X(PyObject *, PyObject_Call, (PyObject *, PyObject *, PyObject *))                                             \
+    X(PyObject *, PyObject_Str, (PyObject *))                                                                      \
+    X(PyObject *, PyObject_Repr, (PyObject *))                                                                      \
+    X(PyObject *, PyTuple_New, (intptr_t))                                                                         \
+    X(int, PyTuple_SetItem, (PyObject *, intptr_t, PyObject *))                                                    \
+    X(PyObject *, PyUnicode_FromString, (const char *))                                                            \
+    X(const char *, PyUnicode_AsUTF8, (PyObject *))                                                                \
+    X(PyObject *, PyDict_GetItemString, (PyObject *, const char *))                                                \
+    X(PyObject *, PyLong_FromUnsignedLongLong, (unsigned long long))                                               \
+    X(PyObject *, PyLong_FromLongLong, (long long))                                                                \
+    X(PyObject *, PyFloat_FromDouble, (double))                                                                    \
+    X(unsigned long long, PyLong_AsUnsignedLongLongMask, (PyObject *))                                             \
+    X(PyObject *, PyErr_Occurred, (void))                                                                          \
+    X(void, PyErr_Clear, (void))                                                                                   \
+    X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))                                                  \
+    X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **))                                     \
+    X(void, PyErr_Restore, (PyObject *, PyObject *, PyObject *))                                                   \
+    X(int, PyErr_CheckSignals, (void))                                                                             \
+    X(int, Py_AddPendingCall, (int (*)(void *), void *))
+
+#define POINTER(result, name, parameters) result(*name) parameters;
+static struct {
+    PYTHON_API(POINTER)
+    void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
+    int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
+    PyObject *none;
+} python;
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool started, initialised;
+static bool hosted; /* the process was Python before we came */
+static ze_result_t start_failure;
+static char start_failure_text[512];
+static PyObject *handlers[GS_FN_COUNT];
+
+/* --- Finding things -------------------------------------------------------------------------------- */
+
+typedef struct settings {
+    char library[PATH_MAX]; /* this very library */
+    char version[16], executable[PATH_MAX], libpython[PATH_MAX], site[PATH_MAX], root[PATH_MAX];
+} settings;
+
+static bool strip_last(char *path, int parts) {
+    for (; parts > 0; parts--) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return false;
+        *slash = 0;
+    }
+    return true;
+}
+
+/* Takes one `key=value` line of interpreter.cfg. */
+static void take_setting(settings *to, char *line) {
+    const struct {
+        const char *key;
+        char *value;
+        size_t size;
+    } known[] = {{"version", to->version, sizeof to->version},
+                 {"executable", to->executable, sizeof to->executable},
+                 {"libpython", to->libpython, sizeof to->libpython},
+                 {"site", to->site, sizeof to->site},
+                 {"root", to->root, sizeof to->root}};
+    char *equals = strchr(line, '=');
+    if (equals == NULL)
+        return;
+    *equals = 0;
+    equals[1 + strcspn(equals + 1, "\r\n")] = 0;
+    for (size_t each = 0; each < sizeof known / sizeof *known; each++)
+        if (strcmp(line, known[each].key) == 0)
+            snprintf(known[each].value, known[each].size, "%s", equals + 1);
+}
+
+/* Where the package, its interpreter and its site-packages are. The library lies in <root>/groundstate/_native;
+ * when <root> is a site-packages folder, that decides, since the package may have been moved as a whole. */
+static void find_settings(settings *to) {
+    *to = (settings){0};
+    Dl_info self;
+    char file[PATH_MAX];
+    if (dladdr((void *)find_settings, &self) == 0 || realpath(self.dli_fname, to->library) == NULL)
+        return;
+    snprintf(file, sizeof file, "%s", to->library);
+    strip_last(file, 1);
+    strncat(file, "/interpreter.cfg", sizeof file - strlen(file) - 1);
+    FILE *stream = fopen(file, "r");
+    if (stream != NULL) {
+        char line[PATH_MAX + 32];
+        while (fgets(line, sizeof line, stream) != NULL)
+            take_setting(to, line);
+        fclose(stream);
+    }
+    snprintf(to->root, sizeof to->root, "%s", to->library);
+    strip_last(to->root, 3);
+    const char *folder = strrchr(to->root, '/');
+    if (folder != NULL && strcmp(folder, "/site-packages") == 0) {
+        snprintf(to->site, sizeof to->site, "%s", to->root);
+        snprintf(to->executable, sizeof to->executable, "%s", to->root);
+        if (strip_last(to->executable, 3))
+            strncat(to->executable, "/bin/python3", sizeof to->executable - strlen(to->executable) - 1);
+    }
+}
+
+/* --- Starting -------------------------------------------------------------------------------------- */
+
+static ze_result_t refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static ze_result_t refuse(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(start_failure_text, sizeof start_failure_text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "groundstate: %s\n", start_failure_text);
+    return gs_fail(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "%s", start_failure_text);
+}
+
+static bool look_up(void *from) {
+    bool complete = true;
+#define LOOK_UP(result, name, parameters)                                                                          \
+    *(void **)&python.name = dlsym(from, #name);                                                                   \
+    complete &= python.name != NULL;
+    PYTHON_API(LOOK_UP)
+    *(void **)&python.Py_SetProgramName = dlsym(from, "Py_SetProgramName");
+    *(void **)&python.is_finalizing = dlsym(from, "Py_IsFinalizing");
+    if (python.is_finalizing == NULL)
+        *(void **)&python.is_finalizing = dlsym(from, "_Py_IsFinalizing");
+    python.none = dlsym(from, "_Py_NoneStruct");
+    return complete && python.none != NULL;
+}
+
+/* Opens libpython so that extension modules find its symbols too. */
+static void *open_libpython(const settings *at) {
+    char name[64];
+    void *opened = at->libpython[0] != 0 ? dlopen(at->libpython, RTLD_LAZY | RTLD_GLOBAL) : NULL;
+    snprintf(name, sizeof name, "libpython%s.so.1.0", at->version);
+    return opened != NULL ? opened : dlopen(name, RTLD_LAZY | RTLD_GLOBAL);
+}
+
+static void start_interpreter(const settings *at) {
+    if (python.Py_SetProgramName != NULL && at->executable[0] != 0) {
+        wchar_t *name = python.Py_DecodeLocale(at->executable, NULL);
+        if (name != NULL)
+            python.Py_SetProgramName(name); /* Python keeps the pointer */
+    }
+    python.Py_InitializeEx(0);
+    python.PyEval_SaveThread();
+}
+
+/* Makes the interpreter usable: the process's own, or a new one. */
+static ze_result_t find_interpreter(const settings *at) {
+    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized") != NULL && look_up(RTLD_DEFAULT) && python.Py_IsInitialized()) {
+        hosted = true;
+    } else {
+        void *libpython = open_libpython(at);
+        if (libpython == NULL)
+            return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s), "
+                          "then reinstall groundstate",
+                          at->version, at->version);
+        if (!look_up(libpython))
+            return refuse("%s lacks functions that the driver needs", at->libpython);
+    }
+    const char *running = python.Py_GetVersion();
+    size_t length = strlen(at->version);
+    if (strncmp(running, at->version, length) != 0 || running[length] != '.')
+        return refuse("this process runs Python %.*s, but the driver %s was installed for Python %s; install "
+                      "groundstate into that Python too (pip install groundstate) and use its library",
+                      (int)strcspn(running, " "), running, at->library, at->version);
+    if (!hosted)
+        start_interpreter(at);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Imports the Python half from beside this library, wherever the process's own sys.path points. */
+static const char START[] =
+    "def _groundstate_start(library, root, site):\n"
+    "    import importlib, importlib.util, os, sys\n"
+    "    package = os.path.join(root, 'groundstate')\n"
+    "    loaded = sys.modules.get('groundstate')\n"
+    "    if loaded is None:\n"
+    "        spec = importlib.util.spec_from_file_location(\n"
+    "            'groundstate', os.path.join(package, '__init__.py'), submodule_search_locations=[package])\n"
+    "        loaded = importlib.util.module_from_spec(spec)\n"
+    "        sys.modules['groundstate'] = loaded\n"
+    "        spec.loader.exec_module(loaded)\n"
+    "    elif os.path.realpath(os.path.dirname(loaded.__file__)) != os.path.realpath(package):\n"
+    "        raise ImportError(f'this process has loaded groundstate from {loaded.__file__}, but the driver '\n"
+    "                          f'library is {library}: use the library of that installation')\n"
+    "    if site and site not in sys.path:\n"
+    "        sys.path.append(site)\n"
+    "    return importlib.import_module('groundstate.driver.entry').start(library)\n";
+
+/* Clears the current Python exception and says what it means. A Failure of driver/api.py carries the result
+ * to answer; anything else is a fault of the driver. */
+static ze_result_t explain_exception(char *text, size_t size) {
+    PyObject *type, *value, *trace;
+    ze_result_t result = ZE_RESULT_ERROR_UNKNOWN;
+    python.PyErr_Fetch(&type, &value, &trace);
+    python.PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *answer = python.PyObject_GetAttrString(value, "result");
+    if (answer != NULL)
+        result = (ze_result_t)python.PyLong_AsUnsignedLongLongMask(answer);
+    PyObject *string = answer != NULL ? python.PyObject_Str(value) : python.PyObject_Repr(value);
+    const char *utf8 = string != NULL ? python.PyUnicode_AsUTF8(string) : NULL;
+    snprintf(text, size, "%s", utf8 != NULL ? utf8 : "an exception that cannot be shown");
+    python.PyErr_Clear();
+    python.Py_DecRef(answer);
+    python.Py_DecRef(string);
+    python.Py_DecRef(type);
+    python.Py_DecRef(value);
+    python.Py_DecRef(trace);
+    return result;
+}
+
+static PyObject *call_start(const settings *at) {
+    if (python.PyRun_SimpleString(START) != 0)
+        return NULL;
+    PyObject *main = python.PyImport_AddModule("__main__");
+    PyObject *start = python.PyObject_GetAttrString(main, "_groundstate_start");
+    PyObject *arguments = python.PyTuple_New(3);
+    const char *texts[] = {at->library, at->root, at->site};
+    for (int each = 0; each < 3; each++)
+        python.PyTuple_SetItem(arguments, each, python.PyUnicode_FromString(texts[each]));
+    PyObject *table = python.PyObject_Call(start, arguments, NULL);
+    python.Py_DecRef(arguments);
+    python.Py_DecRef(start);
+    python.PyRun_SimpleString("del _groundstate_start");
+    return table;
+}
+
+static ze_result_t load_handlers(const settings *at) {
+    int state = python.PyGILState_Ensure();
+    PyObject *table = call_start(at);
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    if (table == NULL) {
+        char text[400] = "an unknown error";
+        if (python.PyErr_Occurred() != NULL)
+            explain_exception(text, sizeof text);
+        result = refuse("the driver's Python half did not start: %s", text);
+    } else {
+        for (int each = 0; each < GS_FN_COUNT; each++)
+            handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
+    }
+    python.PyGILState_Release(state);
+    return result;
+}
+
+/* Starts Python once. A failure is final, and told again to whoever asks. */
+static ze_result_t start(void) {
+    if (started)
+        return ZE_RESULT_SUCCESS;
+    pthread_mutex_lock(&start_lock);
+    if (!started && start_failure == ZE_RESULT_SUCCESS) {
+        settings at;
+        find_settings(&at);
+        start_failure = find_interpreter(&at);
+        if (start_failure == ZE_RESULT_SUCCESS)
+            start_failure = load_handlers(&at);
+        started = start_failure == ZE_RESULT_SUCCESS;
+    }
+    pthread_mutex_unlock(&start_lock);
+    return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
+}
+
+bool gs_is_initialised(void) { return initialised; }
+
+/* --- Calling handlers ------------------------------------------------------------------------------ */
+
+static PyObject *pack(const char *types, const gs_word *arguments) {
+    size_t count = strlen(types);
+    PyObject *tuple = python.PyTuple_New((intptr_t)count);
+    for (size_t each = 0; each < count; each++) {
+        PyObject *item = types[each] == 'd'   ? python.PyFloat_FromDouble(arguments[each].d)
+                         : types[each] == 'i' ? python.PyLong_FromLongLong(arguments[each].i)
+                                              : python.PyLong_FromUnsignedLongLong(arguments[each].u);
+        python.PyTuple_SetItem(tuple, (intptr_t)each, item);
+    }
+    return tuple;
+}
+
+/* False if there is no handler to call, or no longer an interpreter to call it in. */
+static bool can_call(enum gs_function function, ze_result_t *result) {
+    const char *name = gs_function_names[function];
+    if (!started) {
+        *result = gs_fail_uninitialised(function);
+        return false;
+    }
+    if (handlers[function] == NULL) {
+        *result = gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s is not implemented by this driver", name);
+        return false;
+    }
+    if (!python.Py_IsInitialized() || (python.is_finalizing != NULL && python.is_finalizing())) {
+        *result = gs_fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s: the process's Python has ended", name);
+        return false;
+    }
+    return true;
+}
+
+static ze_result_t call(enum gs_function function, const char *types, const gs_word *arguments, uint64_t *value) {
+    ze_result_t result;
+    if (!can_call(function, &result))
+        return result;
+    int state = python.PyGILState_Ensure();
+    PyObject *tuple = pack(types, arguments);
+    PyObject *returned = python.PyObject_Call(handlers[function], tuple, NULL);
+    python.Py_DecRef(tuple);
+    if (returned == NULL) {
+        char text[900];
+        result = explain_exception(text, sizeof text);
+        result = gs_fail(result, "%s: %s", gs_function_names[function], text);
+    } else {
+        *value = returned == python.none ? 0 : python.PyLong_AsUnsignedLongLongMask(returned);
+        result = ZE_RESULT_SUCCESS;
+        python.Py_DecRef(returned);
+    }
+    python.PyGILState_Release(state);
+    return result;
+}
+
+ze_result_t gs_call_python(enum gs_function function, const char *types, const gs_word *arguments) {
+    uint64_t value = 0;
+    ze_result_t result = call(function, types, arguments, &value);
+    return result == ZE_RESULT_SUCCESS ? (ze_result_t)value : result;
+}
+
+uint64_t gs_call_python_value(enum gs_function function, const char *types, const gs_word *arguments) {
+    uint64_t value = 0;
+    call(function, types, arguments, &value);
+    return value;
+}
+
+/* --- Ctrl-C ---------------------------------------------------------------------------------------- */
+
+typedef struct exception {
+    PyObject *type, *value, *trace;
+} exception;
+
+static int raise_again(void *argument) {
+    exception *raised = argument;
+    python.PyErr_Restore(raised->type, raised->value, raised->trace);
+    free(raised);
+    return -1;
+}
+
+/* Lets a hosting Python run its signal handlers. If one raises (KeyboardInterrupt), the exception is set
+ * aside until the call that waits has returned to Python, which it now should. */
+bool gs_python_interrupt(void) {
+    if (!hosted || !started || !python.Py_IsInitialized())
+        return false;
+    int state = python.PyGILState_Ensure();
+    bool interrupted = python.PyErr_CheckSignals() != 0;
+    if (interrupted) {
+        exception *raised = malloc(sizeof *raised);
+        if (raised != NULL) {
+            python.PyErr_Fetch(&raised->type, &raised->value, &raised->trace);
+            python.Py_AddPendingCall(raise_again, raised);
+        }
+    }
+    python.PyGILState_Release(state);
+    return interrupted;
+}
+
+/* --- The functions that start it all --------------------------------------------------------------- */
+
+ze_result_t gs_zeInit(ze_init_flags_t flags) {
+    ze_result_t result = start();
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_call_python(GS_FN_zeInit, "u", (const gs_word[]){{.u = flags}});
+    if (result == ZE_RESULT_SUCCESS)
+        initialised = true;
+    return result;
+}
+
+ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze_init_driver_type_desc_t *desc) {
+    ze_result_t result = start();
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_call_python(GS_FN_zeInitDrivers, "uuu",
+                                (const gs_word[]){{.p = pCount}, {.p = phDrivers}, {.p = desc}});
+    if (result == ZE_RESULT_SUCCESS)
+        initialised = true;
+    return result;
+}

@@ -1,0 +1,274 @@
+/* Queues: commands in, one after the other, out on an engine.
+ *
+ * A command goes through four counts. `submitted`: the queue has it. Then it runs. `retired`: the queue no
+ * longer needs the objects it refers to, so that whoever sees its event signalled may destroy them at once.
+ * Then its event is signalled. `completed`: all of that is over; this is what a synchronise waits for. */
+#include "queue.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+/* Every open queue. */
+static gs_queue *queues;
+static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
+
+ze_result_t gs_queue_check(enum gs_function function, const gs_context *context, const gs_device *device,
+                           uint32_t ordinal, uint32_t index) {
+    if (ordinal >= device->queue_groups)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the device has queue groups 0 to %u, not %u",
+                       gs_function_names[function], device->queue_groups - 1, ordinal);
+    if (index >= device->queues_per_group)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the queue group has indices 0 to %u, not %u",
+                       gs_function_names[function], device->queues_per_group - 1, index);
+    return gs_context_check_device(function, context, device);
+}
+
+void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_device *device,
+                   const ze_command_queue_desc_t *desc) {
+    *queue = (gs_queue){.owner = owner, .context = context, .device = device, .ordinal = desc->ordinal,
+                        .index = desc->index, .flags = desc->flags, .mode = desc->mode, .priority = desc->priority};
+    pthread_mutex_init(&queue->lock, NULL);
+    gs_object_hold(context);
+    pthread_mutex_lock(&queues_lock);
+    queue->next = queues;
+    queue->link = &queues;
+    if (queue->next != NULL)
+        queue->next->link = &queue->next;
+    queues = queue;
+    pthread_mutex_unlock(&queues_lock);
+}
+
+void gs_queue_close(gs_queue *queue) {
+    pthread_mutex_lock(&queues_lock);
+    *queue->link = queue->next;
+    if (queue->next != NULL)
+        queue->next->link = queue->link;
+    pthread_mutex_unlock(&queues_lock);
+    pthread_mutex_destroy(&queue->lock);
+    gs_object_drop(queue->context);
+}
+
+/* --- Executing ----------------------------------------------------------------------------------- */
+
+/* The events that a submitted command refers to may not be destroyed; those of a program likewise. */
+static void mark_pending(gs_command *command, int32_t change) {
+    if (command->signal != NULL)
+        command->signal->pending += (uint32_t)change;
+    for (uint32_t each = 0; each < command->target_count; each++)
+        command->targets[each].event->pending += (uint32_t)change;
+    if (command->operation != GS_RUN_PROGRAMS)
+        return;
+    for (uint32_t each = 0; each < command->run.count; each++) {
+        gs_program *program = command->run.runs[each].program;
+        program->pending += (uint32_t)change;
+        for (uint32_t event = 0; event < program->event_count; event++)
+            program->events[event]->pending += (uint32_t)change;
+    }
+    if (command->run.fence != NULL)
+        command->run.fence->pending += (uint32_t)change;
+}
+
+static void retire(gs_queue *queue, gs_command *submitted) {
+    mark_pending(submitted, -1);
+    queue->retired++;
+}
+
+/* Runs one command that is not itself a run of programs. `last_of`: the submitted command that ends with it. */
+static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
+    for (uint32_t each = 0; each < command->target_count; each++)
+        gs_target_wait(&command->targets[each], GS_FOREVER, false);
+    bool timed = command->signal != NULL && command->signal->timestamps;
+    gs_interval interval = {timed ? gs_timestamp() : 0, 0};
+    gs_gate_enter();
+    gs_command_perform(command, queue->device);
+    gs_gate_leave();
+    if (timed) {
+        interval.end = gs_timestamp();
+        gs_event_stamp(command->signal, interval);
+    }
+    gs_event *signal = command->signal; /* held by the command, which lives until after this */
+    if (last_of != NULL)
+        retire(queue, last_of);
+    if (command->counter != NULL)
+        gs_counter_advance(command->counter, base + command->step);
+    if (signal != NULL)
+        gs_event_signal(signal);
+}
+
+static void execute_programs(gs_queue *queue, gs_command *command) {
+    bool retired = false;
+    bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
+    for (uint32_t each = 0; each < command->target_count; each++)
+        gs_target_wait(&command->targets[each], GS_FOREVER, false);
+    gs_interval interval = {gs_timestamp(), 0};
+    for (uint32_t each = 0; each < command->run.count; each++) {
+        gs_run *run = &command->run.runs[each];
+        bool last_program = ends_here && each + 1 == command->run.count;
+        for (gs_command *inner = run->program->first; inner != NULL; inner = inner->next) {
+            bool last = last_program && inner->next == NULL;
+            execute(queue, inner, run->base, last ? command : NULL);
+            retired |= last;
+        }
+    }
+    interval.end = gs_timestamp();
+    if (command->signal != NULL && command->signal->timestamps)
+        gs_event_stamp(command->signal, interval);
+    if (!retired)
+        retire(queue, command);
+    if (command->run.fence != NULL)
+        gs_bell_set(&command->run.fence->bell, 1);
+    if (command->counter != NULL)
+        gs_counter_advance(command->counter, command->step);
+    if (command->signal != NULL)
+        gs_event_signal(command->signal);
+}
+
+static void execute_submitted(gs_queue *queue, gs_command *command) {
+    if (command->operation == GS_RUN_PROGRAMS)
+        execute_programs(queue, command);
+    else
+        execute(queue, command, 0, command);
+    queue->completed++;
+    gs_bell_ring(&queue->bell);
+    gs_command_free(command);
+}
+
+void gs_queue_work_off(gs_queue *queue) {
+    gs_object *owner = queue->owner;
+    for (;;) {
+        pthread_mutex_lock(&queue->lock);
+        gs_command *command = queue->first;
+        if (command == NULL)
+            queue->running = false;
+        else
+            queue->first = command->next;
+        pthread_mutex_unlock(&queue->lock);
+        if (command == NULL)
+            break;
+        execute_submitted(queue, command);
+    }
+    gs_memory_free_deferred();
+    gs_object_drop(owner); /* held since the queue began to run */
+}
+
+/* --- Submitting ---------------------------------------------------------------------------------- */
+
+void gs_queue_submit(gs_queue *queue, gs_command *command) {
+    command->next = NULL;
+    mark_pending(command, 1);
+    pthread_mutex_lock(&queue->lock);
+    if (queue->first == NULL)
+        queue->first = command;
+    else
+        queue->last->next = command;
+    queue->last = command;
+    queue->submitted++;
+    bool start = !queue->running;
+    queue->running = true;
+    if (start)
+        gs_object_hold(queue->owner);
+    pthread_mutex_unlock(&queue->lock);
+    if (start)
+        gs_engine_assign(queue);
+    if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+        gs_queue_synchronise(queue, GS_FOREVER);
+}
+
+bool gs_queue_claim(gs_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    bool claimed = !queue->running;
+    queue->running = true;
+    pthread_mutex_unlock(&queue->lock);
+    return claimed;
+}
+
+void gs_queue_do_claimed(gs_queue *queue, gs_command *command) {
+    queue->submitted++;
+    execute(queue, command, 0, NULL);
+    queue->retired++;
+    queue->completed++;
+    gs_bell_ring(&queue->bell);
+    pthread_mutex_lock(&queue->lock);
+    bool more = queue->first != NULL; /* another thread submitted meanwhile */
+    queue->running = more;
+    if (more)
+        gs_object_hold(queue->owner);
+    pthread_mutex_unlock(&queue->lock);
+    if (more)
+        gs_engine_assign(queue);
+}
+
+/* --- Waiting ------------------------------------------------------------------------------------- */
+
+bool gs_queue_is_busy(gs_queue *queue) { return atomic_load(&queue->retired) != atomic_load(&queue->submitted); }
+
+typedef struct progress {
+    gs_queue *queue;
+    uint64_t number;
+} progress;
+
+static bool has_completed(void *state) {
+    const progress *wanted = state;
+    return atomic_load_explicit(&wanted->queue->completed, memory_order_acquire) >= wanted->number;
+}
+
+ze_result_t gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
+    progress wanted = {queue, queue->submitted};
+    if (gs_bell_wait(&queue->bell, has_completed, &wanted, timeout, true) == GS_WAIT_DONE)
+        return ZE_RESULT_SUCCESS;
+    return ZE_RESULT_NOT_READY;
+}
+
+bool gs_queues_are_busy(const gs_context *context) {
+    bool busy = false;
+    pthread_mutex_lock(&queues_lock);
+    for (gs_queue *each = queues; each != NULL && !busy; each = each->next)
+        busy = each->context == context && gs_queue_is_busy(each);
+    pthread_mutex_unlock(&queues_lock);
+    return busy;
+}
+
+struct gs_tickets {
+    uint32_t count;
+    progress wanted[];
+};
+
+/* A queue that is still to finish something, and belongs to the context or the device. */
+static bool concerns(gs_queue *queue, const gs_context *context, const gs_device *device) {
+    if (atomic_load(&queue->completed) == atomic_load(&queue->submitted))
+        return false;
+    return context != NULL ? queue->context == context : queue->device == device || queue->device->parent == device;
+}
+
+gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device) {
+    uint32_t busy = 0;
+    gs_tickets *tickets = NULL;
+    pthread_mutex_lock(&queues_lock);
+    for (gs_queue *each = queues; each != NULL; each = each->next)
+        busy += concerns(each, context, device);
+    if (busy > 0 && (tickets = calloc(1, sizeof *tickets + busy * sizeof(progress))) != NULL)
+        for (gs_queue *each = queues; each != NULL && tickets->count < busy; each = each->next)
+            if (concerns(each, context, device) && gs_object_try_hold(each->owner))
+                tickets->wanted[tickets->count++] = (progress){each, each->submitted};
+    pthread_mutex_unlock(&queues_lock);
+    return tickets;
+}
+
+bool gs_tickets_are_done(const gs_tickets *tickets) {
+    for (uint32_t each = 0; each < tickets->count; each++)
+        if (!has_completed((void *)&tickets->wanted[each]))
+            return false;
+    return true;
+}
+
+void gs_tickets_wait(gs_tickets *tickets) {
+    for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
+        gs_bell_wait(&tickets->wanted[each].queue->bell, has_completed, &tickets->wanted[each], GS_FOREVER, false);
+}
+
+void gs_tickets_drop(gs_tickets *tickets) {
+    for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
+        gs_object_drop(tickets->wanted[each].queue->owner);
+    free(tickets);
+}

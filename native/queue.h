@@ -1,0 +1,78 @@
+/* Queues and the engines that work them off. */
+#ifndef GS_QUEUE_H
+#define GS_QUEUE_H
+
+#include <pthread.h>
+
+#include "command.h"
+
+/* The queue inside a command queue or an immediate list. Commands run one after the other. */
+typedef struct gs_queue {
+    gs_object *owner; /* the API object that contains the queue */
+    gs_context *context;
+    gs_device *device;
+    struct gs_queue *next, **link; /* in the list of all queues */
+    pthread_mutex_t lock;
+    gs_command *first, *last; /* guarded by lock */
+    bool running;             /* someone executes the queue's commands; guarded by lock */
+    _Atomic uint64_t submitted, retired, completed;
+    gs_bell bell; /* rings when a command completes */
+    uint32_t ordinal, index;
+    ze_command_queue_flags_t flags;
+    ze_command_queue_mode_t mode;
+    ze_command_queue_priority_t priority;
+} gs_queue;
+
+typedef struct gs_command_queue {
+    gs_object object;
+    gs_queue queue;
+} gs_command_queue;
+
+typedef struct gs_fence {
+    gs_object object;
+    gs_command_queue *queue;
+    gs_bell bell; /* 1: signalled */
+    _Atomic uint32_t pending;
+} gs_fence;
+
+/* Checks ordinal, index and device; says what is wrong. */
+ze_result_t gs_queue_check(enum gs_function function, const gs_context *context, const gs_device *device,
+                           uint32_t ordinal, uint32_t index);
+void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_device *device,
+                   const ze_command_queue_desc_t *desc);
+void gs_queue_close(gs_queue *queue);
+
+/* Gives the queue a command, which it takes over. Waits for it on a synchronous queue. */
+void gs_queue_submit(gs_queue *queue, gs_command *command);
+
+/* If the queue is idle, makes the caller its engine for one command, to be done with gs_queue_do_claimed.
+ * The command stays the caller's. */
+bool gs_queue_claim(gs_queue *queue);
+void gs_queue_do_claimed(gs_queue *queue, gs_command *command);
+
+bool gs_queue_is_busy(gs_queue *queue);
+ze_result_t gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
+bool gs_queues_are_busy(const gs_context *context);
+
+/* How far each busy queue must come until all that it was given so far is done. */
+typedef struct gs_tickets gs_tickets;
+
+/* For the queues of a context, or of a device and its sub-devices (the other is NULL). NULL: all idle. */
+gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device);
+bool gs_tickets_are_done(const gs_tickets *tickets);
+void gs_tickets_wait(gs_tickets *tickets);
+void gs_tickets_drop(gs_tickets *tickets);
+
+/* Holds all engines between two commands; for changes to memory that commands may use. */
+void gs_engines_pause(void);
+void gs_engines_resume(void);
+
+/* Around the work of each command: what a pause waits for. */
+void gs_gate_enter(void);
+void gs_gate_leave(void);
+
+/* engine.c: finds a thread that will call gs_queue_work_off(queue). */
+void gs_engine_assign(gs_queue *queue);
+void gs_queue_work_off(gs_queue *queue);
+
+#endif

@@ -1,0 +1,80 @@
+#include "wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* How long a waiter spins before it sleeps. A futex round trip costs several microseconds, so a wait for
+ * something short is over sooner this way; a longer one wastes no more than this. */
+enum { SPIN_NANOSECONDS = 20000, SPINS_PER_CLOCK = 32 };
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
+    return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
+static void wake_sleepers(gs_bell *bell) {
+    if (atomic_load(&bell->sleepers) != 0)
+        futex(&bell->value, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+void gs_bell_set(gs_bell *bell, uint32_t value) {
+    atomic_store(&bell->value, value);
+    wake_sleepers(bell);
+}
+
+void gs_bell_ring(gs_bell *bell) {
+    atomic_fetch_add(&bell->value, 1);
+    wake_sleepers(bell);
+}
+
+static bool spin(bool (*done)(void *), void *state, uint64_t nanoseconds) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    do {
+        for (int turn = 0; turn < SPINS_PER_CLOCK; turn++) {
+            if (done(state))
+                return true;
+            gs_relax();
+        }
+    } while (gs_clock(CLOCK_MONOTONIC) - start < nanoseconds);
+    return false;
+}
+
+/* One sleep, until the bell rings, `remaining` nanoseconds pass or a signal arrives. */
+static int sleep_once(gs_bell *bell, uint32_t seen, uint64_t remaining) {
+    struct timespec wait = {(time_t)(remaining / 1000000000u), (long)(remaining % 1000000000u)};
+    errno = 0;
+    futex(&bell->value, FUTEX_WAIT, seen, remaining > INT64_MAX ? NULL : &wait);
+    return errno;
+}
+
+gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *state, uint64_t timeout,
+                            bool interruptible) {
+    if (done(state))
+        return GS_WAIT_DONE;
+    if (timeout == 0)
+        return GS_WAIT_TIMEOUT;
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    if (spin(done, state, timeout < SPIN_NANOSECONDS ? timeout : SPIN_NANOSECONDS))
+        return GS_WAIT_DONE;
+    gs_wait_result result = GS_WAIT_DONE;
+    atomic_fetch_add(&bell->sleepers, 1);
+    for (;;) {
+        uint32_t seen = atomic_load(&bell->value);
+        if (done(state))
+            break;
+        uint64_t passed = gs_clock(CLOCK_MONOTONIC) - start;
+        if (timeout != GS_FOREVER && passed >= timeout) {
+            result = GS_WAIT_TIMEOUT;
+            break;
+        }
+        int error = sleep_once(bell, seen, timeout == GS_FOREVER ? GS_FOREVER : timeout - passed);
+        if (error == EINTR && interruptible && gs_python_interrupt()) {
+            result = GS_WAIT_INTERRUPTED;
+            break;
+        }
+    }
+    atomic_fetch_sub(&bell->sleepers, 1);
+    return result;
+}

@@ -1,0 +1,55 @@
+/* Time, and waiting for a word of memory to change: a short spin, then a futex. */
+#ifndef GS_WAIT_H
+#define GS_WAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define GS_FOREVER UINT64_MAX
+
+static inline uint64_t gs_clock(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The device's timer: nanoseconds of CLOCK_MONOTONIC_RAW, in the bits that the properties call valid. */
+#define GS_TIMESTAMP_BITS 60
+static inline uint64_t gs_timestamp(void) {
+    return gs_clock(CLOCK_MONOTONIC_RAW) & ((UINT64_C(1) << GS_TIMESTAMP_BITS) - 1);
+}
+
+static inline void gs_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* A word that one side sets and the other waits for. It may lie in memory shared between processes. */
+typedef struct gs_bell {
+    _Atomic uint32_t value;
+    _Atomic uint32_t sleepers;
+} gs_bell;
+
+/* Publishes `value`, for a bell that is a state (an event: 0 or 1), and wakes whoever sleeps on it. */
+void gs_bell_set(gs_bell *bell, uint32_t value);
+
+/* Says that something changed, for a bell that only counts changes, and wakes whoever sleeps on it. */
+void gs_bell_ring(gs_bell *bell);
+
+typedef enum { GS_WAIT_DONE, GS_WAIT_TIMEOUT, GS_WAIT_INTERRUPTED } gs_wait_result;
+
+/* Waits until `done(state)`, which must depend on what is published before the bell rings.
+ * `timeout` in nanoseconds: 0 polls, GS_FOREVER waits for ever. Interrupted: the host program wants its
+ * thread back (Ctrl-C in Python); only possible when `interruptible`. */
+gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *state, uint64_t timeout,
+                            bool interruptible);
+
+/* True if a signal handler of the hosting Python program asks for the thread; defined in python.c. */
+bool gs_python_interrupt(void);
+
+#endif

@@ -1,0 +1,233 @@
+"""The native half of the driver, as Python sees it.
+
+The library that started this interpreter is opened again by its path, which gives the same copy. The
+functions here are short and are called with the GIL held (`PyDLL`): they never call back into Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from groundstate.driver.api import Failure
+
+_library: ctypes.PyDLL | None = None
+
+COUNTER_MAX = (1 << 42) - 1
+"""The largest value of a counter-based event: GS_COUNTER_MAX in native/counter.h."""
+
+QUEUE_GROUPS = 2
+"""Compute and copy, then copy only: what native/queue.c accepts as ordinals."""
+
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "gs_driver_new": (ctypes.c_void_p, ()),
+    "gs_device_new": (
+        ctypes.c_void_p,
+        (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64)
+        + (ctypes.c_uint32, ctypes.c_uint32),
+    ),
+    "gs_device_memory_used": (ctypes.c_uint64, (ctypes.c_void_p,)),
+    "gs_object_create": (ctypes.c_void_p, (ctypes.c_char_p,)),
+    "gs_object_end": (ctypes.c_bool, (ctypes.c_void_p,)),
+    "gs_set_shared_in_device": (None, (ctypes.c_bool,)),
+    "gs_allocation_find": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_allocation_share": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_allocation_import": (
+        ctypes.c_uint32,
+        (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
+        + (ctypes.c_bool, ctypes.c_void_p),
+    ),
+    "gs_allocation_adopt": (ctypes.c_uint32, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)),
+    "gs_context_uses_device": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_device_charge": (ctypes.c_uint32, (ctypes.c_void_p, ctypes.c_uint64)),
+    "gs_device_uncharge": (None, (ctypes.c_void_p, ctypes.c_uint64)),
+    "gs_event_pool_fd": (ctypes.c_int, (ctypes.c_void_p,)),
+    "gs_event_pool_count": (ctypes.c_uint32, (ctypes.c_void_p,)),
+    "gs_event_pool_open": (
+        ctypes.c_uint32,
+        (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int, ctypes.c_void_p),
+    ),
+    "gs_event_share": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_event_open": (
+        ctypes.c_uint32,
+        (ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p),
+    ),
+    "gs_last_error_text": (ctypes.c_char_p, ()),
+}
+
+
+def load(path: str) -> None:
+    """Opens the library, once, before anything else here is used."""
+    global _library
+    _library = ctypes.PyDLL(path)
+    for name, (restype, argtypes) in _SIGNATURES.items():
+        function = getattr(_library, name)
+        function.restype = restype
+        function.argtypes = argtypes
+
+
+def _call(name: str, *arguments: object) -> int:
+    value = getattr(_library, name)(*arguments)
+    return int(value or 0)
+
+
+def _check(name: str, *arguments: object) -> None:
+    """Calls a native function that returns a `ze_result_t` and has recorded why it failed."""
+    result = _call(name, *arguments)
+    if result != 0:
+        text = getattr(_library, "gs_last_error_text")()
+        raise Failure(result, text.decode(errors="replace"))
+
+
+def driver_new() -> int:
+    """A new driver handle."""
+    return _call("gs_driver_new")
+
+
+def device_new(
+    driver: int, parent: int, cpus: Sequence[int], memory_bytes: int, queues_per_group: int = 1
+) -> int:
+    """A new device handle, worked by as many threads as it has CPUs."""
+    return _call(
+        "gs_device_new", driver, parent, len(cpus), memory_bytes, QUEUE_GROUPS, queues_per_group
+    )
+
+
+def device_memory_used(device: int) -> int:
+    """Bytes of the device's memory that are allocated."""
+    return _call("gs_device_memory_used", device)
+
+
+def object_new(kind: str) -> int:
+    """A live handle of a kind whose objects are kept in Python: `ze_physical_mem_handle_t`."""
+    handle = _call("gs_object_create", kind.encode())
+    if handle == 0:
+        raise MemoryError(f"no room for another {kind}")
+    return handle
+
+
+def object_end(handle: int) -> None:
+    """Makes a handle from `object_new` stale."""
+    _call("gs_object_end", handle)
+
+
+def fabric_vertex_new(device: int) -> int:
+    """A handle for a device's place in the fabric."""
+    del device
+    return object_new("ze_fabric_vertex_handle_t")
+
+
+def function_address(name: str) -> int:
+    """The address of an API function that the library exports, or 0."""
+    if not name.startswith(("ze", "zes", "zet", "zer")) or "ProcAddrTable" in name:
+        return 0
+    try:
+        function = getattr(_library, name)
+    except AttributeError:
+        return 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def set_shared_in_device(enable: bool) -> None:
+    """Counts shared allocations as device memory: ZE_SHARED_FORCE_DEVICE_ALLOC."""
+    _call("gs_set_shared_in_device", enable)
+
+
+def context_uses_device(context: int, device: int) -> bool:
+    """True if the context was created with the device or its parent."""
+    return bool(_call("gs_context_uses_device", context, device))
+
+
+def device_charge(device: int, size: int) -> None:
+    """Counts memory against a device, or fails with OUT_OF_DEVICE_MEMORY."""
+    _check("gs_device_charge", device, size)
+
+
+def device_uncharge(device: int, size: int) -> None:
+    """Takes back `device_charge`."""
+    _call("gs_device_uncharge", device, size)
+
+
+class _Facts(ctypes.Structure):
+    _fields_ = (
+        ("base", ctypes.c_uint64),
+        ("size", ctypes.c_uint64),
+        ("device", ctypes.c_uint64),
+        ("type", ctypes.c_uint64),
+        ("id", ctypes.c_uint64),
+        ("fd", ctypes.c_int64),
+        ("imported", ctypes.c_uint64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What the native half knows of an allocation."""
+
+    base: int
+    size: int
+    device: int
+    type: int
+    id: int
+    imported: bool
+
+
+def allocation(context: int, pointer: int) -> Allocation | None:
+    """The allocation of a context that contains an address."""
+    facts = _Facts()
+    if not _call("gs_allocation_find", context, pointer, ctypes.byref(facts)):
+        return None
+    return Allocation(
+        facts.base, facts.size, facts.device, facts.type, facts.id, bool(facts.imported)
+    )
+
+
+def allocation_share(context: int, pointer: int) -> int:
+    """The memory file that holds an allocation's pages, made on first use; -1 if there is none."""
+    library = _library
+    assert library is not None
+    return int(library.gs_allocation_share(context, pointer))
+
+
+def allocation_import(context: int, device: int, fd: int, size: int, from_ipc: bool) -> int:
+    """Maps a file as an allocation and returns its address. The descriptor stays the caller's."""
+    pointer = ctypes.c_void_p()
+    _check(
+        "gs_allocation_import", context, device, fd, size, from_ipc, ctypes.byref(pointer)
+    )
+    return pointer.value or 0
+
+
+def allocation_adopt(context: int, memory: int, size: int) -> None:
+    """Makes the caller's own memory a host allocation of the context."""
+    _check("gs_allocation_adopt", context, memory, size)
+
+
+def event_pool_file(pool: int) -> tuple[int, int]:
+    """The memory file of an event pool (-1: it cannot be shared) and its number of events."""
+    library = _library
+    assert library is not None
+    return int(library.gs_event_pool_fd(pool)), _call("gs_event_pool_count", pool)
+
+
+def event_pool_open(context: int, flags: int, count: int, fd: int) -> int:
+    """Opens another process's event pool; the pool takes over the descriptor."""
+    handle = ctypes.c_void_p()
+    _check("gs_event_pool_open", context, flags, count, fd, ctypes.byref(handle))
+    return handle.value or 0
+
+
+def event_share(event: int) -> tuple[int, int]:
+    """The memory file of a counter-based event (-1: not shareable) and the event's place in it."""
+    library = _library
+    assert library is not None
+    offset = ctypes.c_uint64()
+    return int(library.gs_event_share(event, ctypes.byref(offset))), offset.value
+
+
+def event_open(context: int, fd: int, offset: int, flags: int) -> int:
+    """Opens another process's counter-based event; the event takes over the descriptor."""
+    handle = ctypes.c_void_p()
+    _check("gs_event_open", context, fd, offset, flags, ctypes.byref(handle))
+    return handle.value or 0
