@@ -59,20 +59,30 @@ native: $(PY) ## build the C library into src/groundstate/_native
 	@$(NATIVE)
 
 .PHONY: native-asan
-native-asan: $(PY) ## build it with AddressSanitizer and UBSan, into build/asan
-	@$(NATIVE) SANITIZE=address,undefined OUT=../build/asan BUILD=../build/asan/objects
+native-asan: $(PY) build/asan/groundstate ## build it with AddressSanitizer and UBSan, into build/asan
+	@$(NATIVE) SANITIZE=address,undefined OUT=../build/asan/groundstate/_native BUILD=../build/asan/objects
 
 .PHONY: native-tsan
-native-tsan: $(PY) ## build it with ThreadSanitizer, into build/tsan
-	@$(NATIVE) SANITIZE=thread OUT=../build/tsan BUILD=../build/tsan/objects
+native-tsan: $(PY) build/tsan/groundstate ## build it with ThreadSanitizer, into build/tsan
+	@$(NATIVE) SANITIZE=thread OUT=../build/tsan/groundstate/_native BUILD=../build/tsan/objects
+
+# The library imports the package from the folder above its own: links make one for each sanitizer.
+build/%/groundstate: FORCE
+	@mkdir -p $@ && find $@ -maxdepth 1 -type l -delete
+	@for entry in src/groundstate/*; do \
+	    test "$${entry##*/}" = _native || ln -s "$(CURDIR)/$$entry" $@/; \
+	done
+
+.PHONY: FORCE
+FORCE:
 
 .PHONY: test-asan
 test-asan: native-asan ## run the C tests under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory -C tests/native SANITIZE=address,undefined LIBRARY=$(CURDIR)/build/asan
+	@$(MAKE) --no-print-directory -C tests/native SANITIZE=address,undefined LIBRARY=$(CURDIR)/build/asan/groundstate/_native
 
 .PHONY: test-tsan
 test-tsan: native-tsan ## run the C tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory -C tests/native SANITIZE=thread LIBRARY=$(CURDIR)/build/tsan
+	@$(MAKE) --no-print-directory -C tests/native SANITIZE=thread LIBRARY=$(CURDIR)/build/tsan/groundstate/_native
 
 # --- Setting up ------------------------------------------------------------------------------------
 

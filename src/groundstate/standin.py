@@ -18,7 +18,7 @@ from groundstate import knobs
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 
 
-class LibraryMissing(RuntimeError):
+class LibraryMissing(RuntimeError):  # noqa: N818 (named for what happened)
     """The C half of the driver was not built."""
 
 
