@@ -15,6 +15,7 @@ from groundstate.driver.api import (
     write_u32,
     write_u64,
 )
+from groundstate.driver.native import COUNTER_MAX
 from groundstate.driver.platform import Device
 
 TIMESTAMP_BITS = 60
@@ -226,4 +227,4 @@ def zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice: int, incrementValue:
 
 @handler
 def zeDeviceGetCounterBasedEventMaxValue(hDevice: int, maxValue: int) -> None:
-    write_u64(maxValue, (1 << 64) - 1)
+    write_u64(maxValue, COUNTER_MAX)

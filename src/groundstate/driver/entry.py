@@ -16,6 +16,7 @@ NOUNS = ("driver", "device", "device_memory", "capabilities", "fabric", "runtime
 def start(library_path: str) -> dict[str, Handler]:
     """Builds the drivers and devices of this process and returns the handler of each function."""
     native.load(library_path)
+    native.set_shared_in_device(knobs.SHARED_FORCE_DEVICE_ALLOC.get())
     platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
     for noun in NOUNS:
         importlib.import_module(f"groundstate.driver.{noun}")
