@@ -25,7 +25,7 @@ def handler(function: Handler) -> Handler:
     return function
 
 
-class Failure(Exception):
+class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error of the driver
     """An API function fails with a result code, and a sentence that says why."""
 
     def __init__(self, result: int, sentence: str) -> None:
@@ -115,16 +115,16 @@ def answer_structs(
         fill(structure.from_address(address), items[index])
 
 
-def chain(address: int) -> Iterator[tuple[int, int]]:
+def chain(address: int | None) -> Iterator[tuple[int, int]]:
     """The structs of a pNext chain as (stype, address), beginning with the one at `address`."""
     for _ in range(MAX_CHAIN_LENGTH):
-        if address == 0:
+        if not address:
             return
         yield read_u32(address), address
         address = read_pointer(address + 8)
 
 
-def find_in_chain(address: int, stype: int) -> int:
+def find_in_chain(address: int | None, stype: int) -> int:
     """The address of the first struct of a type in the chain from `address` on, or 0."""
     for found, at in chain(address):
         if found == stype:

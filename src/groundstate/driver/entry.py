@@ -9,7 +9,17 @@ from groundstate.driver import native, platform
 from groundstate.driver.api import HANDLERS, Handler
 from groundstate.driver.devices.cpu import Machine
 
-NOUNS = ("driver", "device", "device_memory", "capabilities", "fabric", "runtime")
+NOUNS = (
+    "driver",
+    "device",
+    "device_memory",
+    "capabilities",
+    "fabric",
+    "runtime",
+    "memory",
+    "virtual_memory",
+    "event",
+)
 """The modules that hold handlers. Importing one registers what it answers."""
 
 
