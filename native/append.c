@@ -105,17 +105,20 @@ typedef struct extent {
     uint64_t start, end;
 } extent;
 
-static extent region_extent(const ze_copy_region_t *region, uint64_t pitch, uint64_t slice) {
+/* False if the region ends beyond what an address can say. */
+static bool find_extent(const ze_copy_region_t *region, uint64_t pitch, uint64_t slice, extent *found) {
     uint64_t height = region->height > 0 ? region->height : 1, depth = region->depth > 0 ? region->depth : 1;
-    uint64_t start = region->originX + region->originY * pitch + region->originZ * slice;
-    return (extent){start, start + (depth - 1) * slice + (height - 1) * pitch + region->width};
+    unsigned __int128 rows = region->originY + height - 1, slices = region->originZ + depth - 1;
+    unsigned __int128 end = slices * slice + rows * pitch + region->originX + region->width;
+    *found = (extent){region->originX + region->originY * pitch + region->originZ * slice, (uint64_t)end};
+    return end < INT64_MAX;
 }
 
 /* True if the boxes share a byte. Exact when both use the same layout over the same base, else by extent. */
 static bool regions_overlap(const char *destination, const ze_copy_region_t *to, extent to_extent, const char *source,
                             const ze_copy_region_t *from, extent from_extent, bool same_layout) {
-    if (destination + to_extent.start >= source + from_extent.end ||
-        source + from_extent.start >= destination + to_extent.end)
+    uintptr_t first = (uintptr_t)destination, second = (uintptr_t)source;
+    if (first + to_extent.start >= second + from_extent.end || second + from_extent.start >= first + to_extent.end)
         return false;
     if (destination != source || !same_layout)
         return true;
@@ -152,17 +155,19 @@ ze_result_t gs_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCom
         result = check_pitch("src", srcRegion, srcPitch, srcSlicePitch);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    extent to = region_extent(dstRegion, dstPitch, dstSlicePitch);
-    extent from = region_extent(srcRegion, srcPitch, srcSlicePitch);
+    extent to, from;
+    if (!find_extent(dstRegion, dstPitch, dstSlicePitch, &to) || !find_extent(srcRegion, srcPitch, srcSlicePitch, &from))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE,
+                       "zeCommandListAppendMemoryCopyRegion: a region reaches past the end of all memory");
+    result = gs_memory_check_range(function, "dstptr", dstptr, to.end);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_memory_check_range(function, "srcptr", srcptr, from.end);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     bool same_layout = dstPitch == srcPitch && dstSlicePitch == srcSlicePitch;
     if (regions_overlap(dstptr, dstRegion, to, srcptr, srcRegion, from, same_layout))
         return gs_fail(ZE_RESULT_ERROR_OVERLAPPING_REGIONS,
                        "zeCommandListAppendMemoryCopyRegion: source and destination overlap");
-    result = gs_memory_check_range(function, "dstptr", (char *)dstptr + to.start, to.end - to.start);
-    if (result == ZE_RESULT_SUCCESS)
-        result = gs_memory_check_range(function, "srcptr", (const char *)srcptr + from.start, from.end - from.start);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
     gs_command command = {.operation = GS_COPY_REGION,
                           .region = {.destination = (char *)dstptr + to.start,
                                      .source = (const char *)srcptr + from.start,

@@ -7,7 +7,10 @@
 #include "queue.h"
 #include "wait.h"
 
-GS_EXPORT void *gs_driver_new(void) { return gs_object_new(GS_KIND_DRIVER, NULL); }
+/* The driver of this process, for the runtime API, which names none. */
+static gs_driver *the_driver;
+
+GS_EXPORT void *gs_driver_new(void) { return the_driver = gs_object_new(GS_KIND_DRIVER, NULL); }
 
 GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t width, uint64_t memory_bytes,
                               uint32_t queue_groups, uint32_t queues_per_group) {
@@ -97,12 +100,14 @@ ze_result_t gs_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc
     return gs_zeContextCreateEx(hDriver, desc, 0, NULL, phContext);
 }
 
+static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
+
 ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     gs_context *context = (gs_context *)hContext;
     if (context == context->driver->default_context)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeContextDestroy: the driver's default context lives as long as the driver");
-    if (gs_queues_are_busy(context))
+    if (!gs_wait_moment(is_idle, context))
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                        "zeContextDestroy: a queue of the context still runs; synchronise with it first");
     gs_object_close(context);
@@ -122,6 +127,10 @@ ze_context_handle_t gs_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
         create_context(driver, 0, NULL, &driver->default_context);
     pthread_mutex_unlock(&lock);
     return (ze_context_handle_t)driver->default_context;
+}
+
+ze_context_handle_t gs_zerGetDefaultContext(void) {
+    return the_driver != NULL ? gs_zeDriverGetDefaultContext((ze_driver_handle_t)the_driver) : NULL;
 }
 
 /* Host and device are coherent on a CPU, and every engine publishes its writes before it signals. */

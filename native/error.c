@@ -75,3 +75,8 @@ ze_result_t gs_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const
     *ppString = last_error;
     return ZE_RESULT_SUCCESS;
 }
+
+ze_result_t gs_zerGetLastErrorDescription(const char **ppString) {
+    *ppString = last_error;
+    return ZE_RESULT_SUCCESS;
+}

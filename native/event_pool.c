@@ -91,6 +91,8 @@ GS_EXPORT ze_result_t gs_event_pool_open(gs_context *context, ze_event_pool_flag
 }
 
 GS_EXPORT int gs_event_pool_fd(const gs_event_pool *pool) { return pool->fd; }
+GS_EXPORT uint32_t gs_event_pool_flags(const gs_event_pool *pool) { return pool->flags; }
+GS_EXPORT uint32_t gs_event_counter_based_flags(const gs_event *event) { return event->counter_flags; }
 GS_EXPORT uint32_t gs_event_pool_count(const gs_event_pool *pool) { return pool->count; }
 
 ze_result_t gs_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
@@ -239,8 +241,10 @@ ze_result_t gs_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device
     return ZE_RESULT_SUCCESS;
 }
 
+static bool is_unused(void *event) { return ((gs_event *)event)->pending == 0; }
+
 static ze_result_t destroy_event(enum gs_function function, gs_event *event) {
-    if (event->pending > 0)
+    if (!gs_wait_moment(is_unused, event))
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                        "%s: a submitted command still refers to the event; wait for it first",
                        gs_function_names[function]);

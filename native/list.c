@@ -76,12 +76,13 @@ ze_result_t gs_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_dev
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_busy(gs_list *list) {
-    return list->immediate ? gs_queue_is_busy(&list->queue) : list->program->pending > 0;
+static bool is_idle(void *state) {
+    gs_list *list = state;
+    return list->immediate ? !gs_queue_is_busy(&list->queue) : list->program->pending == 0;
 }
 
 ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
-    if (is_busy((gs_list *)hCommandList))
+    if (!gs_wait_moment(is_idle, hCommandList))
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                        "zeCommandListDestroy: the list still runs; synchronise with it first");
     gs_object_close(hCommandList);

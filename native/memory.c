@@ -44,7 +44,10 @@ static gs_allocation *find_any(const void *pointer) {
     return node != NULL ? *node : NULL;
 }
 
-static gs_allocation *find(const gs_context *context, const void *pointer) {
+void gs_memory_lock(void) { pthread_mutex_lock(&lock); }
+void gs_memory_unlock(void) { pthread_mutex_unlock(&lock); }
+
+gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer) {
     gs_allocation *found = find_any(pointer);
     return found != NULL && found->context == context ? found : NULL;
 }
@@ -63,7 +66,7 @@ static bool charge_one(_Atomic uint64_t *used, uint64_t total, uint64_t size) {
     return true;
 }
 
-static ze_result_t charge(gs_device *device, uint64_t size) {
+ze_result_t gs_memory_charge(gs_device *device, uint64_t size) {
     if (device == NULL) {
         if (charge_one(&host_used, physical_memory(), size))
             return ZE_RESULT_SUCCESS;
@@ -84,18 +87,14 @@ static ze_result_t charge(gs_device *device, uint64_t size) {
     return ZE_RESULT_SUCCESS;
 }
 
-static void uncharge(gs_device *device, uint64_t size) {
+void gs_memory_uncharge(gs_device *device, uint64_t size) {
     if (device == NULL)
         host_used -= size;
     for (gs_device *each = device; each != NULL; each = each->parent)
         each->memory_used -= size;
 }
 
-GS_EXPORT ze_result_t gs_device_charge(gs_device *device, uint64_t size) { return charge(device, size); }
-GS_EXPORT void gs_device_uncharge(gs_device *device, uint64_t size) { uncharge(device, size); }
-
-/* Makes a record known by address. Takes over `base` on success only. */
-static ze_result_t enter(const gs_allocation *filled) {
+ze_result_t gs_allocation_enter(const gs_allocation *filled) {
     gs_allocation *allocation = malloc(sizeof *allocation);
     if (allocation == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record an allocation");
@@ -115,7 +114,7 @@ static ze_result_t enter(const gs_allocation *filled) {
 
 static ze_result_t allocate(gs_allocation *request, size_t alignment, void **pointer) {
     gs_memory_free_deferred();
-    ze_result_t result = charge(request->charged, request->size);
+    ze_result_t result = gs_memory_charge(request->charged, request->size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     request->backing = GS_BACKING_BLOCK;
@@ -124,12 +123,12 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
     if (request->base == NULL)
         result = gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
                          "the system has no %llu bytes left", (unsigned long long)request->size);
-    else if ((result = enter(request)) != ZE_RESULT_SUCCESS)
+    else if ((result = gs_allocation_enter(request)) != ZE_RESULT_SUCCESS)
         gs_pages_give(request->base, request->span);
     if (result == ZE_RESULT_SUCCESS)
         *pointer = request->base;
     else
-        uncharge(request->charged, request->size);
+        gs_memory_uncharge(request->charged, request->size);
     return result;
 }
 
@@ -144,8 +143,8 @@ static void release(gs_allocation *allocation) {
     }
     if (allocation->fd >= 0)
         close(allocation->fd);
-    if (allocation->backing != GS_BACKING_SYSTEM && !allocation->imported)
-        uncharge(allocation->charged, allocation->size);
+    if (allocation->backing <= GS_BACKING_FILE && !allocation->imported)
+        gs_memory_uncharge(allocation->charged, allocation->size);
     free(allocation);
 }
 
@@ -185,12 +184,23 @@ static void defer(gs_allocation *allocation, gs_tickets *tickets) {
     pthread_mutex_unlock(&lock);
 }
 
+bool gs_allocation_forget(gs_context *context, const void *base) {
+    pthread_mutex_lock(&lock);
+    gs_allocation *found = gs_allocation_at(context, base);
+    if (found != NULL)
+        tdelete(found, &by_address, compare);
+    pthread_mutex_unlock(&lock);
+    free(found);
+    return found != NULL;
+}
+
 /* Frees at once if the context's queues are idle; else when they have done what they were given so far. */
 static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer, bool block,
                                 bool imported) {
     pthread_mutex_lock(&lock);
-    gs_allocation *found = find(context, pointer);
-    bool usable = found != NULL && found->base == pointer && found->imported == imported;
+    gs_allocation *found = gs_allocation_at(context, pointer);
+    bool usable = found != NULL && found->base == pointer && found->imported == imported &&
+                  found->backing != GS_BACKING_MAPPING;
     if (usable)
         tdelete(found, &by_address, compare);
     pthread_mutex_unlock(&lock);
@@ -264,7 +274,14 @@ static ze_result_t check_request(enum gs_function function, const gs_allocation 
         if (result != ZE_RESULT_SUCCESS)
             return result;
     }
-    bool relaxed = gs_find_next(next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC) != NULL;
+    const ze_external_memory_export_desc_t *export = gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC);
+    const ze_external_memory_type_flags_t exportable =
+        ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
+    if (export != NULL && (export->flags & ~exportable))
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+                       "%s: memory can be exported as OPAQUE_FD or DMA_BUF only", gs_function_names[function]);
+    bool relaxed = gs_find_next(next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC) != NULL ||
+                   gs_find_next(next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC) != NULL;
     uint64_t largest = request->device != NULL ? request->device->memory_bytes : physical_memory();
     if (request->size > largest && !relaxed)
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "%s: %llu bytes asked for, maxMemAllocSize is %llu",
@@ -273,11 +290,10 @@ static ze_result_t check_request(enum gs_function function, const gs_allocation 
     return ZE_RESULT_SUCCESS;
 }
 
-/* Descriptors that ask for shared, imported or mapped memory are answered by driver/external_memory.py. */
+/* Descriptors that bring memory in from elsewhere are answered by driver/memory.py. */
 static bool is_external(const void *next) {
     return gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD) != NULL ||
            gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32) != NULL ||
-           gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC) != NULL ||
            gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMMAP_SYSMEM_EXT_DESC) != NULL;
 }
 
@@ -330,7 +346,7 @@ ze_result_t gs_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr
 
 ze_result_t gs_zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {
     pthread_mutex_lock(&lock);
-    const gs_allocation *found = find((gs_context *)hContext, ptr);
+    const gs_allocation *found = gs_allocation_at((gs_context *)hContext, ptr);
     if (found != NULL && pBase != NULL)
         *pBase = found->base;
     if (found != NULL && pSize != NULL)
@@ -348,7 +364,7 @@ ze_result_t gs_zeMemGetAllocProperties(ze_context_handle_t hContext, const void 
     bool chained = pMemAllocProperties->stype == ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES &&
                    pMemAllocProperties->pNext != NULL;
     pthread_mutex_lock(&lock);
-    const gs_allocation *found = find((gs_context *)hContext, ptr);
+    const gs_allocation *found = gs_allocation_at((gs_context *)hContext, ptr);
     pMemAllocProperties->type = found != NULL ? found->type : ZE_MEMORY_TYPE_UNKNOWN;
     pMemAllocProperties->id = found != NULL ? found->id : 0;
     pMemAllocProperties->pageSize = found != NULL ? GS_PAGE : 0;
@@ -359,84 +375,4 @@ ze_result_t gs_zeMemGetAllocProperties(ze_context_handle_t hContext, const void 
         return ZE_RESULT_SUCCESS;
     return gs_call_python(GS_FN_zeMemGetAllocProperties, "uuuu",
                           (const gs_word[]){{.p = hContext}, {.p = ptr}, {.p = pMemAllocProperties}, {.p = phDevice}});
-}
-
-/* --- What the Python half asks of allocations ------------------------------------------------------ */
-
-GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts) {
-    pthread_mutex_lock(&lock);
-    const gs_allocation *found = find(context, pointer);
-    if (found != NULL)
-        *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
-                                       found->id, found->fd, found->imported};
-    pthread_mutex_unlock(&lock);
-    return found != NULL;
-}
-
-/* Moves an allocation's pages into a memory file under the same address, so that another process can map
- * them. Engines are held between two commands while it happens. Called with the lock held. */
-static int move_to_file(gs_allocation *found) {
-    int fd = memfd_create("groundstate", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)found->span) != 0)
-        goto fail;
-    gs_engines_pause();
-    char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    bool moved = copy != MAP_FAILED;
-    if (moved) {
-        memcpy(copy, found->base, found->size);
-        moved = mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED;
-    }
-    gs_engines_resume();
-    if (moved)
-        return fd;
-fail:
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* The file behind the allocation at `pointer`, made if there is none. It stays the driver's; -1 on failure. */
-GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer) {
-    pthread_mutex_lock(&lock);
-    gs_allocation *found = find(context, pointer);
-    if (found != NULL && found->fd < 0 && found->backing == GS_BACKING_BLOCK)
-        found->fd = move_to_file(found);
-    int fd = found != NULL ? found->fd : -1;
-    pthread_mutex_unlock(&lock);
-    return fd;
-}
-
-/* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
-GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
-                                           bool from_ipc, void **pointer) {
-    gs_allocation request = {.size = size, .span = (size + GS_PAGE - 1) & ~(uint64_t)(GS_PAGE - 1),
-                             .context = context, .device = device, .charged = device,
-                             .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
-                             .backing = GS_BACKING_FILE, .imported = from_ipc};
-    ze_result_t result = from_ipc ? ZE_RESULT_SUCCESS : charge(device, size);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    request.fd = dup(fd);
-    void *base = request.fd < 0 ? MAP_FAILED
-                                : mmap(NULL, request.span, PROT_READ | PROT_WRITE, MAP_SHARED, request.fd, 0);
-    request.base = base;
-    if (base == MAP_FAILED)
-        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory", fd);
-    else if ((result = enter(&request)) != ZE_RESULT_SUCCESS)
-        munmap(base, request.span);
-    if (result == ZE_RESULT_SUCCESS) {
-        *pointer = base;
-        return result;
-    }
-    if (request.fd >= 0)
-        close(request.fd);
-    if (!from_ipc)
-        uncharge(device, size);
-    return result;
-}
-
-/* Makes the caller's own memory known as a host allocation. */
-GS_EXPORT ze_result_t gs_allocation_adopt(gs_context *context, void *memory, uint64_t size) {
-    return enter(&(gs_allocation){.base = memory, .size = size, .span = size, .context = context,
-                                  .type = ZE_MEMORY_TYPE_HOST_IMPORTED, .backing = GS_BACKING_SYSTEM, .fd = -1});
 }

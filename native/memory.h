@@ -10,6 +10,7 @@ typedef enum gs_backing {
     GS_BACKING_BLOCK,  /* a block of pages.c, anonymous */
     GS_BACKING_FILE,   /* pages of a file descriptor mapped for this allocation alone */
     GS_BACKING_SYSTEM, /* the caller's own memory, never freed by us */
+    GS_BACKING_MAPPING, /* virtual memory with physical memory behind it; unmapped, not freed */
 } gs_backing;
 
 typedef struct gs_allocation {
@@ -24,7 +25,23 @@ typedef struct gs_allocation {
     uint64_t id;
     int fd; /* the file that shares its pages with other processes, or -1 */
     bool imported; /* opened from an IPC handle: closed, not freed */
+    ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */
 } gs_allocation;
+
+/* Around gs_allocation_at and the use of what it returns. */
+void gs_memory_lock(void);
+void gs_memory_unlock(void);
+gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer);
+
+/* Makes a copy of the record known by address. */
+ze_result_t gs_allocation_enter(const gs_allocation *filled);
+
+/* Drops a record without freeing the memory behind it. */
+bool gs_allocation_forget(gs_context *context, const void *base);
+
+/* Counts bytes against a device's memory, or the host's for NULL. */
+ze_result_t gs_memory_charge(gs_device *device, uint64_t size);
+void gs_memory_uncharge(gs_device *device, uint64_t size);
 
 /* What Python may know of an allocation; mirrored in driver/native.py. */
 typedef struct gs_allocation_facts {

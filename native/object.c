@@ -160,11 +160,20 @@ GS_EXPORT uint64_t gs_live_objects(int kind) {
 
 /* --- For objects whose contents live in Python ----------------------------------------------------- */
 
-GS_EXPORT void *gs_object_create(const char *kind_name) {
+static enum gs_kind kind_named(const char *name) {
     for (int kind = GS_KIND_NONE + 1; kind < GS_KIND_COUNT; kind++)
-        if (strcmp(gs_kind_names[kind], kind_name) == 0)
-            return gs_object_new(kind, NULL);
-    return NULL;
+        if (strcmp(gs_kind_names[kind], name) == 0)
+            return kind;
+    return GS_KIND_NONE;
+}
+
+GS_EXPORT void *gs_object_create(const char *kind_name) {
+    enum gs_kind kind = kind_named(kind_name);
+    return kind != GS_KIND_NONE ? gs_object_new(kind, NULL) : NULL;
+}
+
+GS_EXPORT bool gs_is_handle(const void *handle, const char *kind_name) {
+    return gs_is_live(handle, kind_named(kind_name));
 }
 
 GS_EXPORT bool gs_object_end(void *object) { return gs_object_close(object); }

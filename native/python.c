@@ -169,7 +169,11 @@ static void *open_libpython(const settings *at) {
     return opened != NULL ? opened : dlopen(name, RTLD_LAZY | RTLD_GLOBAL);
 }
 
-static void start_interpreter(const settings *at) {
+/* PYTHONHOME and PYTHONPATH of the program's environment are for some other Python: they are not read. */
+static void start_interpreter(const settings *at, void *libpython) {
+    int *ignore_environment = dlsym(libpython, "Py_IgnoreEnvironmentFlag");
+    if (ignore_environment != NULL)
+        *ignore_environment = 1;
     if (python.Py_SetProgramName != NULL && at->executable[0] != 0) {
         wchar_t *name = python.Py_DecodeLocale(at->executable, NULL);
         if (name != NULL)
@@ -179,27 +183,49 @@ static void start_interpreter(const settings *at) {
     python.PyEval_SaveThread();
 }
 
+/* The Python that the process runs already: the handle to look its functions up with, or NULL. It may be
+ * in the program itself, in a library all can see, or in one that only its opener sees. */
+static void *running_python(const settings *at) {
+    char name[64];
+    snprintf(name, sizeof name, "libpython%s.so.1.0", at->version);
+    void *places[] = {RTLD_DEFAULT, dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL)};
+    for (size_t each = 0; each < sizeof places / sizeof *places; each++) {
+        int (*is_initialised)(void) = NULL;
+        if (each == 0 || places[each] != NULL)
+            *(void **)&is_initialised = dlsym(places[each], "Py_IsInitialized");
+        if (is_initialised != NULL && is_initialised())
+            return each == 0 ? dlopen(NULL, RTLD_LAZY) : places[each];
+    }
+    return NULL;
+}
+
+static ze_result_t check_version(const settings *at, void *libpython) {
+    const char *(*get_version)(void);
+    *(void **)&get_version = dlsym(libpython, "Py_GetVersion");
+    const char *running = get_version != NULL ? get_version() : "without a version";
+    size_t length = strlen(at->version);
+    if (strncmp(running, at->version, length) == 0 && running[length] == '.')
+        return ZE_RESULT_SUCCESS;
+    return refuse("this process runs Python %.*s, but the driver %s was installed for Python %s; install "
+                  "groundstate into that Python too (pip install groundstate) and use its library",
+                  (int)strcspn(running, " "), running, at->library, at->version);
+}
+
 /* Makes the interpreter usable: the process's own, or a new one. */
 static ze_result_t find_interpreter(const settings *at) {
-    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized") != NULL && look_up(RTLD_DEFAULT) && python.Py_IsInitialized()) {
-        hosted = true;
-    } else {
-        void *libpython = open_libpython(at);
-        if (libpython == NULL)
-            return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s), "
-                          "then reinstall groundstate",
-                          at->version, at->version);
-        if (!look_up(libpython))
-            return refuse("%s lacks functions that the driver needs", at->libpython);
-    }
-    const char *running = python.Py_GetVersion();
-    size_t length = strlen(at->version);
-    if (strncmp(running, at->version, length) != 0 || running[length] != '.')
-        return refuse("this process runs Python %.*s, but the driver %s was installed for Python %s; install "
-                      "groundstate into that Python too (pip install groundstate) and use its library",
-                      (int)strcspn(running, " "), running, at->library, at->version);
+    void *libpython = running_python(at);
+    hosted = libpython != NULL;
+    if (!hosted && (libpython = open_libpython(at)) == NULL)
+        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s), "
+                      "then reinstall groundstate",
+                      at->version, at->version);
+    ze_result_t result = check_version(at, libpython);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (!look_up(libpython))
+        return refuse("this Python %s lacks functions that the driver needs", at->version);
     if (!hosted)
-        start_interpreter(at);
+        start_interpreter(at, libpython);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -232,6 +258,8 @@ static ze_result_t explain_exception(char *text, size_t size) {
     PyObject *answer = python.PyObject_GetAttrString(value, "result");
     if (answer != NULL)
         result = (ze_result_t)python.PyLong_AsUnsignedLongLongMask(answer);
+    else
+        python.PyErr_Clear(); /* the exception has no such attribute: it is not a Failure */
     PyObject *string = answer != NULL ? python.PyObject_Str(value) : python.PyObject_Repr(value);
     const char *utf8 = string != NULL ? python.PyUnicode_AsUTF8(string) : NULL;
     snprintf(text, size, "%s", utf8 != NULL ? utf8 : "an exception that cannot be shown");

@@ -78,3 +78,14 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
     atomic_fetch_sub(&bell->sleepers, 1);
     return result;
 }
+
+bool gs_wait_moment(bool (*done)(void *state), void *state) {
+    enum { LONGEST_PAUSE = 1000000, MOMENT = 100000000 };
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    for (uint64_t pause = 1000; !done(state); pause = pause < LONGEST_PAUSE ? 2 * pause : pause) {
+        if (gs_clock(CLOCK_MONOTONIC) - start > MOMENT)
+            return false;
+        nanosleep(&(struct timespec){0, (long)pause}, NULL);
+    }
+    return true;
+}

@@ -49,6 +49,10 @@ typedef enum { GS_WAIT_DONE, GS_WAIT_TIMEOUT, GS_WAIT_INTERRUPTED } gs_wait_resu
 gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *state, uint64_t timeout,
                             bool interruptible);
 
+/* Gives the device a moment (a tenth of a second) to finish with something that is about to be destroyed:
+ * programs signal an event from the host and destroy what waited for it in the next line. */
+bool gs_wait_moment(bool (*done)(void *state), void *state);
+
 /* True if a signal handler of the hosting Python program asks for the thread; defined in python.c. */
 bool gs_python_interrupt(void);
 

@@ -10,6 +10,9 @@ from groundstate.driver.platform import Device
 
 MEMORY_EXTENSIONS = Extensions("DEVICE_MEMORY_PROPERTIES")
 
+CHANNEL_BITS = 64
+"""The width of one DDR memory channel. How many channels there are cannot be read without privileges."""
+
 
 @handler
 def zeDeviceGetMemoryProperties(hDevice: int, pCount: int, pMemProperties: int) -> None:
@@ -22,7 +25,7 @@ def _write_memory(properties: ze.ze_device_memory_properties_t, device: Device) 
     """The operating system does not tell the clock and the width of the memory bus: both are 0."""
     properties.flags = 0
     properties.maxClockRate = 0
-    properties.maxBusWidth = 0
+    properties.maxBusWidth = CHANNEL_BITS
     properties.totalSize = device.part.memory_bytes
     write_text(properties, "name", "system memory")
     MEMORY_EXTENSIONS.fill(properties, device)

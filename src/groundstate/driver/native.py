@@ -39,6 +39,14 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         + (ctypes.c_bool, ctypes.c_void_p),
     ),
     "gs_allocation_adopt": (ctypes.c_uint32, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)),
+    "gs_mapping_add": (
+        ctypes.c_uint32,
+        (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64),
+    ),
+    "gs_mapping_remove": (None, (ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_is_handle": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_char_p)),
+    "gs_event_pool_flags": (ctypes.c_uint32, (ctypes.c_void_p,)),
+    "gs_event_counter_based_flags": (ctypes.c_uint32, (ctypes.c_void_p,)),
     "gs_context_uses_device": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_void_p)),
     "gs_device_charge": (ctypes.c_uint32, (ctypes.c_void_p, ctypes.c_uint64)),
     "gs_device_uncharge": (None, (ctypes.c_void_p, ctypes.c_uint64)),
@@ -85,13 +93,15 @@ def driver_new() -> int:
     return _call("gs_driver_new")
 
 
-def device_new(
-    driver: int, parent: int, cpus: Sequence[int], memory_bytes: int, queues_per_group: int = 1
-) -> int:
+def device_new(driver: int, parent: int, cpus: Sequence[int], memory_bytes: int) -> int:
     """A new device handle, worked by as many threads as it has CPUs."""
-    return _call(
-        "gs_device_new", driver, parent, len(cpus), memory_bytes, QUEUE_GROUPS, queues_per_group
-    )
+    queues = queues_per_group(len(cpus))
+    return _call("gs_device_new", driver, parent, len(cpus), memory_bytes, QUEUE_GROUPS, queues)
+
+
+def queues_per_group(worker_count: int) -> int:
+    """How many queue indices a device of so many workers offers in each group."""
+    return max(4, worker_count)
 
 
 def device_memory_used(device: int) -> int:
@@ -193,15 +203,38 @@ def allocation_share(context: int, pointer: int) -> int:
 def allocation_import(context: int, device: int, fd: int, size: int, from_ipc: bool) -> int:
     """Maps a file as an allocation and returns its address. The descriptor stays the caller's."""
     pointer = ctypes.c_void_p()
-    _check(
-        "gs_allocation_import", context, device, fd, size, from_ipc, ctypes.byref(pointer)
-    )
+    _check("gs_allocation_import", context, device, fd, size, from_ipc, ctypes.byref(pointer))
     return pointer.value or 0
 
 
 def allocation_adopt(context: int, memory: int, size: int) -> None:
     """Makes the caller's own memory a host allocation of the context."""
     _check("gs_allocation_adopt", context, memory, size)
+
+
+def mapping_add(context: int, device: int, start: int, size: int) -> None:
+    """Makes mapped virtual memory known as an allocation that is not freed like one."""
+    _check("gs_mapping_add", context, device, start, size)
+
+
+def mapping_remove(context: int, start: int) -> None:
+    """Takes back `mapping_add`."""
+    _call("gs_mapping_remove", context, start)
+
+
+def is_live(handle: int, kind: str) -> bool:
+    """True if a handle is live and of a kind: `ze_context_handle_t`."""
+    return bool(_call("gs_is_handle", handle, kind.encode()))
+
+
+def event_pool_flags(pool: int) -> int:
+    """The flags that the pool was created with."""
+    return _call("gs_event_pool_flags", pool)
+
+
+def event_counter_based_flags(event: int) -> int:
+    """The flags that a counter-based event was created with."""
+    return _call("gs_event_counter_based_flags", event)
 
 
 def event_pool_file(pool: int) -> tuple[int, int]:

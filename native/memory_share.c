@@ -1,0 +1,99 @@
+/* Memory shared with other processes and APIs: what driver/memory.py and driver/virtual_memory.py stand on. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "queue.h"
+
+GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts) {
+    gs_memory_lock();
+    const gs_allocation *found = gs_allocation_at(context, pointer);
+    if (found != NULL)
+        *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
+                                       found->id, found->fd, found->imported};
+    gs_memory_unlock();
+    return found != NULL;
+}
+
+/* Moves an allocation's pages into a memory file under the same address, so that another process can map
+ * them. Engines are held between two commands while it happens. Called with the lock held. */
+static int move_to_file(gs_allocation *found) {
+    int fd = memfd_create("groundstate", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)found->span) != 0)
+        goto fail;
+    gs_engines_pause();
+    char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    bool moved = copy != MAP_FAILED;
+    if (moved) {
+        memcpy(copy, found->base, found->size);
+        moved = mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED;
+    }
+    gs_engines_resume();
+    if (moved)
+        return fd;
+fail:
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The file behind the allocation at `pointer`, made if there is none. It stays the driver's; -1 on failure. */
+GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer) {
+    gs_memory_lock();
+    gs_allocation *found = gs_allocation_at(context, pointer);
+    if (found != NULL && found->fd < 0 && found->backing == GS_BACKING_BLOCK)
+        found->fd = move_to_file(found);
+    int fd = found != NULL ? found->fd : -1;
+    gs_memory_unlock();
+    return fd;
+}
+
+/* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
+GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
+                                           bool from_ipc, void **pointer) {
+    gs_allocation request = {.size = size, .span = (size + GS_PAGE - 1) & ~(uint64_t)(GS_PAGE - 1),
+                             .context = context, .device = device, .charged = device,
+                             .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
+                             .backing = GS_BACKING_FILE, .imported = from_ipc};
+    ze_result_t result = from_ipc ? ZE_RESULT_SUCCESS : gs_memory_charge(device, size);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    request.fd = dup(fd);
+    void *base = request.fd < 0 ? MAP_FAILED
+                                : mmap(NULL, request.span, PROT_READ | PROT_WRITE, MAP_SHARED, request.fd, 0);
+    request.base = base;
+    if (base == MAP_FAILED)
+        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory", fd);
+    else if ((result = gs_allocation_enter(&request)) != ZE_RESULT_SUCCESS)
+        munmap(base, request.span);
+    if (result == ZE_RESULT_SUCCESS) {
+        *pointer = base;
+        return result;
+    }
+    if (request.fd >= 0)
+        close(request.fd);
+    if (!from_ipc)
+        gs_memory_uncharge(device, size);
+    return result;
+}
+
+/* Makes the caller's own memory known as a host allocation. */
+GS_EXPORT ze_result_t gs_allocation_adopt(gs_context *context, void *memory, uint64_t size) {
+    return gs_allocation_enter(&(gs_allocation){.base = memory, .size = size, .span = size, .context = context,
+                                  .type = ZE_MEMORY_TYPE_HOST_IMPORTED, .backing = GS_BACKING_SYSTEM, .fd = -1});
+}
+
+/* Makes mapped virtual memory known as an allocation. */
+GS_EXPORT ze_result_t gs_mapping_add(gs_context *context, gs_device *device, void *start, uint64_t size) {
+    return gs_allocation_enter(
+        &(gs_allocation){.base = start, .size = size, .span = size, .context = context, .device = device,
+                         .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
+                         .backing = GS_BACKING_MAPPING, .fd = -1});
+}
+
+GS_EXPORT void gs_mapping_remove(gs_context *context, const void *start) { gs_allocation_forget(context, start); }
+
+GS_EXPORT ze_result_t gs_device_charge(gs_device *device, uint64_t size) { return gs_memory_charge(device, size); }
+GS_EXPORT void gs_device_uncharge(gs_device *device, uint64_t size) { gs_memory_uncharge(device, size); }

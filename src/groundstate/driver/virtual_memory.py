@@ -1,0 +1,408 @@
+"""Virtual memory: reserved addresses, physical memory, and what is mapped where.
+
+A reservation is a range of inaccessible pages. Physical memory is a memory file. Mapping lays pages
+of the file into the reservation; each stretch of it with one state is a segment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from dataclasses import dataclass, field
+from threading import Lock
+
+from groundstate import ze
+from groundstate.driver import native
+from groundstate.driver.api import (
+    Failure,
+    chain,
+    find_in_chain,
+    handler,
+    write_pointer,
+    write_u32,
+    write_u64,
+)
+
+PAGE_BYTES = 4096
+
+_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS = 0x01, 0x02, 0x10, 0x20
+_MAP_NORESERVE, _MAP_FIXED_NOREPLACE = 0x4000, 0x100000
+_PROTECTION = {
+    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE: 0,
+    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE: mmap.PROT_READ | mmap.PROT_WRITE,
+    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY: mmap.PROT_READ,
+}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t) + (ctypes.c_int,) * 3 + (ctypes.c_long,)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+@dataclass(slots=True)
+class Physical:
+    """A physical memory object: pages in a memory file."""
+
+    context: int
+    device: int
+    size: int
+    fd: int
+    identifier: int
+
+
+@dataclass(slots=True)
+class Segment:
+    """Pages of a reservation that share one state."""
+
+    start: int
+    end: int
+    access: int = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE
+    physical: Physical | None = None
+    offset: int = 0
+
+    def continues(self, previous: Segment) -> bool:
+        """True if both show neighbouring pages of the same physical memory."""
+        distance = previous.end - previous.start
+        return self.physical is previous.physical and self.offset == previous.offset + distance
+
+
+@dataclass(slots=True)
+class Reservation:
+    """A range of addresses, as segments without gaps."""
+
+    context: int
+    start: int
+    end: int
+    segments: list[Segment] = field(default_factory=list)
+    known: set[tuple[int, int, int]] = field(default_factory=set)
+    """What native/memory.c was told: start, size and device of each mapped stretch."""
+
+    def split_at(self, address: int) -> None:
+        """Makes sure that a segment starts at an address."""
+        for index, each in enumerate(self.segments):
+            if each.start < address < each.end:
+                offset = each.offset + address - each.start
+                rest = Segment(address, each.end, each.access, each.physical, offset)
+                each.end = address
+                self.segments.insert(index + 1, rest)
+                return
+
+    def cut(self, start: int, end: int) -> list[Segment]:
+        """The segments that make up exactly a range."""
+        self.split_at(start)
+        self.split_at(end)
+        return [each for each in self.segments if start <= each.start and each.end <= end]
+
+    def replace(self, segment: Segment) -> None:
+        """Puts one segment in the place of what was there."""
+        self.split_at(segment.start)
+        self.split_at(segment.end)
+        outside = [
+            each for each in self.segments if each.end <= segment.start or each.start >= segment.end
+        ]
+        self.segments = sorted([*outside, segment], key=lambda each: each.start)
+        self.tell_native()
+
+    def mapped_stretches(self) -> set[tuple[int, int, int]]:
+        """Start, size and device of each stretch that one piece of physical memory lies behind."""
+        stretches: list[list[int]] = []
+        previous: Segment | None = None
+        for each in self.segments:
+            if each.physical is not None:
+                if previous is not None and each.continues(previous):
+                    stretches[-1][1] += each.end - each.start
+                else:
+                    stretches.append([each.start, each.end - each.start, each.physical.device])
+            previous = each
+        return {(start, size, device) for start, size, device in stretches}
+
+    def tell_native(self) -> None:
+        """Makes the mapped stretches known as allocations of the context."""
+        now = self.mapped_stretches()
+        for start, _, _ in self.known - now:
+            native.mapping_remove(self.context, start)
+        for start, size, device in now - self.known:
+            native.mapping_add(self.context, device, start, size)
+        self.known = now
+
+
+_lock = Lock()
+_reservations: dict[int, Reservation] = {}
+_physicals: dict[int, Physical] = {}
+_next_identifier = iter(range(1, 1 << 62))
+
+
+def physical_at(context: int, pointer: int) -> Physical | None:
+    """The physical memory that a handle cast to a pointer, or a mapped address, stands for."""
+    with _lock:
+        if pointer in _physicals:
+            return _physicals[pointer]
+        reservation = _containing(context, pointer, 1)
+        if reservation is None:
+            return None
+        segments = [each for each in reservation.segments if each.start <= pointer < each.end]
+        return segments[0].physical
+
+
+def _containing(context: int, start: int, size: int) -> Reservation | None:
+    for each in _reservations.values():
+        if each.context == context and each.start <= start and start + size <= each.end:
+            return each
+    return None
+
+
+def _reservation(context: int, start: int, size: int) -> Reservation:
+    found = _containing(context, start, size)
+    if found is None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"{size} bytes from {start:#x} are not in a reservation of this context",
+        )
+    return found
+
+
+def _check_pages(start: int, size: int) -> None:
+    if start % PAGE_BYTES:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+            f"{start:#x} does not start a page of {PAGE_BYTES} bytes",
+        )
+    _check_size(size)
+
+
+def _check_size(size: int) -> None:
+    if size % PAGE_BYTES:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+            f"{size} bytes are not whole pages of {PAGE_BYTES} bytes",
+        )
+
+
+def _map(start: int, size: int, protection: int, flags: int, fd: int = -1, offset: int = 0) -> int:
+    """mmap; 0 on failure."""
+    address = _libc.mmap(start or None, size, protection, flags, fd, offset)
+    return 0 if address is None or address == ctypes.c_void_p(-1).value else int(address)
+
+
+def _map_nothing(start: int, size: int) -> None:
+    """Makes pages of a reservation inaccessible and gives their memory back."""
+    flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED
+    _map(start, size, 0, flags)
+
+
+def _forget_dead_contexts() -> None:
+    """Frees reservations whose context was destroyed without freeing them."""
+    for start, each in list(_reservations.items()):
+        if not native.is_live(each.context, "ze_context_handle_t"):
+            _release(each)
+            del _reservations[start]
+
+
+def _release(reservation: Reservation) -> None:
+    reservation.replace(Segment(reservation.start, reservation.end))
+    _libc.munmap(reservation.start, reservation.end - reservation.start)
+
+
+# --- Reservations -------------------------------------------------------------------------------
+
+
+@handler
+def zeVirtualMemQueryPageSize(hContext: int, hDevice: int, size: int, pagesize: int) -> None:
+    write_u64(pagesize, PAGE_BYTES)
+
+
+@handler
+def zeVirtualMemReserve(hContext: int, pStart: int, size: int, pptr: int) -> None:
+    _check_pages(pStart, size)
+    flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE
+    with _lock:
+        _forget_dead_contexts()
+        start = _map(pStart, size, 0, flags | _MAP_FIXED_NOREPLACE) if pStart else 0
+        start = start or _map(0, size, 0, flags)
+        if not start:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                f"no {size} bytes of addresses are free in a row",
+            )
+        end = start + size
+        _reservations[start] = Reservation(hContext, start, end, [Segment(start, end)])
+    write_pointer(pptr, start)
+
+
+@handler
+def zeVirtualMemFree(hContext: int, ptr: int, size: int) -> None:
+    _check_pages(ptr, size)
+    with _lock:
+        reservation = _reservations.get(ptr)
+        if reservation is None or reservation.context != hContext:
+            reservation = _reservation(hContext, ptr, size)
+        if (reservation.start, reservation.end) != (ptr, ptr + size):
+            raise Failure(
+                ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                f"a reservation is freed as a whole: {reservation.start:#x} with "
+                f"{reservation.end - reservation.start} bytes",
+            )
+        _release(reservation)
+        del _reservations[ptr]
+
+
+# --- Physical memory ----------------------------------------------------------------------------
+
+
+@handler
+def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory: int) -> None:
+    descriptor = ze.ze_physical_mem_desc_t.from_address(desc)
+    on_host = bool(descriptor.flags & ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST)
+    if on_host and descriptor.flags & ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, "physical memory is on the host or on a device"
+        )
+    if not on_host and not hDevice:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "device memory needs the device it lies on"
+        )
+    if hDevice and not native.context_uses_device(hContext, hDevice):
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
+        )
+    if descriptor.size % PAGE_BYTES:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+            f"{descriptor.size} bytes are not whole pages of {PAGE_BYTES} bytes",
+        )
+    device = 0 if on_host else hDevice
+    native.device_charge(device, descriptor.size)
+    try:
+        fd = _memory_file(descriptor.size, descriptor.pNext or 0)
+    except BaseException:
+        native.device_uncharge(device, descriptor.size)
+        raise
+    handle = native.object_new("ze_physical_mem_handle_t")
+    with _lock:
+        identifier = next(_next_identifier)
+        _physicals[handle] = Physical(hContext, device, descriptor.size, fd, identifier)
+    write_pointer(phPhysicalMemory, handle)
+
+
+def _memory_file(size: int, next_struct: int) -> int:
+    """A file of that size: a new one, or the one that the descriptor imports."""
+    found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD)
+    try:
+        if found:
+            return os.dup(ze.ze_external_memory_import_fd_t.from_address(found).fd)
+        fd = os.memfd_create("groundstate", os.MFD_CLOEXEC)
+        os.ftruncate(fd, size)
+        return fd
+    except OSError as error:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+            f"no physical memory of {size} bytes: {error.strerror}",
+        ) from error
+
+
+def _physical(context: int, handle: int) -> Physical:
+    found = _physicals[handle]
+    if found.context != context:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory is of another context"
+        )
+    return found
+
+
+@handler
+def zePhysicalMemDestroy(hContext: int, hPhysicalMemory: int) -> None:
+    with _lock:
+        physical = _physical(hContext, hPhysicalMemory)
+        if any(
+            segment.physical is physical
+            for reservation in _reservations.values()
+            for segment in reservation.segments
+        ):
+            raise Failure(
+                ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                "the physical memory is still mapped; call zeVirtualMemUnmap first",
+            )
+        del _physicals[hPhysicalMemory]
+    native.object_end(hPhysicalMemory)
+    os.close(physical.fd)
+    native.device_uncharge(physical.device, physical.size)
+
+
+@handler
+def zePhysicalMemGetProperties(hContext: int, hPhysicalMem: int, pMemProperties: int) -> None:
+    properties = ze.ze_physical_mem_properties_t.from_address(pMemProperties)
+    with _lock:
+        physical = _physical(hContext, hPhysicalMem)
+    properties.id, properties.size = physical.identifier, physical.size
+    if properties.stype != ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
+        return
+    for stype, address in chain(properties.pNext or 0):
+        if stype == ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD:
+            ze.ze_external_memory_export_fd_t.from_address(address).fd = os.dup(physical.fd)
+
+
+# --- Mapping ------------------------------------------------------------------------------------
+
+
+@handler
+def zeVirtualMemMap(
+    hContext: int, ptr: int, size: int, hPhysicalMemory: int, offset: int, access: int
+) -> None:
+    _check_pages(ptr, size)
+    _check_pages(offset, size)
+    with _lock:
+        reservation = _reservation(hContext, ptr, size)
+        physical = _physical(hContext, hPhysicalMemory)
+        if offset + size > physical.size:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_INVALID_SIZE,
+                f"the physical memory has {physical.size} bytes, not {offset} + {size}",
+            )
+        if any(each.physical for each in reservation.cut(ptr, ptr + size)):
+            raise Failure(
+                ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "part of the range is mapped already; call zeVirtualMemUnmap first",
+            )
+        flags = _MAP_SHARED | _MAP_FIXED
+        if not _map(ptr, size, _PROTECTION[access], flags, physical.fd, offset):
+            raise Failure(
+                ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the system refuses another mapping"
+            )
+        reservation.replace(Segment(ptr, ptr + size, access, physical, offset))
+
+
+@handler
+def zeVirtualMemUnmap(hContext: int, ptr: int, size: int) -> None:
+    _check_pages(ptr, size)
+    with _lock:
+        reservation = _reservation(hContext, ptr, size)
+        reservation.replace(Segment(ptr, ptr + size))
+        _map_nothing(ptr, size)
+
+
+@handler
+def zeVirtualMemSetAccessAttribute(hContext: int, ptr: int, size: int, access: int) -> None:
+    _check_pages(ptr, size)
+    with _lock:
+        for segment in _reservation(hContext, ptr, size).cut(ptr, ptr + size):
+            if segment.physical is not None:
+                _libc.mprotect(segment.start, segment.end - segment.start, _PROTECTION[access])
+            segment.access = access
+
+
+@handler
+def zeVirtualMemGetAccessAttribute(
+    hContext: int, ptr: int, size: int, access: int, outSize: int
+) -> None:
+    _check_pages(ptr, size)
+    with _lock:
+        segments = [each for each in _reservation(hContext, ptr, size).segments if each.end > ptr]
+    end = ptr
+    for segment in segments:
+        if segment.access != segments[0].access:
+            break
+        end = segment.end
+    write_u32(access, segments[0].access)
+    write_u64(outSize, min(end - ptr, size))
