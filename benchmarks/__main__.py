@@ -1,0 +1,108 @@
+"""Runs the benchmarks: `python -m benchmarks`, or `make bench`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks import (
+    allocation,
+    barrier_latency,
+    call_cost,
+    copy_bandwidth,
+    machine,
+    programs,
+    report,
+    start_up,
+)
+from benchmarks.figures import Figure, Plan
+
+BENCHMARKS = {
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (copy_bandwidth, barrier_latency, call_cost, allocation, start_up)
+}
+RESULTS = Path(__file__).parent / "results"
+BUSY = 0.5
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
+    parser.add_argument(
+        "--only", action="append", choices=BENCHMARKS, help="run this one (may be repeated)"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="PATH",
+        help="where to write the results (default: benchmarks/results/<machine>.json, "
+        "and nowhere with --quick)",
+    )
+    parser.add_argument(
+        "--markdown", type=Path, metavar="PATH", help="print recorded results as Markdown and stop"
+    )
+    return parser.parse_args()
+
+
+def measure(console: Console, name: str, plan: Plan) -> list[Figure]:
+    """Takes the steps of a plan one after the other behind a progress bar."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(name, total=len(plan.steps))
+        for step in plan.steps:
+            progress.update(task, description=f"{step.label:<34}")
+            step.run()
+            progress.advance(task)
+    return plan.figures()
+
+
+def main() -> int:
+    """Runs what was asked for; 1 if something it needs is missing."""
+    options = parse()
+    if options.markdown is not None:
+        print(report.as_markdown(options.markdown), end="")
+        return 0
+    console = Console() if sys.stdout.isatty() else Console(width=150)
+    try:
+        run(console, options)
+    except programs.MeasuringError as problem:
+        console.print(f"[red]{problem}[/red]", soft_wrap=True)
+        return 1
+    return 0
+
+
+def run(console: Console, options: argparse.Namespace) -> None:
+    """Measures, shows a table for each benchmark, and writes the results."""
+    here = machine.measure()
+    console.print(here.sentence(), highlight=False, soft_wrap=True)
+    console.print("A ratio above 1 is ahead of the peer.\n", highlight=False)
+    if machine.load() > BUSY:
+        console.print(
+            f"[yellow]Other programs are running (load {machine.load():.1f}): medians will be "
+            "high and ratios uncertain.[/yellow]\n"
+        )
+    results = {}
+    for name in options.only or BENCHMARKS:
+        benchmark = BENCHMARKS[name]
+        load = machine.load()
+        figures = measure(console, benchmark.title, benchmark.plan(options.quick))
+        report.show(console, benchmark, figures)
+        results[name] = report.as_json(benchmark, figures, load)
+    path = options.json or (None if options.quick else RESULTS / f"{here.name}.json")
+    if path is not None:
+        report.write(path, here, results)
+        console.print(f"Written to {path}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

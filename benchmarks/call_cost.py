@@ -1,0 +1,72 @@
+"""What one API call costs, from C and from Python, against a call that does nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from benchmarks import peers, programs
+from benchmarks.figures import Benchmark, Figure, Measure, Plan, Samples, Step
+from benchmarks.peers import Target
+
+CALLS = (
+    "zeEventQueryStatus",
+    "zeMemGetAllocProperties",
+    "zeCommandListAppendBarrier",
+    "zeEventCreate+Destroy",
+    "zeDeviceGetProperties",
+)
+WAYS = {
+    "direct": ("C, direct", "empty C function"),
+    "loader": ("C, loader", "empty C function"),
+    "raw": ("Python, raw", "empty C function through ctypes"),
+}
+
+
+def plan(quick: bool) -> Plan:
+    """Each round starts one process for each way to call; inside it, the calls take turns."""
+    samples = Samples()
+    direct, loader = peers.direct(), peers.loader()
+    empty = programs.build("empty", "-shared", "-fPIC", output="libempty.so")
+
+    def from_c(target: Target) -> Callable[[], None]:
+        def step() -> None:
+            built = programs.build("calls")
+            measured = programs.run(built, target.library, empty, 5, 20000, env=target.env)
+            samples.add(measured, f"{target.name} ")
+
+        return step
+
+    def from_python() -> None:
+        script = programs.SOURCES / "calls.py"
+        measured = programs.run(sys.executable, script, empty, 5, 5000, env=direct.env)
+        samples.add(measured, "raw ")
+
+    steps = [Step("calls from C", from_c(direct))]
+    if isinstance(loader, Target):
+        steps.append(Step("calls from C through the loader", from_c(loader)))
+    steps.append(Step("calls from Python", from_python))
+    return Plan(steps * (1 if quick else 5), lambda: _figures(samples))
+
+
+def _figures(samples: Samples) -> list[Figure]:
+    figures = []
+    for call in CALLS:
+        for way, (description, peer) in WAYS.items():
+            times = samples.times(f"{way} {call}")
+            if times:
+                ours = Measure.of_times(times, "ns")
+                empty = samples.times(f"{way} empty {call}") or samples.times(f"{way} empty")
+                theirs = Measure.of_times(empty, "ns")
+                figures.append(Figure(f"{call} ({description})", "ns", ours, peer, theirs))
+    return figures
+
+
+BENCHMARK = Benchmark(
+    name="calls",
+    title="Cost of one API call",
+    explanation="A loop around each call against the same loop around a call of a function that "
+    "does nothing in a library of its own. zeDeviceGetProperties is answered by a Python handler, "
+    "the others by C.",
+    plan=plan,
+)

@@ -1,0 +1,102 @@
+"""Finds what is measured: the two doors to our driver, and the runtimes it is compared with."""
+
+from __future__ import annotations
+
+import ctypes.util
+import platform
+import shlex
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.programs import BUILT, MeasuringError
+from groundstate import standin
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A door or a peer that this machine does not have."""
+
+    name: str
+    install: str
+
+    @property
+    def note(self) -> str:
+        """What a table says in its place."""
+        return f"peer not installed: {self.install}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A library to open, and the variables with which a program has to be started for it."""
+
+    name: str
+    library: str
+    env: dict[str, str] = field(default_factory=dict)
+
+
+def direct() -> Target:
+    """Our library, with no loader before it."""
+    try:
+        path = str(standin.library())
+    except standin.LibraryMissing as missing:
+        raise MeasuringError(str(missing)) from None
+    return Target("direct", path, {"GROUNDSTATE_LIBRARY": path})
+
+
+def loader() -> Target | Missing:
+    """The machine's own Level Zero loader with our driver behind it."""
+    name = ctypes.util.find_library("ze_loader")
+    if name is None:
+        return Missing("Level Zero loader", "apt-get install libze1")
+    driver = direct()
+    return Target("loader", name, {**driver.env, "ZE_ENABLE_ALT_DRIVERS": driver.library})
+
+
+def opencl_peers() -> list[Target | Missing]:
+    """The OpenCL runtimes that drive a CPU: the free one, and Intel's."""
+    return [_pocl(), _intel()]
+
+
+def _pocl() -> Target | Missing:
+    name = "PoCL"
+    registered = sorted(Path("/etc/OpenCL/vendors").glob("pocl*.icd"))
+    loader_name = ctypes.util.find_library("OpenCL")
+    if not registered or loader_name is None:
+        return Missing(name, "apt-get install pocl-opencl-icd ocl-icd-libopencl1")
+    driver = registered[0].read_text(encoding="utf-8").strip()
+    return Target(name, loader_name, {"OCL_ICD_VENDORS": str(_registration("pocl", driver))})
+
+
+def _intel() -> Target | Missing:
+    name = "Intel CPU OpenCL"
+    if platform.machine() != "x86_64":
+        return Missing(name, "it exists for x86-64 only")
+    folder = Path(sys.prefix) / "lib"
+    driver = folder / "libintelocl.so"
+    if not driver.exists():
+        python = shlex.quote(sys.executable)
+        return Missing(name, f"{python} -m pip install intel-opencl-rt intel-cmplr-lib-rt")
+    system = ctypes.util.find_library("OpenCL")
+    # The folder holds an ICD loader too. The system's goes first, so that all peers use the same.
+    opener = _system_path(system) if system is not None else str(folder / "libOpenCL.so.1")
+    env = {
+        "OCL_ICD_VENDORS": str(_registration("intel", str(driver))),
+        "LD_LIBRARY_PATH": str(folder),
+    }
+    return Target(name, opener, env)
+
+
+def _registration(name: str, driver: str) -> Path:
+    """A folder that registers this one driver with an ICD loader, so that it is the only one."""
+    folder = BUILT / "vendors" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.icd").write_text(f"{driver}\n", encoding="utf-8")
+    return folder
+
+
+def _system_path(library: str) -> str:
+    """The file that the dynamic linker finds for a library name in the system's own folders."""
+    folders = [*Path("/usr/lib").glob("*-linux-gnu"), Path("/usr/lib64"), Path("/usr/lib")]
+    found = [folder / library for folder in folders if (folder / library).exists()]
+    return str(found[0]) if found else library
