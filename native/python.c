@@ -405,7 +405,7 @@ static int raise_again(void *argument) {
 /* Lets a hosting Python run its signal handlers. If one raises (KeyboardInterrupt), the exception is set
  * aside until the call that waits has returned to Python, which it now should. */
 bool gs_python_interrupt(void) {
-    if (!hosted || !started || !python.Py_IsInitialized())
+    if (!hosted || !started || !python.Py_IsInitialized() || (python.is_finalizing != NULL && python.is_finalizing()))
         return false;
     int state = python.PyGILState_Ensure();
     bool interrupted = python.PyErr_CheckSignals() != 0;

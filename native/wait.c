@@ -10,6 +10,10 @@
  * something short is over sooner this way; a longer one wastes no more than this. */
 enum { SPIN_NANOSECONDS = 20000, SPINS_PER_CLOCK = 32 };
 
+/* A signal that comes just before the thread sleeps does not end the sleep, so a wait that Ctrl-C may end
+ * looks up this often. */
+static const uint64_t NAP_NANOSECONDS = 100000000;
+
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
     return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
@@ -69,8 +73,9 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
             result = GS_WAIT_TIMEOUT;
             break;
         }
-        int error = sleep_once(bell, seen, timeout == GS_FOREVER ? GS_FOREVER : timeout - passed);
-        if (error == EINTR && interruptible && gs_python_interrupt()) {
+        uint64_t left = timeout == GS_FOREVER ? GS_FOREVER : timeout - passed;
+        int error = sleep_once(bell, seen, interruptible && left > NAP_NANOSECONDS ? NAP_NANOSECONDS : left);
+        if ((error == EINTR || error == ETIMEDOUT) && interruptible && gs_python_interrupt()) {
             result = GS_WAIT_INTERRUPTED;
             break;
         }

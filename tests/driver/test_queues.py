@@ -1,0 +1,293 @@
+"""Command queues: order, independence, modes, waiting, and what runs on them."""
+
+import ctypes
+import threading
+
+import numpy as np
+import pytest
+
+from groundstate import ze
+from tests.conftest import check, last_error
+from tests.driver.support import (
+    COPY_ORDINAL,
+    FOREVER,
+    MILLISECOND,
+    Bench,
+    address,
+    barrier,
+    close_list,
+    copy,
+    fill,
+    finish,
+    finish_queue,
+    global_timestamps,
+    handles,
+    in_another_thread,
+    submit,
+)
+
+HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def blocked_list(bench: Bench, go: int) -> int:
+    """A closed list that waits for an event."""
+    commands = bench.list()
+    barrier(commands, waits=[go])
+    return close_list(commands)
+
+
+def test_getters(bench: Bench) -> None:
+    mode, priority = (
+        ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
+        ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
+    )
+    flags = ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY
+    queue = bench.queue(ordinal=COPY_ORDINAL, flags=flags, mode=mode, priority=priority)
+    value = ctypes.c_uint32()
+    for name, expected in {
+        "Ordinal": COPY_ORDINAL,
+        "Index": 0,
+        "Flags": flags,
+        "Mode": mode,
+        "Priority": priority,
+    }.items():
+        check(getattr(ze, f"zeCommandQueueGet{name}")(queue, ctypes.byref(value)))
+        assert value.value == expected, name
+
+
+def test_every_index_of_every_group_gives_a_queue(bench: Bench) -> None:
+    count = ctypes.c_uint32()
+    check(ze.zeDeviceGetCommandQueueGroupProperties(bench.device, ctypes.byref(count), None))
+    groups = ze.ze_command_queue_group_properties_t.array(count.value)
+    check(ze.zeDeviceGetCommandQueueGroupProperties(bench.device, ctypes.byref(count), groups))
+    for ordinal, group in enumerate(groups):
+        for index in {0, group.numQueues - 1}:
+            bench.queue(ordinal=ordinal, index=index)
+            bench.immediate(ordinal=ordinal, index=index)
+        result = try_queue(bench, ordinal=ordinal, index=group.numQueues)
+        assert result == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+    assert try_queue(bench, ordinal=count.value) == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+    assert "zeCommandQueueCreate" in last_error()
+
+
+def try_queue(bench: Bench, **fields: int) -> int:
+    queue = ctypes.c_void_p()
+    description = ze.ze_command_queue_desc_t(**fields)
+    return int(
+        ze.zeCommandQueueCreate(
+            bench.context, bench.device, ctypes.byref(description), ctypes.byref(queue)
+        )
+    )
+
+
+def test_a_blocked_queue_blocks_no_other(bench: Bench) -> None:
+    """Sixteen queues stand still, and the seventeenth runs."""
+    memory = bench.bytes(17, fill=0)
+    go = bench.event()
+    blocked = []
+    for number in range(16):
+        commands, queue = bench.list(), bench.queue()
+        fill(commands, address(memory, number), b"\1", 1, waits=[go])
+        submit(queue, close_list(commands))
+        blocked.append(queue)
+    free = bench.immediate()
+    fill(free, address(memory, 16), b"\1", 1)
+    finish(free)
+    assert memory.tolist() == [0] * 16 + [1]
+    check(ze.zeEventHostSignal(go))
+    for queue in blocked:
+        finish_queue(queue)
+    assert memory.all()
+
+
+def test_submissions_to_one_queue_keep_their_order(bench: Bench) -> None:
+    memory = bench.bytes(1, fill=0)
+    go = bench.event()
+    queue = bench.queue()
+    submit(queue, blocked_list(bench, go))
+    for number in range(1, 11):
+        commands = bench.list()
+        fill(commands, address(memory), bytes([number]), 1)
+        submit(queue, close_list(commands))
+    assert memory[0] == 0
+    check(ze.zeEventHostSignal(go))
+    finish_queue(queue)
+    assert memory[0] == 10
+
+
+def test_synchronise_honours_its_timeout(bench: Bench) -> None:
+    go = bench.event()
+    queue = bench.queue()
+    check(ze.zeCommandQueueSynchronize(queue, 0))
+    submit(queue, blocked_list(bench, go))
+    assert ze.zeCommandQueueSynchronize(queue, 0) == ze.ZE_RESULT_NOT_READY
+    assert ze.zeCommandQueueSynchronize(queue, MILLISECOND) == ze.ZE_RESULT_NOT_READY
+    with in_another_thread(lambda: check(ze.zeEventHostSignal(go))):
+        check(ze.zeCommandQueueSynchronize(queue, FOREVER))
+    check(ze.zeCommandQueueSynchronize(queue, 0))
+
+
+def test_synchronous_queue_returns_when_the_lists_have_run(bench: Bench) -> None:
+    size = 8 << 20
+    source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
+    queue = bench.queue(mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+    commands = bench.list()
+    copy(commands, address(target), address(source), size)
+    submit(queue, close_list(commands))
+    assert np.array_equal(target, source)
+
+
+def test_device_synchronise_waits_for_every_queue_of_every_context(
+    bench: Bench, driver: int, device: int
+) -> None:
+    other = Bench(driver, device)
+    size = 4 << 20
+    pairs = []
+    for owner in (bench, other):
+        source, target = owner.random_bytes(size), owner.bytes(size, fill=0)
+        go = owner.event()
+        commands = owner.immediate()
+        copy(commands, address(target), address(source), size, waits=[go])
+        pairs.append((go, source, target))
+
+    def release() -> None:
+        for go, _, _ in pairs:
+            check(ze.zeEventHostSignal(go))
+
+    with in_another_thread(release):
+        check(ze.zeDeviceSynchronize(device))
+    for _, source, target in pairs:
+        assert np.array_equal(source, target)
+    other.close()
+
+
+def test_device_synchronise_of_an_idle_device(device: int) -> None:
+    check(ze.zeDeviceSynchronize(device))
+
+
+# --- Wrong combinations ---------------------------------------------------------------------------
+
+
+def execute(queue: int, commands: int, fence: int | None = None) -> int:
+    result = ze.zeCommandQueueExecuteCommandLists(queue, 1, handles(commands), fence)
+    if result != ze.ZE_RESULT_SUCCESS:
+        assert "zeCommandQueueExecuteCommandLists" in last_error()
+    return int(result)
+
+
+def test_lists_of_the_wrong_type_are_refused(bench: Bench) -> None:
+    queue = bench.queue()
+    wrong = ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
+    assert execute(queue, bench.immediate()) == wrong
+    assert execute(queue, close_list(bench.list(ordinal=COPY_ORDINAL))) == wrong
+    explicit = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
+    assert execute(explicit, close_list(bench.list())) == wrong
+    fitting = close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY))
+    assert execute(explicit, fitting) == ze.ZE_RESULT_SUCCESS
+    finish_queue(explicit)
+
+
+def test_one_wrong_list_keeps_all_from_running(bench: Bench) -> None:
+    memory = bench.bytes(1, fill=0)
+    queue, good = bench.queue(), bench.list()
+    fill(good, address(memory), b"\1", 1)
+    close_list(good)
+    result = ze.zeCommandQueueExecuteCommandLists(queue, 2, handles(good, bench.list()), None)
+    assert result == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+    finish_queue(queue)
+    assert memory[0] == 0
+
+
+# --- Host functions and timestamps ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("immediate", [True, False])
+def test_host_function_runs_on_a_thread_of_the_device_between_its_events(
+    bench: Bench, immediate: bool
+) -> None:
+    calls: list[tuple[int | None, int]] = []
+
+    @HOST_FUNCTION
+    def note(argument: int | None) -> None:
+        calls.append((argument, threading.get_native_id()))
+
+    go, done = bench.events(2)
+    queue = bench.queue()
+    commands = bench.immediate() if immediate else bench.list()
+    check(ze.zeCommandListAppendHostFunction(commands, note, 1234, None, done, 1, handles(go)))
+    if not immediate:
+        submit(queue, close_list(commands))
+    assert ze.zeEventHostSynchronize(done, MILLISECOND) == ze.ZE_RESULT_NOT_READY
+    assert calls == []
+    check(ze.zeEventHostSignal(go))
+    check(ze.zeEventHostSynchronize(done, FOREVER))
+    assert calls[0][0] == 1234
+    assert calls[0][1] != threading.get_native_id()
+    assert len(calls) == 1
+
+
+def test_host_function_sees_the_copies_before_it(bench: Bench) -> None:
+    size = 4 << 20
+    source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
+    seen: list[bool] = []
+
+    @HOST_FUNCTION
+    def look(_: int | None) -> None:
+        seen.append(np.array_equal(source, target))
+
+    commands = bench.immediate(in_order=True)
+    copy(commands, address(target), address(source), size)
+    check(ze.zeCommandListAppendHostFunction(commands, look, None, None, None, 0, None))
+    finish(commands)
+    assert seen == [True]
+
+
+def test_written_timestamps_lie_between_the_hosts_and_go_up(bench: Bench) -> None:
+    stamps = bench.bytes(10 * 8, fill=0).view(np.uint64)
+    commands = bench.immediate(in_order=True)
+    _, before = global_timestamps(bench.device)
+    for index in range(10):
+        check(
+            ze.zeCommandListAppendWriteGlobalTimestamp(
+                commands, address(stamps, 8 * index), None, 0, None
+            )
+        )
+    finish(commands)
+    _, after = global_timestamps(bench.device)
+    assert before <= stamps[0]
+    assert (stamps[:-1] <= stamps[1:]).all()
+    assert stamps[-1] <= after
+
+
+def test_a_timestamp_is_written_when_the_command_runs(bench: Bench) -> None:
+    stamp = bench.bytes(8, fill=0).view(np.uint64)
+    go = bench.event()
+    commands = bench.immediate()
+    check(
+        ze.zeCommandListAppendWriteGlobalTimestamp(commands, address(stamp), None, 1, handles(go))
+    )
+    _, before = global_timestamps(bench.device)
+    check(ze.zeEventHostSignal(go))
+    finish(commands)
+    assert stamp[0] >= before
+
+
+@pytest.mark.parametrize("ranges", [0, 3])
+def test_memory_ranges_barrier_waits_and_signals(bench: Bench, ranges: int) -> None:
+    memory = bench.bytes(4096, fill=0)
+    sizes = (ctypes.c_size_t * 3)(16, 1, 4000)
+    starts = handles(address(memory), address(memory, 1), address(memory, 90))
+    go, done = bench.events(2)
+    commands = bench.immediate()
+    check(
+        ze.zeCommandListAppendMemoryRangesBarrier(
+            commands, ranges, sizes, starts, done, 1, handles(go)
+        )
+    )
+    assert ze.zeEventHostSynchronize(done, MILLISECOND) == ze.ZE_RESULT_NOT_READY
+    check(ze.zeEventHostSignal(go))
+    check(ze.zeEventHostSynchronize(done, FOREVER))
+
+
+def test_system_barrier(bench: Bench) -> None:
+    check(ze.zeContextSystemBarrier(bench.context, bench.device))
