@@ -28,7 +28,9 @@ class FakeNative:
     def driver_new(self) -> int:
         return self.handle()
 
-    def device_new(self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int) -> int:
+    def device_new(
+        self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int, queue_count: int
+    ) -> int:
         handle = self.handle()
         self.devices[handle] = (parent, list(cpus), memory_bytes)
         return handle

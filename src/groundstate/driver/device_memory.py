@@ -11,7 +11,7 @@ from groundstate.driver.platform import Device
 MEMORY_EXTENSIONS = Extensions("DEVICE_MEMORY_PROPERTIES")
 
 CHANNEL_BITS = 64
-"""The width of one DDR memory channel. How many channels there are cannot be read without privileges."""
+"""The width of one DDR memory channel; how many there are is not told to everybody."""
 
 
 @handler
@@ -22,7 +22,7 @@ def zeDeviceGetMemoryProperties(hDevice: int, pCount: int, pMemProperties: int) 
 
 
 def _write_memory(properties: ze.ze_device_memory_properties_t, device: Device) -> None:
-    """The operating system does not tell the clock and the width of the memory bus: both are 0."""
+    """The operating system does not tell the memory's clock: it is 0."""
     properties.flags = 0
     properties.maxClockRate = 0
     properties.maxBusWidth = CHANNEL_BITS

@@ -11,6 +11,7 @@ write the number they receive over it; such a handle is recognised by the file's
 
 from __future__ import annotations
 
+import ctypes
 import os
 import struct
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ MEMORY, EVENT_POOL, EVENT = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """What an IPC handle says: a file of some process, and two numbers whose meaning depends on the kind."""
+    """A file of some process, and two numbers whose meaning depends on what it holds."""
 
     kind: int
     fd: int
@@ -38,8 +39,6 @@ class SharedFile:
 
 def write_handle(address: int, shared: SharedFile) -> None:
     """Fills the 64 bytes at an address with a handle to a file of this process."""
-    import ctypes
-
     status = os.fstat(shared.fd)
     packed = _LAYOUT.pack(
         shared.fd,
@@ -64,9 +63,7 @@ def _is_file(fd: int, inode: int, device: int) -> bool:
 
 
 def open_handle(address: int, kind: int) -> SharedFile:
-    """Opens the file that a handle leads to. The descriptor in the answer is the caller's to close."""
-    import ctypes
-
+    """Opens the file that a handle leads to. The caller closes its descriptor."""
     data = ctypes.string_at(address, _LAYOUT.size)
     passed_fd, magic, pid, fd, inode, device, size, detail, _ = _LAYOUT.unpack(data)
     if magic != _MAGIC + kind:

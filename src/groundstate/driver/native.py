@@ -1,7 +1,8 @@
 """The native half of the driver, as Python sees it.
 
-The library that started this interpreter is opened again by its path, which gives the same copy. The
-functions here are short and are called with the GIL held (`PyDLL`): they never call back into Python.
+The library that started this interpreter is opened again by its path, which gives the same copy.
+The functions here are short and are called with the GIL held (`PyDLL`): they never call back into
+Python.
 """
 
 from __future__ import annotations
@@ -20,46 +21,47 @@ COUNTER_MAX = (1 << 42) - 1
 QUEUE_GROUPS = 2
 """Compute and copy, then copy only: what native/queue.c accepts as ordinals."""
 
+_P, _U32, _U64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+_INT, _BOOL = ctypes.c_int, ctypes.c_bool
+
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "gs_driver_new": (ctypes.c_void_p, ()),
+    "gs_driver_new": (_P, ()),
     "gs_device_new": (
-        ctypes.c_void_p,
-        (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64)
-        + (ctypes.c_uint32, ctypes.c_uint32),
+        _P,
+        (_P, _P, _U32, _U64, _U32, _U32),
     ),
-    "gs_device_memory_used": (ctypes.c_uint64, (ctypes.c_void_p,)),
-    "gs_object_create": (ctypes.c_void_p, (ctypes.c_char_p,)),
-    "gs_object_end": (ctypes.c_bool, (ctypes.c_void_p,)),
-    "gs_set_shared_in_device": (None, (ctypes.c_bool,)),
-    "gs_allocation_find": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)),
-    "gs_allocation_share": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_device_memory_used": (_U64, (_P,)),
+    "gs_object_create": (_P, (ctypes.c_char_p,)),
+    "gs_object_end": (_BOOL, (_P,)),
+    "gs_set_shared_in_device": (None, (_BOOL,)),
+    "gs_allocation_find": (_BOOL, (_P, _P, _P)),
+    "gs_allocation_share": (_INT, (_P, _P)),
     "gs_allocation_import": (
-        ctypes.c_uint32,
-        (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
-        + (ctypes.c_bool, ctypes.c_void_p),
+        _U32,
+        (_P, _P, _INT, _U64, _BOOL, _P),
     ),
-    "gs_allocation_adopt": (ctypes.c_uint32, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)),
+    "gs_allocation_adopt": (_U32, (_P, _P, _U64)),
     "gs_mapping_add": (
-        ctypes.c_uint32,
-        (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64),
+        _U32,
+        (_P, _P, _P, _U64),
     ),
-    "gs_mapping_remove": (None, (ctypes.c_void_p, ctypes.c_void_p)),
-    "gs_is_handle": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_char_p)),
-    "gs_event_pool_flags": (ctypes.c_uint32, (ctypes.c_void_p,)),
-    "gs_event_counter_based_flags": (ctypes.c_uint32, (ctypes.c_void_p,)),
-    "gs_context_uses_device": (ctypes.c_bool, (ctypes.c_void_p, ctypes.c_void_p)),
-    "gs_device_charge": (ctypes.c_uint32, (ctypes.c_void_p, ctypes.c_uint64)),
-    "gs_device_uncharge": (None, (ctypes.c_void_p, ctypes.c_uint64)),
-    "gs_event_pool_fd": (ctypes.c_int, (ctypes.c_void_p,)),
-    "gs_event_pool_count": (ctypes.c_uint32, (ctypes.c_void_p,)),
+    "gs_mapping_remove": (None, (_P, _P)),
+    "gs_is_handle": (_BOOL, (_P, ctypes.c_char_p)),
+    "gs_event_pool_flags": (_U32, (_P,)),
+    "gs_event_counter_based_flags": (_U32, (_P,)),
+    "gs_context_uses_device": (_BOOL, (_P, _P)),
+    "gs_device_charge": (_U32, (_P, _U64)),
+    "gs_device_uncharge": (None, (_P, _U64)),
+    "gs_event_pool_fd": (_INT, (_P,)),
+    "gs_event_pool_count": (_U32, (_P,)),
     "gs_event_pool_open": (
-        ctypes.c_uint32,
-        (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int, ctypes.c_void_p),
+        _U32,
+        (_P, _U32, _U32, _INT, _P),
     ),
-    "gs_event_share": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
+    "gs_event_share": (_INT, (_P, _P)),
     "gs_event_open": (
-        ctypes.c_uint32,
-        (ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p),
+        _U32,
+        (_P, _INT, _U64, _U32, _P),
     ),
     "gs_last_error_text": (ctypes.c_char_p, ()),
 }
@@ -75,6 +77,11 @@ def load(path: str) -> None:
         function.argtypes = argtypes
 
 
+def _loaded() -> ctypes.PyDLL:
+    assert _library is not None, "entry.start loads the library before anything else"
+    return _library
+
+
 def _call(name: str, *arguments: object) -> int:
     value = getattr(_library, name)(*arguments)
     return int(value or 0)
@@ -84,8 +91,7 @@ def _check(name: str, *arguments: object) -> None:
     """Calls a native function that returns a `ze_result_t` and has recorded why it failed."""
     result = _call(name, *arguments)
     if result != 0:
-        text = getattr(_library, "gs_last_error_text")()
-        raise Failure(result, text.decode(errors="replace"))
+        raise Failure(result, _loaded().gs_last_error_text().decode(errors="replace"))
 
 
 def driver_new() -> int:
@@ -93,15 +99,13 @@ def driver_new() -> int:
     return _call("gs_driver_new")
 
 
-def device_new(driver: int, parent: int, cpus: Sequence[int], memory_bytes: int) -> int:
+def device_new(
+    driver: int, parent: int, cpus: Sequence[int], memory_bytes: int, queue_count: int
+) -> int:
     """A new device handle, worked by as many threads as it has CPUs."""
-    queues = queues_per_group(len(cpus))
-    return _call("gs_device_new", driver, parent, len(cpus), memory_bytes, QUEUE_GROUPS, queues)
-
-
-def queues_per_group(worker_count: int) -> int:
-    """How many queue indices a device of so many workers offers in each group."""
-    return max(4, worker_count)
+    return _call(
+        "gs_device_new", driver, parent, len(cpus), memory_bytes, QUEUE_GROUPS, queue_count
+    )
 
 
 def device_memory_used(device: int) -> int:
@@ -195,9 +199,7 @@ def allocation(context: int, pointer: int) -> Allocation | None:
 
 def allocation_share(context: int, pointer: int) -> int:
     """The memory file that holds an allocation's pages, made on first use; -1 if there is none."""
-    library = _library
-    assert library is not None
-    return int(library.gs_allocation_share(context, pointer))
+    return int(_loaded().gs_allocation_share(context, pointer))
 
 
 def allocation_import(context: int, device: int, fd: int, size: int, from_ipc: bool) -> int:
@@ -239,9 +241,7 @@ def event_counter_based_flags(event: int) -> int:
 
 def event_pool_file(pool: int) -> tuple[int, int]:
     """The memory file of an event pool (-1: it cannot be shared) and its number of events."""
-    library = _library
-    assert library is not None
-    return int(library.gs_event_pool_fd(pool)), _call("gs_event_pool_count", pool)
+    return int(_loaded().gs_event_pool_fd(pool)), _call("gs_event_pool_count", pool)
 
 
 def event_pool_open(context: int, flags: int, count: int, fd: int) -> int:
@@ -253,10 +253,8 @@ def event_pool_open(context: int, flags: int, count: int, fd: int) -> int:
 
 def event_share(event: int) -> tuple[int, int]:
     """The memory file of a counter-based event (-1: not shareable) and the event's place in it."""
-    library = _library
-    assert library is not None
     offset = ctypes.c_uint64()
-    return int(library.gs_event_share(event, ctypes.byref(offset))), offset.value
+    return int(_loaded().gs_event_share(event, ctypes.byref(offset))), offset.value
 
 
 def event_open(context: int, fd: int, offset: int, flags: int) -> int:

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
         def driver_new(self) -> int: ...
 
         def device_new(
-            self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int
+            self,
+            driver: int,
+            parent: int,
+            cpus: Sequence[int],
+            memory_bytes: int,
+            queue_count: int,
         ) -> int: ...
 
         def device_memory_used(self, device: int) -> int: ...
@@ -40,6 +45,11 @@ PCI_DOMAIN = 0xFFFF
 
 MINIMUM_QUEUES = 4
 """Queues are threads, not hardware: a program may use several even on one core."""
+
+
+def queue_count(worker_count: int) -> int:
+    """How many queues each group of a device has that so many CPUs work for."""
+    return max(MINIMUM_QUEUES, worker_count)
 
 
 class Device:
@@ -68,7 +78,7 @@ class Device:
     @property
     def queue_count(self) -> int:
         """How many queues each of its command queue groups has."""
-        return max(MINIMUM_QUEUES, self.worker_count)
+        return queue_count(self.worker_count)
 
     @property
     def pci_address(self) -> tuple[int, int, int, int]:
@@ -143,7 +153,8 @@ class Platform:
     def _create(self, part: Part, parent: Device | None, ordinal: int) -> Device:
         cpus = [self._cpus[worker % len(self._cpus)] for worker in part.workers]
         above = 0 if parent is None else parent.handle
-        handle = self.native.device_new(self.driver, above, cpus, part.memory_bytes)
+        queues = queue_count(len(part.workers))
+        handle = self.native.device_new(self.driver, above, cpus, part.memory_bytes, queues)
         device = Device(handle, part, self, parent, ordinal)
         self.by_handle[handle] = device
         self.by_vertex[device.vertex] = device
