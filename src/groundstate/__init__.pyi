@@ -1,0 +1,2 @@
+from groundstate.core import *  # noqa: F403  its __all__ is what users see
+from groundstate.version import __version__ as __version__

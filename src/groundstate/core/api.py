@@ -1,0 +1,140 @@
+"""The functions of the library that owns a handle, called so that a failure is an exception.
+
+Every object keeps the `Api` it came from. With two libraries in one process, ours and the system's
+loader, a handle must go back to the one that made it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Sequence
+from typing import TypeVar
+
+from groundstate import _raw, ze
+from groundstate.core.errors import NOT_FAILURES, failure
+
+SUCCESS = 0
+NOT_READY = 1
+FOREVER = (1 << 64) - 1
+WAIT_SLICE_NS = 100_000_000
+"""A wait returns to Python this often, so that Ctrl-C works with drivers that do not know of it."""
+
+_ANSWERS = frozenset(int(getattr(ze, name)) for name in NOT_FAILURES)
+
+AnyStructure = TypeVar("AnyStructure", bound=_raw.Structure)
+
+
+def check(result: int, function: str, api: Api | None = None) -> None:
+    """Raises the exception of a result, with the driver's description if it has one."""
+    if result not in _ANSWERS:
+        raise failure(result, function, api.last_error() if api is not None else "")
+
+
+class Api:
+    """The functions of one library, for the handles of one of its drivers."""
+
+    def __init__(self, library: _raw.Library, driver: int) -> None:
+        self.library = library
+        self.driver = driver
+
+    def __repr__(self) -> str:
+        return f"Api({self.library.path!r}, driver={self.driver:#x})"
+
+    def raw(self, function: str, *arguments: object) -> int:
+        """The result code of a call; a function that the library lacks is not supported."""
+        try:
+            call = getattr(self.library, function)
+        except _raw.MissingFunctionError as problem:
+            raise failure(
+                ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, function, str(problem)
+            ) from problem
+        return int(call(*arguments))
+
+    def call(self, function: str, *arguments: object) -> None:
+        """Makes a call that succeeds or raises."""
+        result = self.raw(function, *arguments)
+        if result != SUCCESS:
+            check(result, function, self)
+
+    def is_ready(self, function: str, *arguments: object) -> bool:
+        """Makes a call that says whether something has happened."""
+        result = self.raw(function, *arguments)
+        if result == NOT_READY:
+            return False
+        check(result, function, self)
+        return True
+
+    def create(self, function: str, *arguments: object) -> int:
+        """Makes a call that writes a handle or an address to its last argument, and returns it."""
+        created = ctypes.c_void_p()
+        self.call(function, *arguments, ctypes.byref(created))
+        return created.value or 0
+
+    def handles(self, function: str, *arguments: object) -> list[int]:
+        """Asks for a list of handles: how many there are, then for each."""
+        count = ctypes.c_uint32(0)
+        self.call(function, *arguments, ctypes.byref(count), None)
+        found = (ctypes.c_void_p * count.value)()
+        if count.value:
+            self.call(function, *arguments, ctypes.byref(count), found)
+        return [handle for handle in found[: count.value] if handle]
+
+    def struct(self, kind: type[AnyStructure], function: str, *arguments: object) -> AnyStructure:
+        """Makes a call that fills in a struct, and returns it."""
+        filled = kind()
+        self.call(function, *arguments, ctypes.byref(filled))
+        return filled
+
+    def structs(
+        self, kind: type[AnyStructure], function: str, *arguments: object
+    ) -> list[AnyStructure]:
+        """Asks for a list of structs: how many there are, then for each."""
+        count = ctypes.c_uint32(0)
+        self.call(function, *arguments, ctypes.byref(count), None)
+        filled = kind.array(count.value)
+        if count.value:
+            self.call(function, *arguments, ctypes.byref(count), filled)
+        return list(filled[: count.value])
+
+    def wait(self, function: str, handle: int, timeout: float | None, what: str) -> None:
+        """Waits until the call stops answering "not ready".
+
+        The time is in seconds; None waits for ever. `TimeoutError` is raised when it has passed,
+        and what a signal handler raises, such as KeyboardInterrupt, when a signal arrives.
+        """
+        deadline = deadline_of(timeout)
+        while True:
+            left = FOREVER if deadline is None else max(0, deadline - time.monotonic_ns())
+            result = self.raw(function, handle, min(left, WAIT_SLICE_NS))
+            if result != NOT_READY:
+                check(result, function, self)
+                return
+            if left == 0:
+                raise TimeoutError(f"{what} was not done after {timeout} s")
+
+    def last_error(self) -> str:
+        """The driver's sentence about the last call that failed in this thread."""
+        text = ctypes.c_char_p()
+        try:
+            describe = self.library.zeDriverGetLastErrorDescription
+        except _raw.MissingFunctionError:
+            return ""
+        if describe(self.driver, ctypes.byref(text)) != SUCCESS:
+            return ""
+        return (text.value or b"").decode(errors="replace")
+
+
+def deadline_of(timeout: float | None) -> int | None:
+    """When a timeout that starts now is over, on the monotonic clock in nanoseconds."""
+    if timeout is None or timeout == math.inf:
+        return None
+    if not timeout >= 0:
+        raise ValueError(f"a timeout is a number of seconds, 0 or more, or None; not {timeout}")
+    return time.monotonic_ns() + round(timeout * 1e9)
+
+
+def handle_array(handles: Sequence[int]) -> ctypes.Array[ctypes.c_void_p] | None:
+    """Handles as the API takes them; None for no handles."""
+    return (ctypes.c_void_p * len(handles))(*handles) if handles else None

@@ -1,0 +1,185 @@
+"""Command lists: commands recorded for later, or run as they are appended."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from groundstate import ze
+from groundstate.core.api import handle_array
+from groundstate.core.command_queue import queue_description
+from groundstate.core.commands import Commands, Events
+from groundstate.core.enums import QueueMode, QueuePriority
+from groundstate.core.handle import InFlight, Resource
+
+if TYPE_CHECKING:
+    from groundstate.core.context import Context
+    from groundstate.core.device import Device
+    from groundstate.core.event import Event
+
+
+class CommandList(Commands):
+    """Commands for a device.
+
+    A list made with `CommandList(...)` is recorded and then run by a queue, as often as wanted. One
+    made with `CommandList.immediate(...)` runs each command as it is appended; leaving a `with`
+    block waits until all have run.
+
+    >>> import groundstate as gs
+    >>> with gs.Context(gs.devices()[0]) as context:
+    ...     source, target = context.alloc_host(4), context.alloc_host(4)
+    ...     with gs.CommandList.immediate(context, in_order=True) as commands:
+    ...         commands.fill(source, 9)
+    ...         commands.copy(target, source)
+    ...     target.tolist()
+    [9, 9, 9, 9]
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        device: Device | None = None,
+        *,
+        ordinal: int = 0,
+        in_order: bool = False,
+        relaxed_ordering: bool = False,
+        maximize_throughput: bool = False,
+        explicit_only: bool = False,
+        copy_offload: bool = False,
+        cloneable: bool = False,
+    ) -> None:
+        """Makes a list to be recorded, for queues of the group `ordinal`.
+
+        `in_order` runs the commands one after the other; without it, only barriers and events say
+        what has to come first.
+        """
+        flags = (
+            in_order * ze.ZE_COMMAND_LIST_FLAG_IN_ORDER
+            | relaxed_ordering * ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
+            | maximize_throughput * ze.ZE_COMMAND_LIST_FLAG_MAXIMIZE_THROUGHPUT
+            | explicit_only * ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY
+            | copy_offload * ze.ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT
+            | cloneable * ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
+        )
+        description = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=ordinal, flags=flags)
+        chosen = context.choose_device(device)
+        handle = context.api.create(
+            "zeCommandListCreate", context.handle, chosen.handle, ctypes.byref(description)
+        )
+        self._start(context, chosen, ordinal, handle, is_immediate=False)
+
+    @classmethod
+    def immediate(
+        cls,
+        context: Context,
+        device: Device | None = None,
+        *,
+        ordinal: int = 0,
+        index: int = 0,
+        mode: QueueMode = QueueMode.DEFAULT,
+        priority: QueuePriority = QueuePriority.NORMAL,
+        in_order: bool = False,
+        copy_offload: bool = False,
+    ) -> CommandList:
+        """Makes a list that runs each command as it is appended."""
+        description = queue_description(
+            ordinal, index, mode, priority, in_order=in_order, copy_offload=copy_offload
+        )
+        chosen = context.choose_device(device)
+        handle = context.api.create(
+            "zeCommandListCreateImmediate", context.handle, chosen.handle, ctypes.byref(description)
+        )
+        made = cls.__new__(cls)
+        made._start(context, chosen, ordinal, handle, is_immediate=True)
+        return made
+
+    def _start(
+        self, context: Context, device: Device, ordinal: int, handle: int, *, is_immediate: bool
+    ) -> None:
+        self.context = context
+        self.device = device
+        self.ordinal = ordinal
+        self.is_immediate = is_immediate
+        self.is_finished = False
+        self.recorded = InFlight()
+        destroy = ("zeCommandListDestroy", (handle,))
+        keeps = (context.resource, self.recorded)
+        self._resource = Resource(context.api, handle, destroy, keeps)
+
+    def _describe(self) -> str:
+        state = "immediate" if self.is_immediate else "finished" if self.is_finished else "open"
+        return f"{state}, group {self.ordinal} of {self.device.name!r}"
+
+    def _keep(self, thing: object) -> None:
+        self.recorded.add(thing)
+        if self.is_immediate and self.recorded.is_large():
+            _ = self.is_idle
+
+    # --- Recorded lists ---------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Ends the recording. `CommandQueue.execute` does it if need be; twice does no harm."""
+        if not self.is_finished and not self.is_immediate:
+            self.api.call("zeCommandListClose", self.handle)
+            self.is_finished = True
+
+    def reset(self) -> None:
+        """Forgets all commands, so that the list can be recorded anew."""
+        resource = self.resource
+        self.api.call("zeCommandListReset", resource.value)
+        self.is_finished = False
+        if not self.is_immediate:
+            self.recorded = InFlight()
+            resource.keeps = (self.context.resource, self.recorded)
+
+    def clone(self) -> CommandList:
+        """A copy of a finished list that was made with `cloneable`."""
+        self.finish()
+        handle = self.api.create("zeCommandListCreateCloneExp", self.handle)
+        copy = type(self).__new__(type(self))
+        copy._start(self.context, self.device, self.ordinal, handle, is_immediate=False)
+        copy.is_finished = True
+        copy.recorded.add(self.recorded)
+        return copy
+
+    # --- Immediate lists --------------------------------------------------------------------------
+
+    def execute(self, *lists: CommandList, signal: Event | None = None, wait: Events = ()) -> None:
+        """Runs recorded lists from this immediate one, as if their commands were appended here."""
+        for commands in lists:
+            commands.finish()
+        handles = handle_array([commands.handle for commands in lists])
+        uses = [use for commands in lists for use in (commands.resource, commands.recorded)]
+        function = "zeCommandListImmediateAppendCommandListsExp"
+        self._append(function, (len(lists), handles), signal, wait, *uses)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if every command of an immediate list has run; asks without waiting."""
+        taken = self.recorded.take()
+        idle = self.api.is_ready("zeCommandListHostSynchronize", self.handle, 0)
+        if not idle:
+            self.recorded.put_back(taken)
+        return idle
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Waits until every command of an immediate list has run.
+
+        The timeout is in seconds; without one the wait lasts for ever. `TimeoutError` is raised
+        when the time has passed. Ctrl-C interrupts.
+        """
+        if not self.is_immediate:
+            raise TypeError(
+                "only an immediate list can be waited for; wait for the queue that runs this one, "
+                "or for a fence or an event"
+            )
+        taken = self.recorded.take()
+        try:
+            self.api.wait("zeCommandListHostSynchronize", self.handle, timeout, "the list")
+        except BaseException:
+            self.recorded.put_back(taken)
+            raise
+
+    def _finish(self) -> None:
+        if self.is_immediate:
+            self.synchronize()

@@ -1,0 +1,171 @@
+"""Command queues and fences: running command lists, and knowing when they are done."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from groundstate import ze
+from groundstate.core.api import handle_array
+from groundstate.core.enums import QueueMode, QueuePriority
+from groundstate.core.handle import InFlight, OwnedHandle, Resource
+
+if TYPE_CHECKING:
+    from groundstate.core.command_list import CommandList
+    from groundstate.core.context import Context
+    from groundstate.core.device import Device
+
+
+def queue_description(
+    ordinal: int,
+    index: int,
+    mode: QueueMode,
+    priority: QueuePriority,
+    *,
+    in_order: bool = False,
+    explicit_only: bool = False,
+    copy_offload: bool = False,
+) -> ze.ze_command_queue_desc_t:
+    """The options of a queue, or of the queue inside an immediate list, as the API takes them."""
+    flags = (
+        explicit_only * ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY
+        | in_order * ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER
+        | copy_offload * ze.ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT
+    )
+    return ze.ze_command_queue_desc_t(
+        ordinal=ordinal, index=index, flags=flags, mode=mode, priority=priority
+    )
+
+
+class CommandQueue(OwnedHandle):
+    """A queue of a device: it runs command lists one after the other.
+
+    Leaving a `with` block waits until the queue has run everything.
+
+    >>> import groundstate as gs
+    >>> with gs.Context(gs.devices()[0]) as context:
+    ...     memory = context.alloc_host(4)
+    ...     commands = gs.CommandList(context)
+    ...     commands.fill(memory, 7)
+    ...     with gs.CommandQueue(context) as queue:
+    ...         queue.execute(commands)
+    ...     memory.tolist()
+    [7, 7, 7, 7]
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        device: Device | None = None,
+        *,
+        ordinal: int = 0,
+        index: int = 0,
+        mode: QueueMode = QueueMode.DEFAULT,
+        priority: QueuePriority = QueuePriority.NORMAL,
+        in_order: bool = False,
+        explicit_only: bool = False,
+        copy_offload: bool = False,
+    ) -> None:
+        """Makes a queue of the group `ordinal` of `Device.queue_groups`."""
+        self.context = context
+        self.device = context.choose_device(device)
+        self.ordinal = ordinal
+        self.index = index
+        description = queue_description(
+            ordinal,
+            index,
+            mode,
+            priority,
+            in_order=in_order,
+            explicit_only=explicit_only,
+            copy_offload=copy_offload,
+        )
+        handle = context.api.create(
+            "zeCommandQueueCreate", context.handle, self.device.handle, ctypes.byref(description)
+        )
+        self._in_flight = InFlight()
+        destroy = ("zeCommandQueueDestroy", (handle,))
+        keeps = (context.resource, self._in_flight)
+        self._resource = Resource(context.api, handle, destroy, keeps)
+
+    def _describe(self) -> str:
+        return f"group {self.ordinal} of {self.device.name!r}"
+
+    def execute(self, *lists: CommandList, fence: Fence | None = None) -> None:
+        """Submits lists to run in this order; returns at once. The fence is signaled at the end.
+
+        A list that is still being recorded is finished first.
+        """
+        for commands in lists:
+            commands.finish()
+        self.api.call(
+            "zeCommandQueueExecuteCommandLists",
+            self.handle,
+            len(lists),
+            handle_array([commands.handle for commands in lists]),
+            fence.handle if fence is not None else None,
+        )
+        for commands in lists:
+            self._in_flight.add(commands.resource)
+            self._in_flight.add(commands.recorded)
+        if self._in_flight.is_large():
+            _ = self.is_idle
+
+    @property
+    def is_idle(self) -> bool:
+        """True if everything that was submitted has run; asks without waiting."""
+        taken = self._in_flight.take()
+        idle = self.api.is_ready("zeCommandQueueSynchronize", self.handle, 0)
+        if not idle:
+            self._in_flight.put_back(taken)
+        return idle
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Waits until everything that was submitted has run.
+
+        The timeout is in seconds; without one the wait lasts for ever. `TimeoutError` is raised
+        when the time has passed. Ctrl-C interrupts.
+        """
+        taken = self._in_flight.take()
+        try:
+            self.api.wait("zeCommandQueueSynchronize", self.handle, timeout, "the queue")
+        except BaseException:
+            self._in_flight.put_back(taken)
+            raise
+
+    def _finish(self) -> None:
+        self.synchronize()
+
+
+class Fence(OwnedHandle):
+    """Tells the host that what was submitted to a queue has run.
+
+    >>> import groundstate as gs
+    >>> with gs.Context(gs.devices()[0]) as context:
+    ...     queue, commands = gs.CommandQueue(context), gs.CommandList(context)
+    ...     fence = gs.Fence(queue)
+    ...     queue.execute(commands, fence=fence)
+    ...     fence.wait()
+    ...     fence.is_signaled
+    True
+    """
+
+    def __init__(self, queue: CommandQueue, *, signaled: bool = False) -> None:
+        self.queue = queue
+        description = ze.ze_fence_desc_t(flags=signaled * ze.ZE_FENCE_FLAG_SIGNALED)
+        api = queue.api
+        handle = api.create("zeFenceCreate", queue.handle, ctypes.byref(description))
+        self._resource = Resource(api, handle, ("zeFenceDestroy", (handle,)), queue.resource)
+
+    @property
+    def is_signaled(self) -> bool:
+        """True if the work is done; asks without waiting."""
+        return self.api.is_ready("zeFenceQueryStatus", self.handle)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until the work is done; as `Event.wait`."""
+        self.api.wait("zeFenceHostSynchronize", self.handle, timeout, "the fence")
+
+    def reset(self) -> None:
+        """Makes the fence ready for another submission."""
+        self.api.call("zeFenceReset", self.handle)

@@ -1,0 +1,188 @@
+"""Contexts: what memory, queues, lists and events are made in."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from groundstate import ze
+from groundstate.core.api import handle_array
+from groundstate.core.device import Device
+from groundstate.core.driver import Driver
+from groundstate.core.dtype import dtype
+from groundstate.core.enums import MemoryType
+from groundstate.core.handle import OwnedHandle, Resource
+from groundstate.core.memory import Memory, Shape, shape_of
+from groundstate.core.operand import borrow
+
+if TYPE_CHECKING:
+    from groundstate.core.operand import Operand
+
+
+class Context(OwnedHandle):
+    """What memory, queues, lists and events are made in: they work together if they share it.
+
+    A context is made for all devices of a driver, or for some of them.
+
+    >>> import groundstate as gs
+    >>> with gs.Context(gs.drivers()[0]) as context:
+    ...     len(context.devices) == len(gs.drivers()[0].devices)
+    True
+    """
+
+    def __init__(self, owner: Driver | Device | Iterable[Device]) -> None:
+        """Makes a context for a driver with all its devices, for a device, or for several."""
+        description = ze.ze_context_desc_t()
+        function = "zeContextCreate"
+        chosen: tuple[object, ...] = ()
+        if isinstance(owner, Driver):
+            self.driver, self.devices = owner, owner.devices
+        else:
+            self.devices = (owner,) if isinstance(owner, Device) else tuple(owner)
+            self.driver = _common_driver(self.devices)
+            handles = handle_array([device.handle for device in self.devices])
+            function, chosen = "zeContextCreateEx", (len(self.devices), handles)
+        api, driver = self.driver.api, self.driver.handle
+        handle = api.create(function, driver, ctypes.byref(description), *chosen)
+        keeps = self.driver.resource
+        self._resource = Resource(api, handle, ("zeContextDestroy", (handle,)), keeps)
+
+    def _describe(self) -> str:
+        return f"of {len(self.devices)} device{'s' * (len(self.devices) != 1)}"
+
+    def choose_device(self, device: Device | None) -> Device:
+        """The device that was meant: the one given, or the only one of the context."""
+        if device is not None:
+            return device
+        if len(self.devices) == 1:
+            return self.devices[0]
+        raise ValueError(
+            f"this context has {len(self.devices)} devices: say which one, with device="
+        )
+
+    # --- Memory -----------------------------------------------------------------------------------
+
+    def alloc_host(
+        self,
+        shape: Shape,
+        dtype: Any = "uint8",
+        *,
+        alignment_bytes: int = 0,
+        cached: bool | None = None,
+    ) -> Memory:
+        """Memory of the host that every device of the context can use.
+
+        The shape is a number of elements, or several numbers for several dimensions.
+
+        >>> import groundstate as gs
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     context.alloc_host(1000, "float64").size_bytes
+        8000
+        """
+        host = ze.ze_host_mem_alloc_desc_t(flags=_bias("ZE_HOST_MEM_ALLOC_FLAG", cached))
+        descriptions = (ctypes.byref(host),)
+        return self._alloc(MemoryType.HOST, shape, dtype, descriptions, alignment_bytes, None)
+
+    def alloc_device(
+        self,
+        shape: Shape,
+        dtype: Any = "uint8",
+        *,
+        device: Device | None = None,
+        ordinal: int = 0,
+        alignment_bytes: int = 0,
+        cached: bool | None = None,
+    ) -> Memory:
+        """Memory of a device; the host reaches it by copying with a command list.
+
+        `ordinal` chooses one of `Device.memories`.
+        """
+        local = ze.ze_device_mem_alloc_desc_t(
+            flags=_bias("ZE_DEVICE_MEM_ALLOC_FLAG", cached), ordinal=ordinal
+        )
+        chosen = self.choose_device(device)
+        descriptions = (ctypes.byref(local),)
+        return self._alloc(MemoryType.DEVICE, shape, dtype, descriptions, alignment_bytes, chosen)
+
+    def alloc_shared(
+        self,
+        shape: Shape,
+        dtype: Any = "uint8",
+        *,
+        device: Device | None = None,
+        ordinal: int = 0,
+        alignment_bytes: int = 0,
+        cached: bool | None = None,
+    ) -> Memory:
+        """Memory that host and device both use at the same address."""
+        local = ze.ze_device_mem_alloc_desc_t(
+            flags=_bias("ZE_DEVICE_MEM_ALLOC_FLAG", cached), ordinal=ordinal
+        )
+        host = ze.ze_host_mem_alloc_desc_t(flags=_bias("ZE_HOST_MEM_ALLOC_FLAG", cached))
+        chosen = self.choose_device(device)
+        descriptions = (ctypes.byref(local), ctypes.byref(host))
+        return self._alloc(MemoryType.SHARED, shape, dtype, descriptions, alignment_bytes, chosen)
+
+    def _alloc(
+        self,
+        kind: MemoryType,
+        size: Shape,
+        element_type: Any,
+        descriptions: tuple[object, ...],
+        alignment: int,
+        device: Device | None,
+    ) -> Memory:
+        element, shape = dtype(element_type), shape_of(size)
+        size_bytes = math.prod(shape) * element.itemsize_bytes
+        where = () if device is None else (device.handle,)
+        address = self.api.create(
+            f"zeMemAlloc{kind.name.capitalize()}",
+            self.handle,
+            *descriptions,
+            size_bytes,
+            alignment,
+            *where,
+        )
+        destroy = ("zeMemFree", (self.handle, address))
+        resource = Resource(self.api, address, destroy, self.resource)
+        return Memory(self, resource, kind, shape, element, device)
+
+    def make_resident(self, memory: Operand, device: Device | None = None) -> None:
+        """Keeps memory where the device reaches it at once, until `evict`."""
+        self._residency("zeContextMakeMemoryResident", memory, device)
+
+    def evict(self, memory: Operand, device: Device | None = None) -> None:
+        """Takes back `make_resident`."""
+        self._residency("zeContextEvictMemory", memory, device)
+
+    def _residency(self, function: str, memory: Operand, device: Device | None) -> None:
+        borrowed = borrow(memory)
+        where = self.choose_device(device).handle
+        self.api.call(function, self.handle, where, borrowed.address, borrowed.size_bytes)
+
+    # --- State ------------------------------------------------------------------------------------
+
+    def system_barrier(self, device: Device | None = None) -> None:
+        """Makes what the device wrote to memory of the host visible to it."""
+        self.api.call("zeContextSystemBarrier", self.handle, self.choose_device(device).handle)
+
+    def check_status(self) -> None:
+        """Raises `DeviceLost`, or what else is wrong, if the context cannot be used any more."""
+        self.api.call("zeContextGetStatus", self.handle)
+
+
+def _common_driver(devices: tuple[Device, ...]) -> Driver:
+    if not devices:
+        raise ValueError("a context needs at least one device")
+    if any(device.driver is not devices[0].driver for device in devices):
+        raise ValueError("the devices of a context are all of one driver")
+    return devices[0].driver
+
+
+def _bias(prefix: str, cached: bool | None) -> int:
+    """The flag that asks for cached or uncached memory; None leaves it to the driver."""
+    if cached is None:
+        return 0
+    return int(getattr(ze, f"{prefix}_BIAS_{'CACHED' if cached else 'UNCACHED'}"))

@@ -1,0 +1,169 @@
+"""What all objects of the API have in common: a handle, an owner, and an end.
+
+The driver's object lives as long as somebody needs it. A public object, such as a `Context`, holds
+a `Resource`; what was made from it (its memory, its queues) holds that same resource. `close()`
+lets go of the public object's share, and the driver is told to destroy the thing when the last
+share is gone. So a parent outlives its children whatever the order in which they are closed, and an
+object that the device still uses is destroyed when the device has finished.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from groundstate import ze
+from groundstate.core.api import Api
+from groundstate.core.errors import ClosedError
+
+_IN_USE = int(ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE)
+
+_unfinished: deque[tuple[Api, str, tuple[object, ...], object]] = deque()
+"""Objects nobody holds any more, but which the device still used when they were to be destroyed."""
+
+
+class Resource:
+    """One object of the driver, destroyed when nothing refers to this any more.
+
+    `keeps` is whatever must live at least as long: the parent's resource, memory in flight.
+    """
+
+    __slots__ = ("__weakref__", "_destroy", "api", "keeps", "value")
+
+    def __init__(
+        self, api: Api, value: int, destroy: tuple[str, tuple[object, ...]] | None, keeps: object
+    ) -> None:
+        self.api = api
+        self.value = value
+        self.keeps = keeps
+        self._destroy = destroy
+        if _unfinished:
+            settle()
+
+    def __del__(self) -> None:
+        # When the interpreter ends the driver cleans up by itself, and its Python half may be gone.
+        if self._destroy is not None and not sys.is_finalizing():
+            function, arguments = self._destroy
+            _destroy(self.api, function, arguments, self.keeps)
+
+
+def _destroy(api: Api, function: str, arguments: tuple[object, ...], keeps: object) -> None:
+    """Destroys an object, or puts it aside if the device still uses it."""
+    if getattr(api.library, function)(*arguments) == _IN_USE:
+        _unfinished.append((api, function, arguments, keeps))
+
+
+def settle() -> int:
+    """Destroys what the device has finished with; returns how many objects are still in use."""
+    for _ in range(len(_unfinished)):
+        try:
+            api, function, arguments, keeps = _unfinished.popleft()
+        except IndexError:
+            break  # another thread took it
+        _destroy(api, function, arguments, keeps)
+    return len(_unfinished)
+
+
+class Handle:
+    """An object of a Level Zero driver."""
+
+    _resource: Resource | None
+
+    @property
+    def resource(self) -> Resource:
+        """The driver's object; raises `ClosedError` once this was closed."""
+        resource = self._resource
+        if resource is None:
+            raise ClosedError(f"this {type(self).__name__} was closed")
+        return resource
+
+    @property
+    def handle(self) -> int:
+        """The handle as the C API knows it."""
+        return self.resource.value
+
+    @property
+    def api(self) -> Api:
+        """The functions of the library that made this object."""
+        return self.resource.api
+
+    def __repr__(self) -> str:
+        if self._resource is None:
+            return f"<{type(self).__name__} closed>"
+        details = self._describe()
+        return f"<{type(self).__name__} {self._resource.value:#x}{details and ' ' + details}>"
+
+    def _describe(self) -> str:
+        """What a reader wants to know beside the handle."""
+        return ""
+
+
+class OwnedHandle(Handle):
+    """An object that was created and can be closed.
+
+    Closing never waits and may be done twice. Use after closing raises `ClosedError`. What the
+    device still needs is destroyed as soon as it does not.
+    """
+
+    @property
+    def closed(self) -> bool:
+        """True after `close()`."""
+        return self._resource is None
+
+    def close(self) -> None:
+        """Lets go of the driver's object."""
+        self._resource = None
+        if _unfinished:
+            settle()
+
+    def __enter__(self) -> Self:
+        self.resource  # noqa: B018  a closed object cannot be entered
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if problem is None and self._resource is not None:
+            self._finish()
+        self.close()
+
+    def _finish(self) -> None:
+        """What a `with` block does at its end, before closing, if nothing went wrong in it."""
+
+
+class InFlight:
+    """What submitted work still uses: kept until a queue is found idle.
+
+    Looking whether it is idle costs a call, so it is done only when much has piled up. What is
+    added while somebody looks belongs to later work and stays.
+    """
+
+    _FIRST_LOOK = 256
+
+    def __init__(self) -> None:
+        self._objects: dict[int, object] = {}
+        self._next_look = self._FIRST_LOOK
+
+    def add(self, thing: object) -> None:
+        """Keeps an object, once however often it is used."""
+        self._objects[id(thing)] = thing
+
+    def is_large(self) -> bool:
+        """True when it is time to look whether all of this has been used."""
+        return len(self._objects) >= self._next_look
+
+    def take(self) -> dict[int, object]:
+        """Everything so far, to be dropped if a look finds the queue idle, else put back."""
+        taken, self._objects = self._objects, {}
+        self._next_look = self._FIRST_LOOK
+        return taken
+
+    def put_back(self, taken: dict[int, object]) -> None:
+        """The work was not done: keep on, and look again when there is twice as much."""
+        self._objects.update(taken)
+        self._next_look = max(self._FIRST_LOOK, 2 * len(self._objects))

@@ -1,0 +1,264 @@
+"""Memory that a device can use: host, device and shared allocations, and parts of them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from groundstate import ze
+from groundstate.core import dlpack
+from groundstate.core.dtype import DType, dtype
+from groundstate.core.enums import MemoryType
+from groundstate.core.handle import OwnedHandle, Resource
+
+if TYPE_CHECKING:
+    import numpy
+
+    from groundstate.core.context import Context
+    from groundstate.core.device import Device
+
+Shape = int | Sequence[int]
+
+_MEMORYVIEW_FORMATS = frozenset("?bBhHiIqQfd")
+
+
+def shape_of(size: Shape) -> tuple[int, ...]:
+    """A size or a shape, as a shape."""
+    shape = (size,) if isinstance(size, int) else tuple(int(length) for length in size)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"a shape has no negative lengths: {shape}")
+    return shape
+
+
+@dataclass(frozen=True)
+class AllocationProperties:
+    """What the driver knows of an allocation."""
+
+    type: MemoryType
+    id: int
+    """A number that no other allocation of the driver has had."""
+    page_bytes: int
+    device: Device | None
+
+
+class Memory(OwnedHandle):
+    """Memory that a device can use, seen as an array of elements.
+
+    It is made by `Context.alloc_host`, `alloc_device` and `alloc_shared`. NumPy reads and writes
+    host and shared memory without a copy. Slicing gives a part that shares the memory. The memory
+    goes back when this is closed and no part, array or running command uses it any more.
+
+    >>> import groundstate as gs
+    >>> with gs.Context(gs.devices()[0]) as context:
+    ...     memory = context.alloc_shared((2, 3), "float32")
+    ...     array = memory.numpy()
+    ...     array[:] = 1.5
+    ...     memory.tolist()
+    [[1.5, 1.5, 1.5], [1.5, 1.5, 1.5]]
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        resource: Resource,
+        kind: MemoryType,
+        shape: tuple[int, ...],
+        element: DType,
+        device: Device | None,
+        offset_bytes: int = 0,
+    ) -> None:
+        self.context = context
+        self.device = device
+        self.type = kind
+        self.shape = shape
+        self.dtype = element
+        self._offset = offset_bytes
+        self._resource = resource
+
+    def _describe(self) -> str:
+        return f"{self.type.name.lower()} {self.dtype.name} {self.shape}"
+
+    # --- Where and how large ----------------------------------------------------------------------
+
+    @property
+    def handle(self) -> int:
+        """The address, which is all that the C API knows of memory."""
+        return self.resource.value + self._offset
+
+    @property
+    def address(self) -> int:
+        """The address of the first element."""
+        return self.handle
+
+    @property
+    def size_bytes(self) -> int:
+        """The size in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes from one row to the next; a shape of one dimension is one row."""
+        return math.prod(self.shape[-1:]) * self.dtype.itemsize_bytes
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("memory of no dimensions has no length")
+        return self.shape[0]
+
+    @property
+    def is_host_accessible(self) -> bool:
+        """True if the host can read and write the memory: host and shared allocations."""
+        return self.type != MemoryType.DEVICE
+
+    def allocation_properties(self) -> AllocationProperties:
+        """Asks the driver about the allocation."""
+        properties = ze.ze_memory_allocation_properties_t()
+        device = ctypes.c_void_p()
+        self.api.call(
+            "zeMemGetAllocProperties",
+            self.context.handle,
+            self.address,
+            ctypes.byref(properties),
+            ctypes.byref(device),
+        )
+        owner = self.context.driver._known([device.value])[0] if device.value else None
+        return AllocationProperties(
+            MemoryType(properties.type), properties.id, properties.pageSize, owner
+        )
+
+    # --- Parts ------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: int | slice) -> Memory:
+        """A part along the first dimension, which shares the memory.
+
+        >>> import groundstate as gs
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     context.alloc_host((4, 8), "int32")[1:3].shape
+        (2, 8)
+        """
+        if not self.shape:
+            raise IndexError("memory of no dimensions has no parts")
+        step = math.prod(self.shape[1:]) * self.dtype.itemsize_bytes
+        if isinstance(index, slice):
+            start, stop, stride = index.indices(self.shape[0])
+            if stride != 1:
+                raise ValueError("a part of memory is one piece: slices take no step")
+            return self._part((max(0, stop - start), *self.shape[1:]), start * step)
+        place = range(self.shape[0])[index]
+        return self._part(self.shape[1:], place * step)
+
+    def _part(self, shape: tuple[int, ...], offset: int) -> Memory:
+        return self._view(shape, self.dtype, self._offset + offset)
+
+    def _view(self, shape: tuple[int, ...], element: DType, offset: int) -> Memory:
+        return Memory(self.context, self.resource, self.type, shape, element, self.device, offset)
+
+    def view(self, kind: Any, shape: Shape | None = None) -> Memory:
+        """The same memory as elements of another type; without a shape, in one row.
+
+        >>> import groundstate as gs
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     context.alloc_host(16).view("uint32").shape
+        (4,)
+        """
+        element = dtype(kind)
+        new = shape_of(self.size_bytes // element.itemsize_bytes if shape is None else shape)
+        if math.prod(new) * element.itemsize_bytes != self.size_bytes:
+            raise ValueError(f"{self.size_bytes} bytes are not {new} elements of {element.name}")
+        return self._view(new, element, self._offset)
+
+    # --- What the host sees -----------------------------------------------------------------------
+
+    def _require_host(self) -> None:
+        if not self.is_host_accessible:
+            raise TypeError(
+                "the host cannot read device memory; copy it to host memory with a command list, "
+                "or allocate it with alloc_shared"
+            )
+
+    def __array__(
+        self, dtype: Any = None, copy: bool | None = None
+    ) -> numpy.ndarray[Any, numpy.dtype[Any]]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"{self.dtype.name} cannot become {dtype} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def numpy(self) -> numpy.ndarray[Any, numpy.dtype[Any]]:
+        """The memory as a NumPy array, without a copy; the array keeps the memory alive."""
+        try:
+            import numpy
+        except ImportError:
+            raise ImportError("NumPy is not installed: pip install groundstate[numpy]") from None
+        self._require_host()
+        interface = {
+            "shape": self.shape,
+            "typestr": self.dtype.typestr,
+            "data": (self.address, False),
+            "version": 3,
+        }
+        return numpy.asarray(_Window(self.resource, interface))
+
+    def buffer(self) -> memoryview:
+        """The memory as a memoryview, without a copy and without NumPy.
+
+        It is one of bytes for the types that a memoryview does not have: half and complex.
+        """
+        self._require_host()
+        buffer = (ctypes.c_uint8 * self.size_bytes).from_address(self.address)
+        buffer.owner = self.resource  # type: ignore[attr-defined]
+        flat = memoryview(buffer).cast("B")
+        if not self._fits_memoryview():
+            return flat
+        return flat.cast(cast(Literal["B"], self.dtype.format), self.shape)
+
+    def _fits_memoryview(self) -> bool:
+        return self.dtype.format in _MEMORYVIEW_FORMATS and math.prod(self.shape) > 0
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return self.buffer()
+
+    def tobytes(self) -> bytes:
+        """A copy of the memory."""
+        self._require_host()
+        return ctypes.string_at(self.address, self.size_bytes)
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers, in nested lists."""
+        return self.buffer().tolist() if self._fits_memoryview() else self.numpy().tolist()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.is_host_accessible:
+            return dlpack.CPU, 0
+        assert self.device is not None
+        return dlpack.ONE_API, self.context.driver.devices.index(self.device)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """A DLPack capsule for this memory; the one who takes it keeps the memory alive."""
+        here = self.__dlpack_device__()
+        if copy or (dl_device is not None and tuple(dl_device) != here):
+            raise BufferError("memory is handed out without a copy, and where it is")
+        export = dlpack.Export(self.address, self.shape, self.dtype, here, self.resource)
+        return dlpack.capsule(export, versioned=max_version is not None and max_version[0] >= 1)
+
+
+class _Window:
+    """What a NumPy array has as its base: the allocation, not the object that can be closed."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, owner: Resource, interface: dict[str, Any]) -> None:
+        self._owner = owner
+        self.__array_interface__ = interface
