@@ -41,9 +41,6 @@ static ze_result_t check_lists(gs_queue *queue, uint32_t count, ze_command_list_
             return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
                            "%s: list %u was created for queue group %u, the queue for group %u", name, each,
                            list->ordinal, queue->ordinal);
-        if ((queue->flags & ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY) && !(list->flags & ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY))
-            return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
-                           "%s: the queue takes explicit-only lists, list %u is none", name, each);
         if (!list->closed)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
                            name, each);

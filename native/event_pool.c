@@ -76,6 +76,10 @@ ze_result_t gs_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_po
             return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
                            "zeEventPoolCreate: a counter-based pool cannot be shared between processes; use "
                            "zeEventCounterBasedCreate with the IPC flag");
+        const ze_event_pool_counter_based_exp_flags_t known =
+            ZE_EVENT_POOL_COUNTER_BASED_EXP_FLAG_IMMEDIATE | ZE_EVENT_POOL_COUNTER_BASED_EXP_FLAG_NON_IMMEDIATE;
+        if (counter_based->flags & ~known)
+            return gs_fail_enum(GS_FN_zeEventPoolCreate, "the counter-based descriptor's flags", counter_based->flags);
         request.counter_based = true;
         request.counter_flags = counter_based->flags != 0 ? counter_based->flags
                                                           : ZE_EVENT_POOL_COUNTER_BASED_EXP_FLAG_IMMEDIATE;
