@@ -42,6 +42,7 @@ void gs_event_track(gs_event *event, gs_counter *counter, uint64_t number) {
             before = unpack(event->heap, event->slot->tracked, &unused);
     }
     event->slot->tracked = pack(event->heap, counter, number);
+    event->mode = GS_EVENT_COUNTER;
     unlock_event(event);
     if (before != NULL && before != &event->slot->own)
         gs_counter_drop(before);
@@ -49,26 +50,23 @@ void gs_event_track(gs_event *event, gs_counter *counter, uint64_t number) {
 
 /* --- Targets ------------------------------------------------------------------------------------- */
 
-ze_result_t gs_target_take(enum gs_function function, gs_event *event, gs_target *target) {
+void gs_target_take(gs_event *event, gs_target *target) {
     *target = (gs_target){.event = event};
-    if (event->mode == GS_EVENT_COUNTER) {
-        lock_event(event);
-        uint64_t tracked = event->slot->tracked;
-        if (tracked != 0) {
-            target->counter = unpack(event->heap, tracked, &target->number);
-            target->resolved = target->counter->base + target->number;
-            if (owns_heap(event))
-                gs_counter_hold(target->counter);
-        }
-        unlock_event(event);
-        if (tracked == 0)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                           "%s: the counter-based event was not yet given to any command as its signal event, so "
-                           "there is nothing to wait for",
-                           gs_function_names[function]);
-    }
     gs_object_hold(event);
-    return ZE_RESULT_SUCCESS;
+    if (event->mode == GS_EVENT_PLAIN)
+        return;
+    lock_event(event);
+    uint64_t tracked = event->slot->tracked;
+    if (event->mode == GS_EVENT_EXTERNAL) {
+        target->word = event->external;
+        target->resolved = event->external_value;
+    } else if (tracked != 0) {
+        target->counter = unpack(event->heap, tracked, &target->number);
+        target->resolved = target->counter->base + target->number;
+        if (owns_heap(event))
+            gs_counter_hold(target->counter);
+    }
+    unlock_event(event);
 }
 
 void gs_target_drop(gs_target *target) {
@@ -78,13 +76,13 @@ void gs_target_drop(gs_target *target) {
 }
 
 bool gs_target_is_reached(const gs_target *target) {
-    const gs_event *event = target->event;
-    if (event->mode == GS_EVENT_PLAIN)
-        return atomic_load_explicit(&event->slot->bell.value, memory_order_acquire) != 0;
-    if (event->mode == GS_EVENT_EXTERNAL)
-        return atomic_load_explicit(event->external, memory_order_acquire) >= event->external_value;
     uint64_t needed = __atomic_load_n(&target->resolved, __ATOMIC_RELAXED);
-    return atomic_load_explicit(&target->counter->done, memory_order_acquire) >= needed;
+    if (target->word != NULL)
+        return atomic_load_explicit(target->word, memory_order_acquire) >= needed;
+    if (target->counter != NULL)
+        return atomic_load_explicit(&target->counter->done, memory_order_acquire) >= needed;
+    const gs_event *event = target->event;
+    return event->mode != GS_EVENT_PLAIN || atomic_load_explicit(&event->slot->bell.value, memory_order_acquire) != 0;
 }
 
 static bool is_reached(void *target) { return gs_target_is_reached(target); }
@@ -105,7 +103,7 @@ static gs_wait_result poll_external(const gs_target *target, uint64_t timeout, b
 }
 
 gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool interruptible) {
-    if (target->event->mode == GS_EVENT_EXTERNAL)
+    if (target->word != NULL)
         return poll_external(target, timeout, interruptible);
     gs_bell *bell = target->counter != NULL ? &target->counter->bell : &target->event->slot->bell;
     return gs_bell_wait(bell, is_reached, (void *)target, timeout, interruptible);
@@ -116,26 +114,18 @@ gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool in
 void gs_event_signal(gs_event *event) {
     if (event->mode == GS_EVENT_PLAIN)
         gs_bell_set(&event->slot->bell, 1);
-    else if (event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0)
-        atomic_fetch_add(event->external, event->external_increment);
     else if (event->mode == GS_EVENT_EXTERNAL)
-        atomic_store(event->external, event->external_value);
+        atomic_fetch_add(event->external, event->external_increment);
 }
 
 bool gs_event_is_signalled(gs_event *event) {
-    gs_target now = {.event = event};
-    if (event->mode == GS_EVENT_COUNTER) {
-        lock_event(event);
-        uint64_t tracked = event->slot->tracked;
-        if (tracked != 0) {
-            now.counter = unpack(event->heap, tracked, &now.number);
-            now.resolved = now.counter->base + now.number;
-        }
-        bool reached = tracked != 0 && gs_target_is_reached(&now);
-        unlock_event(event);
-        return reached;
-    }
-    return gs_target_is_reached(&now);
+    if (event->mode == GS_EVENT_PLAIN)
+        return atomic_load_explicit(&event->slot->bell.value, memory_order_acquire) != 0;
+    gs_target now;
+    gs_target_take(event, &now);
+    bool reached = gs_target_is_reached(&now);
+    gs_target_drop(&now);
+    return reached;
 }
 
 void gs_event_stamp(gs_event *event, gs_interval interval) {
@@ -191,9 +181,7 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
     if (timeout == 0)
         return ZE_RESULT_NOT_READY;
     gs_target target;
-    ze_result_t result = gs_target_take(GS_FN_zeEventHostSynchronize, event, &target);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
+    gs_target_take(event, &target);
     bool reached = gs_target_wait(&target, timeout, true) == GS_WAIT_DONE;
     gs_target_drop(&target);
     return reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;

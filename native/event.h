@@ -28,12 +28,12 @@ typedef struct gs_event {
     gs_object object;
     gs_context *context;
     gs_event_pool *pool; /* NULL for an event of zeEventCounterBasedCreate */
-    gs_event_mode mode;
+    _Atomic gs_event_mode mode;
     gs_event_slot *slot;
     gs_heap *heap;  /* counter-based: the memory that slot->tracked refers to */
     gs_heap mapped; /* the other process's heap, for an opened IPC event */
     _Atomic uint64_t *external;
-    uint64_t external_value, external_increment; /* increment 0: signalling stores external_value */
+    uint64_t external_value, external_increment; /* increment 0: the first signal makes it GS_EVENT_COUNTER */
     ze_event_counter_based_flags_t counter_flags;
     ze_event_scope_flags_t signal_scope, wait_scope;
     bool timestamps;
@@ -44,18 +44,18 @@ typedef struct gs_event {
 /* What a waiter waits for, taken when the wait is appended. */
 typedef struct gs_target {
     gs_event *event;     /* held */
-    gs_counter *counter; /* counter-based: held if it is ours */
+    gs_counter *counter; /* counter-based: held if it is ours; NULL if the event was never enqueued: reached */
     uint64_t number;     /* counted from the start of the signalling list's run */
     uint64_t resolved;   /* what the counter must reach: fixed at append, or when the waiting list runs */
+    _Atomic uint64_t *word; /* of the application, in the place of the counter's */
 } gs_target;
 
-/* INVALID_ARGUMENT if nothing will ever signal the event (counter-based and never enqueued). */
-ze_result_t gs_target_take(enum gs_function function, gs_event *event, gs_target *target);
+void gs_target_take(gs_event *event, gs_target *target);
 void gs_target_drop(gs_target *target);
 bool gs_target_is_reached(const gs_target *target);
 gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool interruptible);
 
-/* Points a counter-based event at a number of a list's counter. */
+/* Points a counter-based event at a number of a list's counter, instead of what it stood for before. */
 void gs_event_track(gs_event *event, gs_counter *counter, uint64_t number);
 
 bool gs_event_is_signalled(gs_event *event);

@@ -119,13 +119,11 @@ ze_result_t gs_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
 
 static void release_event(gs_object *object) {
     gs_event *event = (gs_event *)object;
-    if (event->mode == GS_EVENT_COUNTER && event->heap == gs_own_heap()) {
+    if (event->heap != NULL && event->heap != &event->mapped) {
         if (event->slot->tracked != 0) /* the event's own counter is no other list's: leave it uncounted */
             gs_event_track(event, &event->slot->own, 0);
         gs_heap_give(event->slot);
-    } else if (event->mode == GS_EVENT_EXTERNAL) {
-        free(event->slot);
-    } else if (event->mode == GS_EVENT_COUNTER) {
+    } else if (event->heap != NULL) {
         munmap(event->mapped.base, GS_HEAP_BYTES);
         close(event->mapped.fd);
     }
@@ -197,6 +195,9 @@ static ze_result_t use_external(gs_event *event, const void *next) {
         gs_find_next(next, ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE_DESC);
     if (sync == NULL && storage == NULL)
         return ZE_RESULT_SUCCESS;
+    if (sync != NULL && storage != NULL)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "zeEventCounterBasedCreate: an event has an external counter or aggregate storage, not both");
     uint64_t *word = sync != NULL ? sync->hostAddress : storage->deviceAddress;
     event->external_value = sync != NULL ? sync->completionValue : storage->completionValue;
     event->external_increment = sync != NULL ? 0 : storage->incrementValue;
@@ -206,9 +207,6 @@ static ze_result_t use_external(gs_event *event, const void *next) {
     if (event->external_value > GS_COUNTER_MAX)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeEventCounterBasedCreate: completionValue is beyond zeDeviceGetCounterBasedEventMaxValue");
-    event->slot = calloc(1, sizeof *event->slot);
-    if (event->slot == NULL)
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another counter-based event");
     event->mode = GS_EVENT_EXTERNAL;
     event->external = (_Atomic uint64_t *)word;
     return ZE_RESULT_SUCCESS;
@@ -234,9 +232,10 @@ ze_result_t gs_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device
     event->signal_scope = desc->signal;
     event->wait_scope = desc->wait;
     event->timestamps = desc->flags & stamps;
-    result = use_external(event, desc->pNext);
-    if (result == ZE_RESULT_SUCCESS && event->mode == GS_EVENT_PLAIN && !follow_counters(event))
+    if (!follow_counters(event))
         result = gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another counter-based event");
+    else
+        result = use_external(event, desc->pNext);
     if (result != ZE_RESULT_SUCCESS) {
         gs_object_close(event);
         return result;
@@ -247,8 +246,9 @@ ze_result_t gs_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device
 
 static bool is_unused(void *event) { return ((gs_event *)event)->pending == 0; }
 
+/* A counter-based event may go at any time: what waits for it waits for a counter. */
 static ze_result_t destroy_event(enum gs_function function, gs_event *event) {
-    if (!gs_wait_moment(is_unused, event))
+    if (event->mode == GS_EVENT_PLAIN && !gs_wait_moment(is_unused, event))
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                        "%s: a submitted command still refers to the event; wait for it first",
                        gs_function_names[function]);
@@ -320,13 +320,18 @@ ze_result_t gs_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uin
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeEventCounterBasedGetDeviceAddress: the event is not counter-based");
     gs_target target;
-    ze_result_t result = gs_target_take(GS_FN_zeEventCounterBasedGetDeviceAddress, event, &target);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    *completionValue = target.resolved;
-    *deviceAddress = (uintptr_t)&target.counter->done;
+    gs_target_take(event, &target);
+    bool enqueued = target.counter != NULL;
+    if (enqueued) {
+        *completionValue = target.resolved;
+        *deviceAddress = (uintptr_t)&target.counter->done;
+    }
     gs_target_drop(&target);
-    return ZE_RESULT_SUCCESS;
+    if (enqueued)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                   "zeEventCounterBasedGetDeviceAddress: the event was not yet given to any command as its signal "
+                   "event, so it has no counter");
 }
 
 /* --- Getters ------------------------------------------------------------------------------------- */

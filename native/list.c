@@ -132,26 +132,24 @@ static ze_result_t check_signal(enum gs_function function, const gs_list *list, 
     return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t take_targets(enum gs_function function, gs_command *command, uint32_t count,
-                                ze_event_handle_t *waits) {
+static ze_result_t take_targets(gs_command *command, uint32_t count, ze_event_handle_t *waits) {
     if (count == 0)
         return ZE_RESULT_SUCCESS;
     command->targets = malloc(count * sizeof *command->targets);
     if (command->targets == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for %u wait events", count);
-    for (uint32_t each = 0; each < count; each++) {
-        ze_result_t result = gs_target_take(function, (gs_event *)waits[each], &command->targets[each]);
-        if (result != ZE_RESULT_SUCCESS)
-            return result;
-        command->target_count++;
-    }
+    command->target_count = count;
+    for (uint32_t each = 0; each < count; each++)
+        gs_target_take((gs_event *)waits[each], &command->targets[each]);
     return ZE_RESULT_SUCCESS;
 }
 
 /* Gives the command its number in the list's counter and lets a counter-based event follow it. */
 static void number_command(gs_list *list, gs_command *command, gs_event *signal) {
-    if (signal == NULL || signal->mode != GS_EVENT_COUNTER)
+    if (signal == NULL || signal->mode == GS_EVENT_PLAIN)
         return;
+    if (signal->mode == GS_EVENT_EXTERNAL && signal->external_increment != 0)
+        return; /* an aggregate is added to, and goes on standing for the application's word */
     if (signal->heap == &signal->mapped) { /* another process watches the event's own counter, not ours */
         command->counter = &signal->slot->own;
         command->step = ++signal->slot->own_issued;
@@ -212,8 +210,8 @@ static bool do_at_once(gs_list *list, const gs_command *description, gs_event *s
     return true;
 }
 
-static ze_result_t append_later(enum gs_function function, gs_list *list, const gs_command *description,
-                                gs_event *signal, uint32_t wait_count, ze_event_handle_t *waits) {
+static ze_result_t append_later(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
+                                ze_event_handle_t *waits) {
     gs_command *command = malloc(sizeof *command);
     if (command == NULL) {
         gs_command spent = *description;
@@ -221,7 +219,7 @@ static ze_result_t append_later(enum gs_function function, gs_list *list, const 
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
     }
     *command = *description;
-    ze_result_t result = take_targets(function, command, wait_count, waits);
+    ze_result_t result = take_targets(command, wait_count, waits);
     if (result != ZE_RESULT_SUCCESS) {
         gs_command_free(command);
         return result;
@@ -252,7 +250,7 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
         gs_command spent = *description;
         gs_command_release(&spent);
     } else if (!list->immediate || !do_at_once(list, description, (gs_event *)signal, wait_count, waits)) {
-        result = append_later(function, list, description, (gs_event *)signal, wait_count, waits);
+        result = append_later(list, description, (gs_event *)signal, wait_count, waits);
     }
     pthread_mutex_unlock(&list->lock);
     return result;
