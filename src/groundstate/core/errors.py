@@ -27,8 +27,9 @@ class ClosedError(ValueError):
 class LevelZeroError(Exception):
     """A call of the Level Zero API failed.
 
-    `result` is the code that the call returned, `function` the name of the call, and `description`
-    the driver's own sentence about it, empty if the driver has none.
+    `result` is what the call returned, `function` the name of the call, and `description` the
+    driver's own sentence about it, empty if the driver has none. `code` is the bare number, which
+    says more than `result` if the API does not know it.
 
     >>> import groundstate as gs
     >>> with gs.Context(gs.drivers()[0]) as context:
@@ -43,6 +44,7 @@ class LevelZeroError(Exception):
     """What a caller can do about it, where that is known."""
 
     def __init__(self, result: int, function: str = "", description: str = "") -> None:
+        self.code = result
         self.result = result_of(result)
         self.function = function
         self.description = description
@@ -52,18 +54,18 @@ class LevelZeroError(Exception):
         _BY_NAME[cls.__name__] = cls
 
     def _sentence(self) -> str:
-        name = getattr(self.result, "name", hex(self.result))
+        name = self.result.name if self.result == self.code else hex(self.code)
         told = self.description or f"{self.function or 'the call'} failed"
         parts = [told.rstrip(". ") + f" ({name})", self.next_step]
         return ". ".join(part for part in parts if part)
 
 
-def result_of(value: int) -> ze.ze_result_t | int:
-    """A result by its name, or the bare number for one that the API does not know."""
+def result_of(code: int) -> ze.ze_result_t:
+    """The result that a code stands for; an unknown error for one that the API does not know."""
     try:
-        return ze.ze_result_t(value)
+        return ze.ze_result_t(code)
     except ValueError:
-        return value
+        return ze.ZE_RESULT_ERROR_UNKNOWN
 
 
 def class_name(result_name: str) -> str:
@@ -73,8 +75,8 @@ def class_name(result_name: str) -> str:
 
 def failure(result: int, function: str, description: str = "") -> LevelZeroError:
     """The exception for a result, ready to be raised."""
-    name = getattr(result_of(result), "name", "")
-    return _BY_NAME.get(class_name(name), Unknown)(result, function, description)
+    kind = _BY_NAME.get(class_name(result_of(result).name), Unknown)
+    return kind(result, function, description)
 
 
 class NotReady(LevelZeroError):

@@ -204,7 +204,7 @@ class Memory(OwnedHandle):
         }
         return numpy.asarray(_Window(self.resource, interface))
 
-    def buffer(self) -> memoryview:
+    def buffer(self) -> memoryview[Any]:
         """The memory as a memoryview, without a copy and without NumPy.
 
         It is one of bytes for the types that a memoryview does not have: half and complex.
@@ -220,7 +220,7 @@ class Memory(OwnedHandle):
     def _fits_memoryview(self) -> bool:
         return self.dtype.format in _MEMORYVIEW_FORMATS and math.prod(self.shape) > 0
 
-    def __buffer__(self, flags: int) -> memoryview:
+    def __buffer__(self, flags: int) -> memoryview[Any]:
         return self.buffer()
 
     def tobytes(self) -> bytes:
