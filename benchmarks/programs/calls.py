@@ -1,5 +1,5 @@
-"""What single calls cost from Python, beside ctypes calls of an empty function with the same
-arguments.
+"""What single calls cost from Python: the raw bindings, the object layer, and calls of an empty
+function through ctypes with the same arguments.
 
 Usage: calls.py EMPTY_LIBRARY ROUNDS CALLS_PER_ROUND. Prints `name nanoseconds` for each sample.
 """
@@ -12,14 +12,22 @@ import timeit
 from ctypes import byref
 from typing import Any
 
+import groundstate as gs
 from groundstate import ze
 
-CALLS = {
+RAW = {
     "zeEventQueryStatus": "zeEventQueryStatus(event)",
     "zeMemGetAllocProperties": "zeMemGetAllocProperties(context, memory, byref(allocation), None)",
     "zeCommandListAppendBarrier": "zeCommandListAppendBarrier(items, None, 0, None)",
     "zeEventCreate+Destroy": "zeEventCreate(pool, byref(desc), byref(made)); zeEventDestroy(made)",
     "zeDeviceGetProperties": "zeDeviceGetProperties(device, byref(properties))",
+}
+OBJECTS = {
+    "zeEventQueryStatus": "event.is_signaled",
+    "zeMemGetAllocProperties": "memory.allocation_properties()",
+    "zeCommandListAppendBarrier": "commands.barrier()",
+    "zeEventCreate+Destroy": "pool.event(1).close()",
+    "zeDeviceGetProperties": "device.properties",
 }
 FUNCTIONS = (
     "zeEventQueryStatus",
@@ -37,8 +45,8 @@ def check(result: int) -> None:
         raise SystemExit(f"a Level Zero call failed with {ze.ze_result_t(result)!r}")
 
 
-def prepared() -> dict[str, Any]:
-    """A device, a context, and one object of each kind that the calls need."""
+def handles() -> dict[str, Any]:
+    """A device, a context, and one handle of each kind that the raw calls need."""
     driver, device, context = (ctypes.c_void_p() for _ in range(3))
     check(ze.zeInit(0))
     check(ze.zeDriverGet(byref(ctypes.c_uint32(1)), byref(driver)))
@@ -67,6 +75,20 @@ def prepared() -> dict[str, Any]:
     }
 
 
+def objects() -> dict[str, Any]:
+    """The same as objects."""
+    device = gs.devices()[0]
+    context = gs.Context(device)
+    pool = gs.EventPool(context, 2)
+    return {
+        "device": device,
+        "pool": pool,
+        "event": pool.event(0),
+        "memory": context.alloc_device(1 << 20),
+        "commands": gs.CommandList.immediate(context),
+    }
+
+
 def empty_like(library: ctypes.CDLL, function: Any) -> Any:
     """The empty function, declared as `function` is."""
     empty = library["empty"]
@@ -76,14 +98,19 @@ def empty_like(library: ctypes.CDLL, function: Any) -> Any:
 
 def main(empty_library: str, rounds: int, calls: int) -> None:
     """Times each call in turn, as many rounds as asked for."""
-    names = prepared()
+    names = handles()
     library = ctypes.CDLL(empty_library)
     real = {name: getattr(ze, name) for name in FUNCTIONS}
     empty = {name: empty_like(library, function) for name, function in real.items()}
+    sides = {
+        "raw": (RAW, {**names, **real}),
+        "empty": (RAW, {**names, **empty}),
+        "object": (OBJECTS, objects()),
+    }
     timers = {
-        prefix + name: timeit.Timer(code, globals={**names, **functions})
-        for name, code in CALLS.items()
-        for prefix, functions in (("", real), ("empty ", empty))
+        f"{side} {name}": timeit.Timer(code, globals=known)
+        for side, (calls_of_side, known) in sides.items()
+        for name, code in calls_of_side.items()
     }
     for _ in range(rounds):
         for name, timer in timers.items():
