@@ -275,6 +275,47 @@ SYSFS_ROOT = Text(
     "measured, so that another machine can be described by a copy of its files.",
     group=_PLACES,
 )
+CACHE = Text(
+    "GROUNDSTATE_CACHE",
+    values="a path, or `0`",
+    default="",
+    otherwise="`groundstate` in the user's cache folder",
+    sentence="The folder in which compiled kernels are kept between runs. `0`: nothing is kept.",
+    group=_PLACES,
+)
+CACHE_SIZE = Size(
+    "GROUNDSTATE_CACHE_SIZE",
+    otherwise="1G",
+    sentence="How large that folder may become. What was not used for longest goes first.",
+    group=_PLACES,
+)
+USER_CACHE = Text(
+    "XDG_CACHE_HOME",
+    values="a path",
+    default="",
+    otherwise="`~/.cache`",
+    sentence="The user's cache folder.",
+    group=_PLACES,
+)
+CLANG = Text(
+    "GROUNDSTATE_CLANG",
+    values="a program",
+    default="",
+    otherwise="the one in the `ziglang` package, or else the machine's",
+    sentence="The clang that compiles OpenCL C; of version 20 or newer, or `zig`.",
+    group=_PLACES,
+)
+
+
+def cache_folder() -> str | None:
+    """The folder of the disk cache; None if nothing is to be kept."""
+    folder = CACHE.get()
+    if folder == "0":
+        return None
+    home = USER_CACHE.get()
+    # A relative XDG_CACHE_HOME is to be ignored, says its specification.
+    base = home if os.path.isabs(home) else os.path.expanduser("~/.cache")
+    return os.path.abspath(folder) if folder else os.path.join(base, "groundstate")
 
 
 def library() -> str:

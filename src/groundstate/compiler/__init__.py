@@ -1,0 +1,1 @@
+"""The compiler: SPIR-V to vector machine code, and OpenCL C to SPIR-V."""

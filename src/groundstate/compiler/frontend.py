@@ -1,0 +1,196 @@
+"""OpenCL C to SPIR-V, for users who have a kernel's source.
+
+clang turns the source into LLVM IR without optimising it; `llvm_ir` puts right what LLVM's SPIR-V
+back end would not understand; clang again optimises (without vectorising, which is the device's
+business) and writes SPIR-V; `spirv_words` puts right what is not yet valid for OpenCL. All data
+goes through pipes, so that no temporary file appears in a message. Results are cached on disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from groundstate.compiler import cache
+from groundstate.compiler.opencl import clang, llvm_ir, messages, options, spirv_words
+from groundstate.compiler.opencl.messages import Message
+from groundstate.version import __version__
+
+__all__ = ["CompileError", "Compiled", "Message", "compile_opencl", "compile_with_log"]
+
+SPIRV_VERSIONS = ("1.2", "1.4")
+"""The versions to write, the first that has what the module needs: OpenCL's tools know 1.2 best."""
+
+EXTENSIONS = (
+    "SPV_EXT_shader_atomic_float16_add",
+    "SPV_EXT_shader_atomic_float_add",
+    "SPV_EXT_shader_atomic_float_min_max",
+    "SPV_INTEL_bfloat16_conversion",
+    "SPV_INTEL_optnone",
+    "SPV_INTEL_split_barrier",
+    "SPV_INTEL_subgroups",
+    "SPV_KHR_bit_instructions",
+    "SPV_KHR_expect_assume",
+    "SPV_KHR_float_controls",
+    "SPV_KHR_integer_dot_product",
+    "SPV_KHR_linkonce_odr",
+    "SPV_KHR_no_integer_wrap_decoration",
+    "SPV_KHR_shader_clock",
+    "SPV_KHR_subgroup_rotate",
+    "SPV_KHR_uniform_group_instructions",
+)
+"""The SPIR-V extensions that may be used where a kernel needs them."""
+
+
+class CompileError(Exception):
+    """The source cannot be compiled. Its text is what clang said, with excerpts of the source."""
+
+    def __init__(self, log: str) -> None:
+        super().__init__(log)
+        self.log = log
+
+    @property
+    def messages(self) -> list[Message]:
+        """What was said, message by message."""
+        return messages.parse(self.log)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A module of SPIR-V, and the warnings that came with it."""
+
+    spirv: bytes
+    log: str
+
+
+def compile_opencl(source: str, *, options: Sequence[str] = (), name: str = "kernel.cl") -> bytes:
+    """Compiles OpenCL C to SPIR-V.
+
+    `options` are those of OpenCL (`-D`, `-I`, `-cl-std=CL1.2`, ...); `name` is what messages call
+    the source. Raises `CompileError` if the source has a mistake.
+
+    >>> spirv = compile_opencl("kernel void f(global int *a) { a[get_global_id(0)] += 1; }")
+    >>> spirv[:4].hex()
+    '03022307'
+    """
+    return compile_with_log(source, options=options, name=name).spirv
+
+
+def compile_with_log(
+    source: str, *, options: Sequence[str] = (), name: str = "kernel.cl"
+) -> Compiled:
+    """As `compile_opencl`, with the warnings."""
+    understood = _understand(options)
+    compiler = _find_clang()
+    text = _with_name(source, name)
+    key = _key(compiler, understood, text)
+    stored = cache.get(key)
+    if stored is not None:
+        return _unpack(stored)
+    compiled = _compile(compiler, understood, text)
+    cache.put(key, _pack(compiled))
+    return compiled
+
+
+def _understand(words: Sequence[str]) -> options.Options:
+    try:
+        return options.parse(words)
+    except options.UnknownOptionError as problem:
+        raise CompileError(str(problem)) from None
+
+
+def _find_clang() -> clang.Clang:
+    try:
+        return clang.find()
+    except clang.ClangMissingError as problem:
+        raise CompileError(str(problem)) from None
+
+
+def _with_name(source: str, name: str) -> bytes:
+    """The source as clang reads it from its standard input, under the name to use in messages."""
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'#line 1 "{quoted}"\n{source}\n'.encode("utf-8", "surrogateescape")
+
+
+# --- Compiling ------------------------------------------------------------------------------------
+
+
+def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) -> Compiled:
+    front = compiler.run(understood.front_arguments(), text)
+    log = messages.tidy(front.stderr.decode("utf-8", "replace"))
+    if front.returncode != 0:
+        raise CompileError(log or f"clang ended with status {front.returncode}")
+    ir = llvm_ir.fix(front.stdout.decode("utf-8", "surrogateescape"))
+    spirv = _write_spirv(compiler, understood, ir)
+    return Compiled(spirv_words.fix(spirv), log)
+
+
+def _write_spirv(compiler: clang.Clang, understood: options.Options, ir: str) -> bytes:
+    """Optimises LLVM IR and writes it as SPIR-V, in the lowest version that can express it."""
+    text = ir.encode("utf-8", "surrogateescape")
+    said = ""
+    for version in SPIRV_VERSIONS:
+        back = compiler.run(_back_arguments(understood, version), text)
+        if back.returncode == 0:
+            return back.stdout
+        said = messages.tidy(back.stderr.decode("utf-8", "replace"))
+    raise CompileError(f"LLVM could not write this program as SPIR-V:\n{messages.innermost(said)}")
+
+
+def _back_arguments(understood: options.Options, version: str) -> list[str]:
+    extensions = ",".join(f"+{name}" for name in EXTENSIONS)
+    return [
+        *("-cc1", "-x", "ir", "-triple", f"spirv64v{version}-unknown-unknown"),
+        *(["-O2", "-funroll-loops"] if understood.optimise else ["-O0"]),
+        *("-mllvm", f"--spirv-ext={extensions}", "-Wno-override-module"),
+        *("-emit-obj", "-o", "-", "-"),
+    ]
+
+
+# --- Caching --------------------------------------------------------------------------------------
+
+_INCLUDES = re.compile(rb"#\s*include|__has_include|\?\?=|\\\r?\n\s*include")
+
+
+def _key(compiler: clang.Clang, understood: options.Options, text: bytes) -> bytes:
+    """Everything the result depends on.
+
+    A source that includes files is keyed by what it becomes when they are put in, which costs a run
+    of the preprocessor and is right even when a new file hides one that was found before.
+    """
+    if _INCLUDES.search(text):
+        expanded = compiler.run(understood.preprocess_arguments(), text)
+        text += b"\0" + expanded.stdout
+    settings = json.dumps(
+        [compiler.identity, _fingerprint(), understood.front_arguments(), os.getcwd()]
+    )
+    return settings.encode() + b"\0" + text
+
+
+@functools.cache
+def _fingerprint() -> str:
+    """Changes with our own version, headers and treatment of the output."""
+    digest = hashlib.sha256(__version__.encode())
+    here = os.path.dirname(os.path.abspath(__file__))
+    paths = [os.path.abspath(__file__)]
+    for folder, _, names in os.walk(os.path.join(here, "opencl")):
+        paths += [os.path.join(folder, name) for name in names if name.endswith((".py", ".h"))]
+    for path in sorted(paths):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def _pack(compiled: Compiled) -> bytes:
+    log = compiled.log.encode("utf-8", "surrogateescape")
+    return len(log).to_bytes(8, "little") + log + compiled.spirv
+
+
+def _unpack(stored: bytes) -> Compiled:
+    end = 8 + int.from_bytes(stored[:8], "little")
+    return Compiled(stored[end:], stored[8:end].decode("utf-8", "surrogateescape"))

@@ -1,0 +1,1 @@
+/* Sub-group functions of the Intel extensions, which clang does not declare by itself. */

@@ -1,0 +1,133 @@
+"""The options of OpenCL C: which there are, and what clang is told for them.
+
+The options are those of the OpenCL specification's "Compiler Options". One that is not known is
+refused with a sentence, because an option that is quietly ignored costs someone an afternoon.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+INCLUDE_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+"""Where our own headers are."""
+
+DEFAULT_STANDARD = "CL3.0"
+
+STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0", "CLC++", "CLC++1.0", "CLC++2021")
+
+FLAGS = (
+    "-cl-denorms-are-zero",
+    "-cl-fast-relaxed-math",
+    "-cl-finite-math-only",
+    "-cl-fp32-correctly-rounded-divide-sqrt",
+    "-cl-kernel-arg-info",
+    "-cl-mad-enable",
+    "-cl-no-signed-zeros",
+    "-cl-no-subgroup-ifp",
+    "-cl-opt-disable",
+    "-cl-single-precision-constant",
+    "-cl-strict-aliasing",
+    "-cl-uniform-work-group-size",
+    "-cl-unsafe-math-optimizations",
+    "-g",
+    "-w",
+    "-Werror",
+)
+"""The options without a value."""
+
+WITH_VALUE = ("-D", "-U", "-I")
+"""The options whose value follows, in the same word or the next."""
+
+ABSENT_EXTENSIONS = (
+    "cl_amd_media_ops",
+    "cl_amd_media_ops2",
+    "cl_intel_device_side_avc_motion_estimation",
+    "cl_khr_gl_msaa_sharing",
+    "cl_khr_mipmap_image",
+    "cl_khr_mipmap_image_writes",
+    "cl_khr_subgroup_named_barrier",
+    "__opencl_c_device_enqueue",
+    "__opencl_c_pipes",
+)
+"""What clang would offer for SPIR-V and the device does not have."""
+
+
+class UnknownOptionError(ValueError):
+    """An option that OpenCL C does not have."""
+
+
+@dataclass
+class Options:
+    """The options of one compilation, understood."""
+
+    standard: str = DEFAULT_STANDARD
+    optimise: bool = True
+    given: list[str] = field(default_factory=list)
+    """What goes to clang as it is."""
+
+    def front_arguments(self) -> list[str]:
+        """What clang is told to turn the source into LLVM IR without optimising it."""
+        return [
+            *self._common_arguments(),
+            *("-S", "-emit-llvm", "-O2" if self.optimise else "-O0"),
+            *("-Xclang", "-disable-llvm-passes", "-o", "-", "-"),
+        ]
+
+    def preprocess_arguments(self) -> list[str]:
+        """What clang is told to print the source with everything that it includes."""
+        return [*self._common_arguments(), "-E", "-o", "-", "-"]
+
+    def _common_arguments(self) -> list[str]:
+        extensions = ",".join(f"-{name}" for name in ABSENT_EXTENSIONS)
+        return [
+            *("-x", "cl", "--target=spirv64", f"-cl-std={self.standard}"),
+            *("-Xclang", f"-cl-ext={extensions}"),
+            *("-nostdinc", "-isystem", INCLUDE_FOLDER),
+            *("-fno-color-diagnostics", "-Wno-unused-command-line-argument"),
+            *self.given,
+        ]
+
+
+def parse(words: Sequence[str] | str) -> Options:
+    """Understands options given as words, or as one text of words with blanks between.
+
+    >>> parse("-cl-std=CL1.2 -D SIZE=16 -cl-mad-enable").given
+    ['-DSIZE=16', '-cl-mad-enable']
+    """
+    options = Options()
+    remaining = iter(shlex.split(words) if isinstance(words, str) else words)
+    for word in remaining:
+        _take(options, word, remaining)
+    return options
+
+
+def _take(options: Options, word: str, following: Iterator[str]) -> None:
+    if word[:2] in WITH_VALUE:
+        value = word[2:] or next(following, "")
+        if not value:
+            raise UnknownOptionError(f"option {word} needs a value")
+        options.given.append(word[:2] + value)
+    elif word.startswith("-cl-std="):
+        options.standard = _standard(word.removeprefix("-cl-std="))
+    elif word == "-cl-opt-disable" or word == "-O0":
+        options.optimise = False
+    elif word in FLAGS or word.startswith("-W"):
+        options.given.append(word)
+    elif word not in ("-O1", "-O2", "-O3"):
+        raise UnknownOptionError(f"there is no option {word!r}{_suggestion(word)}")
+
+
+def _standard(name: str) -> str:
+    for standard in STANDARDS:
+        if standard.lower() == name.lower():
+            return standard
+    raise UnknownOptionError(f"-cl-std={name}: the standards are {', '.join(STANDARDS)}")
+
+
+def _suggestion(word: str) -> str:
+    near = difflib.get_close_matches(word, [*FLAGS, "-cl-std=CL3.0", "-D", "-I"], n=1)
+    return f"; did you mean {near[0]}?" if near else ""
