@@ -1,9 +1,11 @@
 """The workbench as a fixture."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
 
+from groundstate import ze
 from tests.driver.support import Bench
 
 
@@ -15,8 +17,11 @@ def bench(driver: int, device: int) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm_counters(driver: int, device: int) -> None:
-    """Makes the memory file of counters, which stays open from its first use on."""
+def warm_up(driver: int, device: int) -> None:
+    """Makes what stays from its first use on: the counters' memory file, the default context."""
     bench = Bench(driver, device)
     bench.immediate(in_order=True)
     bench.close()
+    assert ze.zeDriverGetDefaultContext(driver)
+    gc.collect()
+    gc.freeze()  # what exists now stays: the collections around each test need not look at it

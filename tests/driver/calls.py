@@ -1,0 +1,366 @@
+"""A valid call of each function of the driver, and the ways to spoil it.
+
+`Calls(bench).of(function)` gives arguments that the function accepts. `spoilt(check, calls)` gives
+calls that break exactly one of the registry's checks. The bad-input tests run both.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from groundstate import ze
+from groundstate._raw import c_type
+from registry.checks import Check, CheckKind
+from registry.load import load
+from registry.model import Direction, Function, Parameter
+from tests.conftest import check
+from tests.driver.support import COPY_ORDINAL, Bench, close_list, handles
+
+REGISTRY = load()
+PAGE = 4096
+SIZE = 1 << 16
+
+_CHAPTERS = {
+    "driver", "device", "context", "cmdqueue", "cmdlist", "barrier", "copy", "event", "fence",
+    "memory", "virtual", "residency", "eventquerytimestamps", "memoryFreePolicies", "fabric",
+    "eventQueryKernelTimestamps", "commandListClone", "immediateCommandListAppend",
+    "hostFunction", "PCIProperties", "deviceVectorSizes", "ipcMemHandleType",
+}  # fmt: skip
+
+_ELSEWHERE = {
+    # what they describe does not exist here, and the answer to a valid call says so
+    "zeDeviceGetRuntimeRequirements",
+    "zeDeviceGetRuntimeRequirementsKey",
+    "zeDeviceValidateRuntimeRequirements",
+    "zeFabricVertexGetSubVerticesExp",
+    "zeFabricEdgeGetVerticesExp",
+    "zeFabricEdgeGetPropertiesExp",
+}
+
+
+def functions() -> list[Function]:
+    """The functions whose bad input is tested: all of the guide that need no image or kernel."""
+    return [
+        function
+        for function in REGISTRY.functions.values()
+        if function.namespace == "ze"
+        and function.region in _CHAPTERS
+        and "Image" not in function.name.removesuffix("ImageProperties")
+        and function.name not in _ELSEWHERE
+    ]
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def do_nothing(_: int | None) -> None:
+    """A host function."""
+
+
+class Call:
+    """One function with its arguments, by the names of its parameters."""
+
+    def __init__(self, function: Function, arguments: dict[str, Any]) -> None:
+        self.function = function
+        self.arguments = arguments
+
+    def run(self) -> int:
+        by_reference = (ctypes.Structure, ctypes._SimpleCData)
+        values = [
+            ctypes.byref(value)
+            if parameter.type.is_pointer and isinstance(value, by_reference)
+            else value
+            for parameter, value in zip(
+                self.function.parameters, self.arguments.values(), strict=True
+            )
+        ]
+        answer: int | None = getattr(ze, self.function.name)(*values)
+        return answer or 0
+
+
+class Calls:
+    """Makes valid calls with objects of one bench."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.memory = bench.host(SIZE)
+        self.shared = bench.shared(SIZE)
+        self.queue = bench.queue()
+        self.immediate = bench.immediate(in_order=True)
+        self.pool = bench.pool(2, ze.ZE_EVENT_POOL_FLAG_IPC)
+        self.event = bench.event(ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP)
+        check(ze.zeEventHostSignal(self.event))
+        self.counter_event = bench.counter_event(
+            ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
+        )
+        check(ze.zeCommandListAppendSignalEvent(self.immediate, self.counter_event))
+        self.closed_list = close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
+        self.reserved = self._reserve()
+        self.physical = self._physical()
+
+    def _reserve(self) -> int:
+        return self.bench._made(
+            lambda start: int(ze.zeVirtualMemFree(self.bench.context, start, 4 * PAGE)),
+            ze.zeVirtualMemReserve,
+            self.bench.context,
+            None,
+            4 * PAGE,
+        )
+
+    def _physical(self) -> int:
+        description = ze.ze_physical_mem_desc_t(size=2 * PAGE)
+        return self.bench._made(
+            lambda handle: int(ze.zePhysicalMemDestroy(self.bench.context, handle)),
+            ze.zePhysicalMemCreate,
+            self.bench.context,
+            self.bench.device,
+            ctypes.byref(description),
+        )
+
+    def handle(self, kind: str) -> int:
+        """A live handle of a type, for a function that leaves it alive."""
+        return {
+            "ze_driver_handle_t": self.bench.driver,
+            "ze_device_handle_t": self.bench.device,
+            "ze_context_handle_t": self.bench.context,
+            "ze_command_queue_handle_t": self.queue,
+            "ze_command_list_handle_t": self.immediate,
+            "ze_event_pool_handle_t": self.pool,
+            "ze_event_handle_t": self.event,
+            "ze_physical_mem_handle_t": self.physical,
+        }.get(kind) or self._lazily(kind)
+
+    def _lazily(self, kind: str) -> int:
+        if kind == "ze_fence_handle_t":
+            return self.bench.fence(self.queue)
+        assert kind == "ze_fabric_vertex_handle_t", kind
+        vertex = ctypes.c_void_p()
+        check(ze.zeDeviceGetFabricVertexExp(self.bench.device, ctypes.byref(vertex)))
+        return vertex.value or 0
+
+    def fresh(self, kind: str) -> int:
+        """A handle that the call under test, or `stale`, is going to end."""
+        make: dict[str, Callable[[], int]] = {
+            "ze_context_handle_t": lambda: Bench(self.bench.driver, self.bench.device).context,
+            "ze_command_queue_handle_t": self.bench.queue,
+            "ze_command_list_handle_t": self.bench.immediate,
+            "ze_event_pool_handle_t": self.bench.pool,
+            "ze_event_handle_t": self.bench.event,
+            "ze_fence_handle_t": lambda: self.bench.fence(self.queue),
+            "ze_physical_mem_handle_t": self._physical,
+        }
+        handle = make[kind]()
+        if handle in self.bench._endings:
+            self.bench.forget(handle)
+        return handle
+
+    def stale(self, kind: str) -> int | None:
+        """A handle of a type that was destroyed, or None where a handle lives for ever."""
+        ending = {
+            "ze_context_handle_t": ze.zeContextDestroy,
+            "ze_command_queue_handle_t": ze.zeCommandQueueDestroy,
+            "ze_command_list_handle_t": ze.zeCommandListDestroy,
+            "ze_event_pool_handle_t": ze.zeEventPoolDestroy,
+            "ze_event_handle_t": ze.zeEventDestroy,
+            "ze_fence_handle_t": ze.zeFenceDestroy,
+            "ze_physical_mem_handle_t": lambda handle: ze.zePhysicalMemDestroy(
+                self.bench.context, handle
+            ),
+        }.get(kind)
+        if ending is None:
+            return None
+        handle = self.fresh(kind)
+        check(ending(handle))
+        return handle
+
+    def of(self, function: Function, fresh: bool = False) -> Call:
+        """A valid call. `fresh`: the call is going to run, so what it ends must not be shared."""
+        arguments = {p.name: self._argument(function, p, fresh) for p in function.parameters}
+        special = _SPECIAL.get(function.name)
+        if special is not None:
+            arguments.update(special(self))
+        return Call(function, arguments)
+
+    def _argument(self, function: Function, parameter: Parameter, fresh: bool) -> Any:
+        base = parameter.type.base
+        if REGISTRY.kind_of(base) and parameter.type.depth == 0:
+            if fresh and parameter.release:
+                return self.fresh(base)
+            return self.handle(base)
+        if REGISTRY.kind_of(base) and parameter.count and parameter.direction is Direction.IN:
+            return handles(self.handle(base))
+        if parameter.type.is_pointer:
+            return self._pointer(parameter)
+        if base in REGISTRY.callbacks:
+            return do_nothing
+        if REGISTRY.enum_of(base):
+            return 0 if base.endswith("flags_t") else REGISTRY.enum_of(base).known[0][1]  # type: ignore[union-attr]
+        if REGISTRY.struct_of(base):
+            return c_type(f"{base} _")()
+        return {"alignment": 64, "pattern_size": 4, "size": PAGE, "offset": 0}.get(
+            parameter.name, 1
+        )
+
+    def _pointer(self, parameter: Parameter) -> Any:
+        if parameter.must_be_zero or parameter.name == "pNext":
+            return None
+        if REGISTRY.struct_of(parameter.type.base) and parameter.type.depth == 1:
+            return c_type(f"{parameter.type.base} _")()
+        if parameter.name in ("ptr", "dstptr"):
+            return self.memory
+        if parameter.name == "srcptr":
+            return self.memory + SIZE // 2
+        if parameter.name in ("pCount", "pSize"):
+            return ctypes.c_uint32()
+        return (ctypes.c_uint64 * 64)() if parameter.count is None else None
+
+
+def _pages(calls: Calls) -> dict[str, Any]:
+    return {"ptr": calls.reserved, "size": PAGE}
+
+
+def _ipc_memory(calls: Calls) -> Any:
+    handle = ze.ze_ipc_mem_handle_t()
+    check(ze.zeMemGetIpcHandle(calls.bench.context, calls.memory, ctypes.byref(handle)))
+    return handle
+
+
+def _ipc_pool(calls: Calls) -> Any:
+    handle = ze.ze_ipc_event_pool_handle_t()
+    check(ze.zeEventPoolGetIpcHandle(calls.pool, ctypes.byref(handle)))
+    return handle
+
+
+def _ipc_event(calls: Calls) -> Any:
+    handle = ze.ze_ipc_event_counter_based_handle_t()
+    check(ze.zeEventCounterBasedGetIpcHandle(calls.counter_event, ctypes.byref(handle)))
+    return handle
+
+
+def _region() -> Any:
+    return ze.ze_copy_region_t(width=16, height=4, depth=1)
+
+
+_REGION = {"dstPitch": 64, "dstSlicePitch": 0, "srcPitch": 64, "srcSlicePitch": 0}
+
+_SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
+    "zeInitDrivers": lambda _: {
+        "phDrivers": None,
+        "desc": ze.ze_init_driver_type_desc_t(flags=ze.ZE_INIT_DRIVER_TYPE_FLAG_GPU),
+    },
+    "zeDriverGetExtensionFunctionAddress": lambda _: {"name": b"zeDriverGetApiVersion"},
+    "zeEventPoolCreate": lambda _: {"desc": ze.ze_event_pool_desc_t(count=1)},
+    "zeEventCreate": lambda _: {"desc": ze.ze_event_desc_t(index=1)},
+    "zePhysicalMemCreate": lambda _: {"desc": ze.ze_physical_mem_desc_t(size=PAGE)},
+    "zeEventPoolPutIpcHandle": lambda calls: {"hIpc": _ipc_pool(calls)},
+    "zeEventPoolOpenIpcHandle": lambda calls: {"hIpc": _ipc_pool(calls)},
+    "zeEventCounterBasedOpenIpcHandle": lambda calls: {"hIpc": _ipc_event(calls)},
+    "zeEventCounterBasedGetIpcHandle": lambda calls: {"hEvent": calls.counter_event},
+    "zeEventCounterBasedGetDeviceAddress": lambda calls: {"hEvent": calls.counter_event},
+    "zeMemPutIpcHandle": lambda calls: {"handle": _ipc_memory(calls)},
+    "zeMemOpenIpcHandle": lambda calls: {"handle": _ipc_memory(calls)},
+    "zeMemGetFileDescriptorFromIpcHandleExp": lambda calls: {"ipcHandle": _ipc_memory(calls)},
+    "zeMemSetAtomicAccessAttributeExp": lambda calls: {"ptr": calls.shared},
+    "zeMemGetAtomicAccessAttributeExp": lambda calls: {"ptr": calls.shared},
+    "zeVirtualMemReserve": lambda _: {"pStart": None},
+    "zeVirtualMemFree": lambda calls: {"ptr": calls.reserved, "size": 4 * PAGE},
+    "zeVirtualMemMap": _pages,
+    "zeVirtualMemUnmap": _pages,
+    "zeVirtualMemSetAccessAttribute": _pages,
+    "zeVirtualMemGetAccessAttribute": _pages,
+    "zeCommandListCreateCloneExp": lambda calls: {"hCommandList": calls.closed_list},
+    "zeCommandListAppendMemoryRangesBarrier": lambda calls: {
+        "numRanges": 1,
+        "pRangeSizes": (ctypes.c_size_t * 1)(64),
+        "pRanges": handles(calls.memory),
+    },
+    "zeCommandListAppendMemoryFill": lambda _: {"pattern": b"abcd"},
+    "zeCommandListAppendMemoryFillWithParameters": lambda _: {"pattern": b"abcd"},
+    "zeCommandListAppendMemoryCopyRegion": lambda _: {
+        "dstRegion": _region(),
+        "srcRegion": _region(),
+        **_REGION,
+    },
+    "zeCommandQueueExecuteCommandLists": lambda calls: {
+        "phCommandLists": handles(calls.closed_list)
+    },
+    "zeCommandListImmediateAppendCommandListsExp": lambda calls: {
+        "phCommandLists": handles(calls.closed_list)
+    },
+    "zeCommandListImmediateAppendCommandListsWithParameters": lambda calls: {
+        "phCommandLists": handles(calls.closed_list)
+    },
+    "zeContextCreateEx": lambda calls: {"phDevices": handles(calls.bench.device)},
+    "zeCommandQueueCreate": lambda _: {"desc": ze.ze_command_queue_desc_t(ordinal=COPY_ORDINAL)},
+    "zeMemFree": lambda calls: {"ptr": calls.bench.forget(calls.bench.host(PAGE))},
+    "zeMemFreeExt": lambda calls: {"ptr": calls.bench.forget(calls.bench.host(PAGE))},
+}
+
+
+# --- Spoiling -------------------------------------------------------------------------------------
+
+
+def garbage(calls: Calls, kind: str) -> Iterator[int]:
+    """Bit patterns that are no handle of a type."""
+    live = calls.handle(kind)
+    yield from (1, 7, PAGE, 2**32 - 1, 2**63, 2**64 - 1, 0xDEAD_BEEF_DEAD_BEE0)
+    yield from (live + 1, live + 8, live + 16, live ^ (1 << 46), live - 512 * 2**19)
+    yield live + 512 * 2**20
+    yield calls.memory
+    other = calls.queue if kind != "ze_command_queue_handle_t" else calls.event
+    yield other
+    stale = calls.stale(kind)
+    if stale is not None:
+        yield stale
+
+
+def spoilt(check: Check, function: Function, calls: Calls) -> Iterator[tuple[str, Call]]:
+    """Calls that break exactly what a check looks at, each with a word on how."""
+    for value in _bad_values(check, calls):
+        call = calls.of(function)
+        if check.kind is CheckKind.HANDLE_ARRAY:
+            call.arguments[check.parameter] = handles(value)
+            call.arguments[str(check.count)] = 1
+        elif check.member:
+            setattr(call.arguments[check.parameter], check.member, value)
+        else:
+            call.arguments[check.parameter] = value
+        yield f"{check.subject}={value}", call
+    if check.kind is CheckKind.CONDITION:
+        call = calls.of(function)
+        make_true(str(check.condition), call)
+        yield str(check.condition), call
+
+
+def _bad_values(check: Check, calls: Calls) -> Iterator[Any]:
+    if check.kind is CheckKind.POINTER:
+        yield None
+    elif check.kind in (CheckKind.HANDLE, CheckKind.OPTIONAL_HANDLE, CheckKind.HANDLE_ARRAY):
+        yield from garbage(calls, check.type)
+        if check.kind is CheckKind.HANDLE:
+            yield None
+    elif check.kind is CheckKind.ENUM:
+        yield from (0x7FFFFFFF, 0x7FFFFFFE, 0xFFFFFFFF)
+    elif check.kind is CheckKind.FLAGS:
+        enum = REGISTRY.enum_of(check.type)
+        assert enum is not None
+        yield from (1 << enum.mask.bit_length(), enum.mask | 0x80000000)
+
+
+def make_true(condition: str, call: Call) -> None:
+    """Changes the arguments so that one of the registry's conditions holds."""
+    match condition.replace("(", "").replace(")", "").split():
+        case ["nullptr", "==", pointer, "&&", "0", "<", count]:
+            call.arguments[pointer] = None
+            call.arguments[count] = 1
+        case ["0", "==", name] if "->" in name:
+            parameter, member = name.split("->")
+            setattr(call.arguments[parameter], member, 0)
+        case ["0", "==", name]:
+            call.arguments[name] = 0
+        case ["0", "!=", name, "&", *_]:
+            call.arguments[name] = 24
+        case [size, "%", _pattern, "!=", "0"]:
+            call.arguments[size] = 4095
+        case _:
+            raise AssertionError(f"no example for the condition {condition!r}")

@@ -1,0 +1,240 @@
+"""Destroying what the device still uses, and using what was destroyed."""
+
+import ctypes
+from collections.abc import Callable
+
+import pytest
+
+from groundstate import ze
+from tests.conftest import check, last_error
+from tests.driver.support import (
+    FOREVER,
+    MILLISECOND,
+    Bench,
+    address,
+    barrier,
+    close_list,
+    fill,
+    finish,
+    finish_queue,
+    handles,
+    is_signalled,
+    submit,
+)
+
+IN_USE = ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE
+NO_HANDLE = ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
+
+
+def in_use(result: int, function: str) -> bool:
+    return result == IN_USE and function in last_error()
+
+
+def test_a_queue_that_runs_cannot_be_destroyed(bench: Bench) -> None:
+    go = bench.event()
+    queue, commands = bench.queue(), bench.list()
+    barrier(commands, waits=[go])
+    submit(queue, close_list(commands))
+    assert in_use(ze.zeCommandQueueDestroy(queue), "zeCommandQueueDestroy")
+    check(ze.zeEventHostSignal(go))
+    finish_queue(queue)
+    bench.end(queue)
+
+
+def test_a_regular_list_that_runs_cannot_be_destroyed(bench: Bench) -> None:
+    go = bench.event()
+    queue, commands = bench.queue(), bench.list()
+    barrier(commands, waits=[go])
+    submit(queue, close_list(commands))
+    assert in_use(ze.zeCommandListDestroy(commands), "zeCommandListDestroy")
+    check(ze.zeEventHostSignal(go))
+    finish_queue(queue)
+    bench.end(commands)
+
+
+def test_an_immediate_list_that_runs_cannot_be_destroyed(bench: Bench) -> None:
+    go = bench.event()
+    commands = bench.immediate()
+    barrier(commands, waits=[go])
+    assert in_use(ze.zeCommandListDestroy(commands), "zeCommandListDestroy")
+    check(ze.zeEventHostSignal(go))
+    finish(commands)
+    bench.end(commands)
+
+
+@pytest.mark.parametrize("immediate", [True, False])
+def test_events_that_the_device_refers_to_cannot_be_destroyed(
+    bench: Bench, immediate: bool
+) -> None:
+    go, other, done = bench.events(3)
+    queue = bench.queue()
+    commands = bench.immediate() if immediate else bench.list()
+    barrier(commands, signal=done, waits=[go, other])
+    if not immediate:
+        submit(queue, close_list(commands))
+    check(ze.zeEventHostSignal(other))
+    for event in (go, other, done):
+        assert in_use(ze.zeEventDestroy(event), "zeEventDestroy")
+    check(ze.zeEventHostSignal(go))
+    check(ze.zeEventHostSynchronize(done, FOREVER))
+    for event in (go, other, done):
+        bench.end(event)
+    finish_queue(queue)
+
+
+def test_a_context_whose_queues_run_cannot_be_destroyed(bench: Bench) -> None:
+    go = bench.event()
+    commands = bench.immediate()
+    barrier(commands, waits=[go])
+    assert in_use(ze.zeContextDestroy(bench.context), "zeContextDestroy")
+    check(ze.zeEventHostSignal(go))
+    finish(commands)
+
+
+def test_physical_memory_that_is_mapped_cannot_be_destroyed(bench: Bench) -> None:
+    size = 4096
+    start, physical = ctypes.c_void_p(), ctypes.c_void_p()
+    description = ze.ze_physical_mem_desc_t(size=size)
+    check(ze.zeVirtualMemReserve(bench.context, None, size, ctypes.byref(start)))
+    check(
+        ze.zePhysicalMemCreate(
+            bench.context, bench.device, ctypes.byref(description), ctypes.byref(physical)
+        )
+    )
+    access = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE
+    check(ze.zeVirtualMemMap(bench.context, start, size, physical, 0, access))
+    result = ze.zePhysicalMemDestroy(bench.context, physical)
+    assert in_use(result, "zePhysicalMemDestroy")
+    check(ze.zeVirtualMemUnmap(bench.context, start, size))
+    check(ze.zePhysicalMemDestroy(bench.context, physical))
+    check(ze.zeVirtualMemFree(bench.context, start, size))
+
+
+def test_an_event_may_go_as_soon_as_the_wait_for_it_is_over(bench: Bench) -> None:
+    commands = bench.immediate()
+    for _ in range(300):
+        event = bench.event()
+        barrier(commands, signal=event)
+        check(ze.zeEventHostSynchronize(event, FOREVER))
+        bench.end(event)
+
+
+def test_what_an_open_list_refers_to_may_go_first(bench: Bench) -> None:
+    """A recorded list that never runs keeps nobody from destroying its events."""
+    event = bench.event()
+    commands = bench.list()
+    barrier(commands, signal=event, waits=[event])
+    bench.end(event)
+    check(ze.zeCommandListReset(commands))
+
+
+# --- Use after destroy ----------------------------------------------------------------------------
+
+
+def test_each_kind_of_handle_is_dead_once_it_is_destroyed(bench: Bench) -> None:
+    queue, commands, pool = bench.queue(), bench.immediate(), bench.pool(1)
+    event, fence = bench.event_in(pool), bench.fence(queue)
+    value = ctypes.c_uint32()
+    uses: dict[int, Callable[[int], int]] = {
+        fence: ze.zeFenceQueryStatus,
+        event: ze.zeEventQueryStatus,
+        pool: lambda pool: ze.zeEventPoolGetFlags(pool, ctypes.byref(value)),
+        commands: lambda commands: ze.zeCommandListHostSynchronize(commands, 0),
+        queue: lambda queue: ze.zeCommandQueueSynchronize(queue, 0),
+    }
+    endings = {handle: bench._endings[handle] for handle in uses}
+    for handle, use in uses.items():
+        assert use(handle) in (ze.ZE_RESULT_SUCCESS, ze.ZE_RESULT_NOT_READY)
+        bench.end(handle)
+        assert use(handle) == NO_HANDLE
+        assert "no live" in last_error()
+        assert endings[handle](handle) == NO_HANDLE, "destroyed twice"
+
+
+def test_a_destroyed_context_is_dead_for_every_use(bench: Bench, driver: int) -> None:
+    context, pointer = ctypes.c_void_p(), ctypes.c_void_p()
+    description = ze.ze_context_desc_t()
+    check(ze.zeContextCreate(driver, ctypes.byref(description), ctypes.byref(context)))
+    check(ze.zeContextDestroy(context))
+    allocation = ze.ze_host_mem_alloc_desc_t()
+    assert ze.zeContextGetStatus(context) == NO_HANDLE
+    assert ze.zeContextDestroy(context) == NO_HANDLE
+    result = ze.zeMemAllocHost(context, ctypes.byref(allocation), 1, 0, ctypes.byref(pointer))
+    assert result == NO_HANDLE
+
+
+def test_stale_handles_stay_stale_while_others_come_and_go(bench: Bench) -> None:
+    """A slot is not handed out again at once."""
+    event = bench.event()
+    bench.end(event)
+    pool = bench.pool(1)
+    for _ in range(500):
+        bench.end(bench.event_in(pool))
+        assert ze.zeEventQueryStatus(event) == NO_HANDLE
+
+
+def test_objects_of_a_destroyed_context_do_not_crash(driver: int, device: int) -> None:
+    """Destroying the context first is a mistake; what is left of it can still be taken down."""
+    bench = Bench(driver, device)
+    queue, commands, event = bench.queue(), bench.immediate(), bench.event()
+    memory = bench.bytes(64, fill=0)
+    bench.end(bench.context)
+    fill(commands, address(memory), b"\1", 64)
+    finish(commands)
+    check(ze.zeEventHostSignal(event))
+    assert is_signalled(event)
+    finish_queue(queue)
+    bench._endings = {
+        handle: ending for handle, ending in bench._endings.items() if ending != bench._free
+    }
+    bench.close()
+
+
+# --- Wait events that are no events ---------------------------------------------------------------
+
+
+def test_dead_events_among_wait_events(bench: Bench) -> None:
+    commands = bench.immediate()
+    good, dead = bench.events(2)
+    check(ze.zeEventHostSignal(good))
+    bench.end(dead)
+    append = ze.zeCommandListAppendBarrier
+    wrong = ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT
+    for waits in [(good, dead), (dead, good), (good, commands), (good, 12345)]:
+        assert append(commands, None, 2, handles(*waits)) == wrong
+        assert "zeCommandListAppendBarrier" in last_error()
+    assert append(commands, dead, 0, None) == wrong
+    assert append(commands, None, 2, handles(good, 0)) == NO_HANDLE
+
+
+def test_a_refused_append_leaves_the_list_as_it_was(bench: Bench) -> None:
+    memory = bench.bytes(2, fill=0)
+    queue, commands = bench.queue(), bench.list()
+    fill(commands, address(memory), b"\1", 1)
+    bad = handles(12345)
+    result = ze.zeCommandListAppendMemoryFill(
+        commands, address(memory, 1), b"\1", 1, 1, None, 1, bad
+    )
+    assert result == ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT
+    submit(queue, close_list(commands))
+    finish_queue(queue)
+    assert memory.tolist() == [1, 0]
+
+
+def test_a_blocked_device_says_not_ready_everywhere(bench: Bench) -> None:
+    go, done = bench.events(2)
+    queue, commands, immediate = bench.queue(), bench.list(), bench.immediate()
+    fence = bench.fence(queue)
+    barrier(commands, signal=done, waits=[go])
+    barrier(immediate, waits=[go])
+    submit(queue, close_list(commands), fence=fence)
+    for timeout in (0, MILLISECOND):
+        for wait, subject in [
+            (ze.zeCommandQueueSynchronize, queue),
+            (ze.zeCommandListHostSynchronize, immediate),
+            (ze.zeFenceHostSynchronize, fence),
+            (ze.zeEventHostSynchronize, done),
+        ]:
+            assert wait(subject, timeout) == ze.ZE_RESULT_NOT_READY
+    assert ze.zeFenceQueryStatus(fence) == ze.ZE_RESULT_NOT_READY
+    assert ze.zeEventQueryStatus(done) == ze.ZE_RESULT_NOT_READY
