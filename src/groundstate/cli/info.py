@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from groundstate import knobs, standin
 
-from groundstate import core, knobs, standin
-from groundstate.cli.facts import machine_facts
-from groundstate.cli.tree import print_machine
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DESCRIPTION = """\
 Shows the Level Zero drivers of this machine, their devices and what these can do: Groundstate's own
@@ -45,12 +45,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Prints what there is."""
+    from groundstate import core  # here, because 'groundstate run' should start at once
+
     try:
         standin.library()
         drivers = core.drivers()
     except (OSError, RuntimeError, core.LevelZeroError) as problem:
         print(f"groundstate info: {problem}", file=sys.stderr)
         return 1
+    from groundstate.cli.facts import machine_facts
+    from groundstate.cli.tree import print_machine
+
     if args.json:
         print(json.dumps(machine_facts(drivers), indent=2))
         return 0
@@ -60,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
 def make_console() -> Console:
     """A console for standard output; into a file or a pipe, lines are not cut at any width."""
+    from rich.console import Console
+
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=1000)
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from groundstate.core.dtype import DType
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
 
 CPU = 1
 ONE_API = 14
@@ -106,7 +110,7 @@ class Export:
     """Kept until the consumer has finished with the memory."""
 
 
-def capsule(export: Export, *, versioned: bool) -> object:
+def capsule(export: Export, *, versioned: bool) -> CapsuleType:
     """A DLPack capsule for memory whose elements lie densely in C order."""
     shape = (ctypes.c_int64 * len(export.shape))(*export.shape)
     tensor = _Tensor(
@@ -126,7 +130,7 @@ def capsule(export: Export, *, versioned: bool) -> object:
     address = ctypes.addressof(managed)
     _handed_out[address] = (managed, shape, strides, export.owner)
     name = _VERSIONED_CAPSULE if versioned else _CAPSULE
-    made: object = _new_capsule(address, name, _destroy_capsule)
+    made: CapsuleType = _new_capsule(address, name, _destroy_capsule)
     return made
 
 

@@ -16,6 +16,7 @@ from groundstate.core.handle import OwnedHandle, Resource
 
 if TYPE_CHECKING:
     import numpy
+    from typing_extensions import CapsuleType
 
     from groundstate.core.context import Context
     from groundstate.core.device import Device
@@ -245,7 +246,7 @@ class Memory(OwnedHandle):
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> object:
+    ) -> CapsuleType:
         """A DLPack capsule for this memory; the one who takes it keeps the memory alive."""
         here = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(dl_device) != here):

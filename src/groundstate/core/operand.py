@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from groundstate.core.dtype import dtype
 from groundstate.core.memory import Memory
@@ -13,7 +13,14 @@ from groundstate.core.memory import Memory
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    Operand: TypeAlias = Memory | Buffer | int
+    Operand: TypeAlias = "Memory | Buffer | Array | int"
+
+
+class Array(Protocol):
+    """A NumPy array, which type checkers know as a buffer only from Python 3.12 on."""
+
+    @property
+    def __array_interface__(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,112 @@
+"""Each example runs, and shows what it says it shows."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+EXPECTED = {
+    "01_devices.py": [
+        "a driver for Level Zero 1.17",
+        "the first device: Groundstate CPU device",
+        "queue group 0: ",
+        "copies are best sent to group 1",
+    ],
+    "02_memory.py": [
+        "[[1.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.5]]",
+        "the memoryview sees what NumPy wrote: 7.0",
+        "the second row: [0.0, 0.0, 0.0, 2.5]",
+        "as expected: the host cannot read device memory",
+    ],
+    "03_commands.py": [
+        "three boxes:\n.###........\n.###....###.\n.....######.\n.....###....\n............\n"
+    ],
+    "04_queues.py": [
+        "turn 0 [2, 0, 1]\nturn 1 [1, 2, 0]\nturn 2 [0, 1, 2]\nturn 3 [2, 0, 1]\n",
+        "two more [0, 1, 2]",
+    ],
+    "05_events.py": [
+        "still waiting: the event was not done after 0.01 s",
+        "copied: b'an event'",
+        "the copy began after the fill: True",
+        "both took some time: True",
+        "filled with b'aaa'\nfilled with b'bbb'\nfilled with b'ccc'\n",
+    ],
+    "06_errors.py": [
+        "ZE_RESULT_ERROR_UNSUPPORTED_SIZE\nzeMemAllocHost: ",
+        "the destination has 8 bytes, fewer than 21",
+        "memory outlives its context: 42\nthis Memory was closed\n",
+    ],
+    "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
+}
+
+
+def run_example(name: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_every_example_is_here() -> None:
+    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_shows_what_it_says(name: str, tmp_path: Path) -> None:
+    arguments = [str(tmp_path / "picture.png")] if name == "pipeline.py" else []
+    shown = run_example(name, *arguments)
+    place = 0
+    for expected in EXPECTED[name]:
+        found = shown.find(expected, place)
+        assert found >= 0, f"{expected!r} is not in this, or not in its place:\n{shown}"
+        place = found + len(expected)
+
+
+def test_the_picture_of_the_pipeline_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    assert str(path) in run_example("pipeline.py", str(path))
+    width, height, pixels = read_png(path)
+    assert (width, height) == (1024, 1024)
+    for x, y in ((0, 0), (5, 2), (512, 511), (1023, 1023), (700, 323), (13, 1000), (341, 682)):
+        mirrored_x, mirrored_y = width - 1 - x, height - 1 - y
+        expected = (
+            255 if x & y == 0 else 0,
+            200 if mirrored_x & mirrored_y == 0 else 0,
+            40 + 150 * x // width,
+        )
+        start = 3 * (y * width + x)
+        assert tuple(pixels[start : start + 3]) == expected, (x, y)
+
+
+def read_png(path: Path) -> tuple[int, int, bytes]:
+    """Reads back what the example wrote: RGB, 8 bits, no filters."""
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    chunks, place = {}, 8
+    while place < len(content):
+        length, kind = struct.unpack_from(">I4s", content, place)
+        body = content[place + 8 : place + 8 + length]
+        (checksum,) = struct.unpack_from(">I", content, place + 8 + length)
+        assert checksum == zlib.crc32(kind + body)
+        chunks[kind] = body
+        place += 12 + length
+    width, height, *rest = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    assert rest == [8, 2, 0, 0, 0]
+    rows = zlib.decompress(chunks[b"IDAT"])
+    stride = 3 * width + 1
+    assert len(rows) == stride * height
+    assert all(rows[y * stride] == 0 for y in range(height))
+    return width, height, b"".join(rows[y * stride + 1 : (y + 1) * stride] for y in range(height))
