@@ -81,10 +81,11 @@ def summary(device: core.Device) -> str:
 
 
 def cores(device: core.Device) -> str:
-    """How many cores a device has, and how fast they are."""
+    """How many cores a device has, and how fast they are if that is known."""
     facts = device.properties
     units = facts.num_slices * facts.num_subslices_per_slice * facts.num_eus_per_subslice
-    return f"{units} core{'s' * (units != 1)} at {facts.core_clock_mhz} MHz"
+    clock = f" at {facts.core_clock_mhz} MHz" if facts.core_clock_mhz else ""
+    return f"{units} core{'s' * (units != 1)}{clock}"
 
 
 def short_rows(device: core.Device) -> Iterator[Row]:

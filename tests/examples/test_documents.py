@@ -1,0 +1,86 @@
+"""What the README and the guide say is true: their code runs, their names and links exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import groundstate as gs
+from groundstate.cli.main import make_parser
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md"]
+HEADERS = Path("/usr/include/level_zero/ze_api.h")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a page in some language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "1.5\n", done.stderr
+
+
+def test_the_python_of_the_guide_runs() -> None:
+    code = "\n".join(blocks(ROOT / "docs" / "python.md", "python"))
+    start = "import groundstate as gs\n"
+    assert code.startswith(start)
+    made = (
+        "context = gs.Context(gs.devices()[0])\n"
+        "source, target = context.alloc_host(64), context.alloc_host(64)\n"
+    )
+    after = code.removeprefix(start).replace(
+        "pool = gs", "commands = gs.CommandList.immediate(context)\npool = gs"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", start + made + after], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 0
+
+
+def test_the_c_program_of_the_readme_runs(tmp_path: Path) -> None:
+    if not HEADERS.exists():
+        pytest.skip("the Level Zero headers are missing: apt-get install libze-dev")
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    assert compiler is not None
+    program = tmp_path / "hello"
+    source = ROOT / "examples" / "hello.c"
+    flags = ["-Wall", "-Wextra", "-Werror"]
+    command = [compiler, *flags, str(source), "-lze_loader", "-o", str(program)]
+    subprocess.run(command, check=True)
+    run = [sys.executable, "-m", "groundstate", "run", "--", str(program)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"hello from {gs.devices()[0].name}\n", done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_exist(page: Path) -> None:
+    for name in re.findall(r"\bgs\.(\w+(?:\.\w+)?)", page.read_text(encoding="utf-8")):
+        thing: object = gs
+        for part in name.split("."):
+            thing = getattr(thing, part)
+
+
+def test_commands_of_the_readme_exist() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"groundstate (info|run|env|\w+)\b(?= --|`| prints)", text))
+    help_text = make_parser().format_help()
+    assert commands
+    for command in commands:
+        assert f"    {command} " in help_text
