@@ -1,0 +1,198 @@
+"""Reads the body of one function and checks that it hangs together.
+
+After this, every block begins with a label and ends with an instruction that leaves it, every id
+that is used is defined somewhere in the module or the function, labels are used as labels and
+types as types, and no instruction lacks an operand. Whether the types of operands fit is for the emitter.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from groundstate.compiler.spirv import types as t
+from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.spirv.instructions import ROWS, Row, opcode_name
+from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
+from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv.operands import ids_of
+
+DROPPED = frozenset((Op.Nop, Op.Line, Op.NoLine))
+TERMINATORS = frozenset(
+    (
+        Op.Branch,
+        Op.BranchConditional,
+        Op.Switch,
+        Op.Kill,
+        Op.Return,
+        Op.ReturnValue,
+        Op.Unreachable,
+        Op.TerminateInvocation,
+        Op.AbortKHR,
+    )
+)
+LABEL_OPERANDS = {
+    Op.Branch: (0,),
+    Op.BranchConditional: (1, 2),
+    Op.LoopMerge: (0, 1),
+    Op.SelectionMerge: (0,),
+}
+"""Which operands of an instruction are labels; OpSwitch and OpPhi are handled by themselves."""
+
+
+def read_function(module: Module, words: array[int], start: int, end: int) -> Function:
+    """The function that begins and ends at places in a module."""
+    return _Body(module, words, start).read(end)
+
+
+class _Body:
+    def __init__(self, module: Module, words: array[int], start: int) -> None:
+        self.module = module
+        self.words = words
+        self.start = start
+        kind, id, control, signature = words[start + 1 : start + 5]
+        self.function = Function(id, signature, control)
+        self.return_type = kind
+        self.block: Block | None = None
+        self.position = start
+        self.row = ROWS[Op.Function]
+        self.places: dict[int, int] = {}
+        """Where each id of the function is defined."""
+        self.value_types: dict[int, int] = {}
+        self.uses: list[tuple[int, Instruction]] = []
+
+    def read(self, end: int) -> Function:
+        try:
+            self._check_signature_types()
+            self._walk(end)
+            self._check_parameters()
+            self._check_uses()
+        except InvalidModule as problem:
+            raise InvalidModule(
+                problem.reason,
+                offset=self.position,
+                instruction=self.row.name,
+                function=self.module.function_name(self.function.id),
+            ) from None
+        return self.function
+
+    # --- Reading ----------------------------------------------------------------------------------
+
+    def _walk(self, end: int) -> None:
+        words = self.words[self.start : end].tolist()
+        at, last = words[0] >> 16, len(words) - 1
+        while at < last:
+            word = words[at]
+            self.position = self.start + at
+            opcode, count = word & 0xFFFF, word >> 16
+            row = ROWS.get(opcode)
+            if row is None:
+                raise InvalidModule(f"{opcode_name(opcode)} is not known")
+            self.row = row
+            if opcode not in DROPPED:
+                self._take(opcode, row, words[at + 1 : at + count])
+            at += count
+        if self.block is not None:
+            raise InvalidModule(f"the block %{self.block.label} is not left by a branch or return")
+
+    def _take(self, opcode: int, row: Row, words: list[int]) -> None:
+        instruction = self._decode(opcode, row, words)
+        if instruction.result:
+            self._define(instruction)
+        if opcode == Op.Label:
+            if self.block is not None:
+                raise InvalidModule(f"the block %{self.block.label} has no end before the next")
+            self.block = Block(instruction.result)
+            self.function.blocks.append(self.block)
+        elif opcode == Op.FunctionParameter:
+            if self.function.blocks:
+                raise InvalidModule("a parameter comes after the first block")
+            self.function.parameters.append(instruction)
+        elif self.block is None:
+            raise InvalidModule("it stands outside of a block")
+        else:
+            self._append(opcode, instruction, self.block)
+
+    def _append(self, opcode: int, instruction: Instruction, block: Block) -> None:
+        if opcode == Op.Phi and block.instructions and block.instructions[-1].opcode != Op.Phi:
+            raise InvalidModule("an OpPhi comes after other instructions")
+        if opcode == Op.CompositeConstructContinuedINTEL:
+            self._continue(instruction, block)
+            return
+        block.instructions.append(instruction)
+        if opcode in TERMINATORS:
+            self.block = None
+
+    def _continue(self, instruction: Instruction, block: Block) -> None:
+        before = block.instructions[-1] if block.instructions else None
+        if before is None or before.opcode != Op.CompositeConstruct:
+            raise InvalidModule("there is nothing to continue")
+        before.operands += instruction.operands
+
+    def _decode(self, opcode: int, row: Row, words: list[int]) -> Instruction:
+        skip = row.has_type + row.has_result
+        if len(words) < skip + row.fewest:
+            raise InvalidModule("an operand is missing")
+        operands = tuple(words[skip:])
+        if row.most is not None and len(operands) > row.most:
+            raise InvalidModule("it has too many operands")
+        instruction = Instruction(
+            opcode,
+            words[0] if row.has_type else 0,
+            words[row.has_type] if row.has_result else 0,
+            operands,
+        )
+        if row.has_type and instruction.type not in self.module.types:
+            raise InvalidModule(f"%{instruction.type} is not a type")
+        self.uses.append((self.position, instruction))
+        return instruction
+
+    def _define(self, instruction: Instruction) -> None:
+        id = instruction.result
+        if not 0 < id < self.module.bound:
+            raise InvalidModule(f"the id %{id} is out of range (the bound is {self.module.bound})")
+        if id in self.places or self.module.is_global(id):
+            raise InvalidModule(f"%{id} is defined twice")
+        self.places[id] = self.position
+        self.value_types[id] = instruction.type
+
+    # --- Checking ---------------------------------------------------------------------------------
+
+    def _check_signature_types(self) -> None:
+        signature = self.module.types.get(self.function.type)
+        if not isinstance(signature, t.FunctionType):
+            raise InvalidModule(f"its type, %{self.function.type}, is not that of a function")
+        if self.module.types.get(self.return_type) != signature.result:
+            raise InvalidModule(f"it returns a {signature.result}, not %{self.return_type}")
+
+    def _check_parameters(self) -> None:
+        types = self.module.types
+        signature = types[self.function.type]
+        assert isinstance(signature, t.FunctionType)
+        given = [types[parameter.type] for parameter in self.function.parameters]
+        if len(given) != len(signature.parameters):
+            expected = len(signature.parameters)
+            self.position, self.row = self.start, ROWS[Op.Function]
+            raise InvalidModule(f"its type has {expected} parameters, and it has {len(given)}")
+
+    def _check_uses(self) -> None:
+        labels = {block.label for block in self.function.blocks}
+        for position, instruction in self.uses:
+            self.position, self.row = position, ROWS[instruction.opcode]
+            self._check_labels(instruction, labels)
+            for id in ids_of(self.module, instruction, self.row, self.value_types):
+                if id not in self.places and not self.module.is_global(id):
+                    raise InvalidModule(f"%{id} is used and never defined")
+
+    def _check_labels(self, instruction: Instruction, labels: set[int]) -> None:
+        operands, opcode = instruction.operands, instruction.opcode
+        if opcode == Op.Switch:
+            targets: tuple[int, ...] = (operands[1],)
+        elif opcode == Op.Phi:
+            if len(operands) % 2:
+                raise InvalidModule("a value has no block that it comes from")
+            targets = operands[1::2]
+        else:
+            targets = tuple(operands[at] for at in LABEL_OPERANDS.get(opcode, ()))
+        for target in targets:
+            if target not in labels:
+                raise InvalidModule(f"%{target} is not a block of this function")

@@ -1,0 +1,122 @@
+"""The grammar in a form that is quick to ask: what an instruction is called and what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from groundstate.compiler.spirv import grammar
+from groundstate.compiler.spirv.errors import InvalidModule
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand of an instruction, or of a value of an enumeration."""
+
+    kind: str  # "id", "integer", "string", "MemoryAccess"...
+    optional: bool
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One instruction: its number, its name, and what words follow."""
+
+    number: int
+    name: str  # "OpLoad", or "sin" in the set OpenCL.std
+    has_type: bool
+    has_result: bool
+    operands: tuple[Operand, ...]  # without the type and the result
+    fewest: int  # words that the operands take at least
+    most: int | None  # None: any number
+    id_positions: tuple[int, ...] | None  # of the operands; None: they depend on the other words
+    all_ids_from: int  # from here on every operand is an id
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerant:
+    """One value of an enumeration, with the operands that follow it."""
+
+    number: int
+    name: str
+    operands: tuple[Operand, ...]
+
+
+_ONE_WORD = frozenset(("id", "integer", "extension_instruction", "operation", "float"))
+_PLAIN = frozenset(
+    name
+    for name, text in grammar.ENUMERATIONS.items()
+    if all(len(line.split()) == 2 for line in text.splitlines())
+)
+"""Enumerations whose values take no operands: one word each."""
+
+
+def _operand(text: str) -> Operand:
+    return Operand(text.rstrip("?*"), text.endswith("?"), text.endswith("*"))
+
+
+def _row(line: str, prefix: str) -> Row:
+    number, name, *texts = line.split()
+    has_type, has_result = "type" in texts, "result" in texts
+    operands = tuple(_operand(text) for text in texts if text not in ("type", "result"))
+    simple = all(operand.kind in _ONE_WORD or operand.kind in _PLAIN for operand in operands)
+    repeated = bool(operands) and operands[-1].repeated
+    open_ended = repeated or not simple
+    fewest = sum(not (operand.optional or operand.repeated) for operand in operands)
+    tail = simple and repeated and operands[-1].kind == "id"
+    fixed = operands[:-1] if repeated else operands
+    return Row(
+        number=int(number),
+        name=prefix + name,
+        has_type=has_type,
+        has_result=has_result,
+        operands=operands,
+        fewest=fewest,
+        most=None if open_ended else len(operands),
+        id_positions=(
+            tuple(i for i, operand in enumerate(fixed) if operand.kind == "id") if simple else None
+        ),
+        all_ids_from=len(fixed) if tail else 1 << 16,
+    )
+
+
+ROWS: dict[int, Row] = {
+    row.number: row for row in (_row(line, "Op") for line in grammar.INSTRUCTIONS.splitlines())
+}
+"""The instructions of SPIR-V, by number."""
+
+
+@cache
+def opencl_rows() -> dict[int, Row]:
+    """The instructions of the set OpenCL.std, by number."""
+    return {row.number: row for row in (_row(line, "") for line in grammar.OPENCL.splitlines())}
+
+
+@cache
+def enumeration(name: str) -> dict[int, Enumerant]:
+    """The values of an enumeration, by number."""
+    values = {}
+    for line in grammar.ENUMERATIONS[name].splitlines():
+        number, text, *operands = line.split()
+        values[int(number)] = Enumerant(int(number), text, tuple(map(_operand, operands)))
+    return values
+
+
+def is_bits(name: str) -> bool:
+    """Whether the values of an enumeration combine as bits."""
+    return name in grammar.BITS
+
+
+def opcode_name(opcode: int) -> str:
+    """What an instruction is called.
+
+    >>> opcode_name(128), opcode_name(60000)
+    ('OpIAdd', 'instruction 60000')
+    """
+    row = ROWS.get(opcode)
+    return row.name if row else f"instruction {opcode}"
+
+
+def invalid(reason: str, word: int, offset: int) -> InvalidModule:
+    """The error for an instruction that begins with a word."""
+    return InvalidModule(reason, offset=offset, instruction=opcode_name(word & 0xFFFF))

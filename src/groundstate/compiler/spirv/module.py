@@ -1,0 +1,168 @@
+"""A SPIR-V module as the compiler sees it.
+
+`reader.read` makes one. Function bodies are read when they are asked for, so that a module with a
+thousand kernels costs no more than a walk through its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.spirv.types import Pointer, Type
+
+DecorationOperands: TypeAlias = "tuple[int, ...] | str"
+
+
+class Instruction:
+    """One instruction: its operands are the words after the type and the result, as they are."""
+
+    __slots__ = ("opcode", "operands", "result", "type")
+
+    def __init__(self, opcode: int, type_: int, result: int, operands: tuple[int, ...]) -> None:
+        self.opcode = opcode
+        self.type = type_
+        """The id of the result's type, or 0."""
+        self.result = result
+        """The id of the result, or 0."""
+        self.operands = operands
+
+    def __repr__(self) -> str:
+        return f"Instruction({self.opcode}, {self.type}, {self.result}, {self.operands})"
+
+
+@dataclass(slots=True)
+class Block:
+    """Instructions without a branch into or out of their middle; the last one ends the block."""
+
+    label: int
+    instructions: list[Instruction] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Function:
+    """A function. One without blocks is an import."""
+
+    id: int
+    type: int
+    """The id of its OpTypeFunction."""
+    control: int
+    parameters: list[Instruction] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A kernel, by the name under which programs ask for it."""
+
+    function: int
+    name: str
+    interface: tuple[int, ...] = ()
+    model: int = 6  # ExecutionModel.Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the module."""
+
+    id: int
+    type: Pointer
+    storage: int
+    initializer: Constant | None
+    builtin: int | None
+    """Which built-in value it stands for."""
+    data_type: Type | None
+    """What is stored there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The language that a module was made from."""
+
+    language: int
+    version: int
+
+
+@dataclass
+class Module:
+    """Everything a module says, except for the bodies of functions, which are read on first use."""
+
+    version: tuple[int, int]
+    generator: int
+    bound: int
+    """All ids are below this."""
+    addressing_model: int = 2  # AddressingModel.Physical64
+    memory_model: int = 2  # MemoryModel.OpenCL
+    capabilities: set[int] = field(default_factory=set)
+    extensions: set[str] = field(default_factory=set)
+    ext_imports: dict[int, str] = field(default_factory=dict)
+    entry_points: dict[str, EntryPoint] = field(default_factory=dict)
+    execution_modes: dict[int, dict[int, tuple[int, ...]]] = field(default_factory=dict)
+    """By function and mode. The modes whose operands are ids of constants carry their values."""
+    decorations: dict[int, dict[int, DecorationOperands]] = field(default_factory=dict)
+    member_decorations: dict[tuple[int, int], dict[int, DecorationOperands]] = field(
+        default_factory=dict
+    )
+    types: dict[int, Type] = field(default_factory=dict)
+    constants: dict[int, Constant] = field(default_factory=dict)
+    variables: dict[int, Variable] = field(default_factory=dict)
+    imports: dict[int, str] = field(default_factory=dict)
+    exports: dict[int, str] = field(default_factory=dict)
+    link_once: set[int] = field(default_factory=set)
+    """The exports of which one from any module may stand for all (LinkOnceODR)."""
+    strings: dict[int, str] = field(default_factory=dict)
+    source: Source | None = None
+    spec_constants: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """The ids of the constants that a specialization id sets."""
+    function_ids: tuple[int, ...] = ()
+    function_types: dict[int, int] = field(default_factory=dict)
+    """The id of each function's OpTypeFunction."""
+    names: dict[int, str] = field(default_factory=dict)
+    member_names: dict[tuple[int, int], str] = field(default_factory=dict)
+    other_ids: set[int] = field(default_factory=set)
+    """Ids that are none of the above: decoration groups, aliasing scopes, debug data."""
+
+    _functions: dict[int, Function] = field(default_factory=dict, repr=False)
+    _read_function: Callable[[Module, int], Function] | None = field(default=None, repr=False)
+    _specialise: Callable[[Mapping[int, bytes]], Module] | None = field(default=None, repr=False)
+
+    def function(self, id: int) -> Function:
+        """A function, read on first use."""
+        found = self._functions.get(id)
+        if found is None:
+            if self._read_function is None or id not in self.function_types:
+                raise InvalidModule(f"%{id} is not a function")
+            found = self._functions[id] = self._read_function(self, id)
+        return found
+
+    def is_global(self, id: int) -> bool:
+        """Whether an id is defined outside of functions."""
+        return (
+            id in self.constants
+            or id in self.types
+            or id in self.variables
+            or id in self.function_types
+            or id in self.ext_imports
+            or id in self.strings
+            or id in self.other_ids
+        )
+
+    def function_name(self, id: int) -> str:
+        """What a person calls a function: its exported, imported, kernel or debug name."""
+        name = self.exports.get(id) or self.imports.get(id)
+        for point in () if name else self.entry_points.values():
+            if point.function == id:
+                return point.name
+        return name or self.names.get(id) or f"%{id}"
+
+    def specialise(self, values: Mapping[int, bytes]) -> Module:
+        """The module with other values for specialization constants, by their SpecId.
+
+        What depends on them (constants, array lengths, group sizes) is computed again.
+        """
+        if self._specialise is None:
+            return self
+        return self._specialise(values)

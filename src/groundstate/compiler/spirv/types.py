@@ -1,0 +1,376 @@
+"""The types of SPIR-V, with the sizes and alignments that OpenCL gives them.
+
+A type is an immutable value: two types that look the same are equal. The exception is a structure,
+which is equal only to itself, so that types which contain pointers to themselves can be compared.
+Sizes are in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from groundstate.compiler.spirv.errors import InvalidModule
+
+POINTER_SIZE = 8
+MAX_SIZE = 1 << 48
+"""No object of a program can be larger than what a processor can address."""
+MAX_DEPTH = 255
+"""How deep types may nest: SPIR-V's own limit for structures, taken for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Type:
+    """Any type. `size` and `align` are those of OpenCL; 0 for what has none."""
+
+    size: int = field(init=False, repr=False, default=0)
+    align: int = field(init=False, repr=False, default=1)
+    depth: int = field(init=False, repr=False, default=0)
+    """How many types are nested in this one."""
+    _key: Hashable = field(init=False, repr=False, default=None)
+    _hash: int = field(init=False, repr=False, default=0)
+
+    def _settle(self, key: Hashable, size: int, align: int, depth: int = 0) -> None:
+        """Fills in what follows from the parts."""
+        if size > MAX_SIZE:
+            raise InvalidModule(f"a type of {size} bytes is larger than any memory")
+        if depth > MAX_DEPTH:
+            raise InvalidModule(f"types are nested more than {MAX_DEPTH} deep")
+        put = object.__setattr__
+        put(self, "size", size)
+        put(self, "align", align)
+        put(self, "depth", depth)
+        put(self, "_key", key)
+        put(self, "_hash", hash((type(self).__name__, key)))
+
+    def __post_init__(self) -> None:
+        self._settle((), 0, 1)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Type):
+            return False
+        return self._hash == other._hash and self._key == other._key
+
+    def __str__(self) -> str:
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Void(Type):
+    """No value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bool(Type):
+    """True or false; it has no size in SPIR-V, and one byte here."""
+
+    def __post_init__(self) -> None:
+        self._settle((), 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Int(Type):
+    """An integer."""
+
+    width: int
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        size = power_of_two_from((self.width + 7) // 8)
+        self._settle((self.width, self.signed), size, min(size, 16))
+
+    def __str__(self) -> str:
+        return f"{'i' if self.signed else 'u'}{self.width}"
+
+
+@dataclass(frozen=True, eq=False)
+class Float(Type):
+    """A floating-point number; `encoding` is None for those of IEEE 754."""
+
+    width: int
+    encoding: int | None = None
+
+    def __post_init__(self) -> None:
+        size = power_of_two_from((self.width + 7) // 8)
+        self._settle((self.width, self.encoding), size, size)
+
+    @property
+    def is_bfloat16(self) -> bool:
+        """Whether this is the upper half of a 32-bit number."""
+        return self.width == 16 and self.encoding == 0
+
+    def __str__(self) -> str:
+        return "bf16" if self.is_bfloat16 else f"f{self.width}"
+
+
+@dataclass(frozen=True, eq=False)
+class Vector(Type):
+    """A vector of numbers; one of three takes the room of one of four."""
+
+    element: Type
+    count: int
+
+    def __post_init__(self) -> None:
+        size = self.element.size * power_of_two_from(self.count)
+        self._settle((self.element, self.count), size, max(size, 1), self.element.depth + 1)
+
+    def __str__(self) -> str:
+        return f"{self.element}x{self.count}"
+
+
+@dataclass(frozen=True, eq=False)
+class Array(Type):
+    """Elements one behind the other."""
+
+    element: Type
+    length: int
+
+    def __post_init__(self) -> None:
+        size = self.stride * self.length
+        key = (self.element, self.length)
+        self._settle(key, size, self.element.align, self.element.depth + 1)
+
+    @property
+    def stride(self) -> int:
+        """The bytes from one element to the next."""
+        return self.element.size
+
+    def __str__(self) -> str:
+        return f"[{self.length} x {self.element}]"
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeArray(Type):
+    """An array whose length is not known."""
+
+    element: Type
+
+    def __post_init__(self) -> None:
+        self._settle(self.element, 0, self.element.align, self.element.depth + 1)
+
+    def __str__(self) -> str:
+        return f"[? x {self.element}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Struct(Type):
+    """A structure; `offsets` says where its members lie."""
+
+    id: int
+    members: tuple[Type, ...] = field(repr=False)
+    packed: bool = False
+    least_align: int = field(default=1, repr=False)
+    name: str = field(default="", repr=False)
+    owner: object = field(default=None, repr=False)
+    """What tells the structures of one module from those of another."""
+    offsets: tuple[int, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        offsets, size, align = [], 0, 1
+        for member in self.members:
+            if not self.packed:
+                size = round_up(size, member.align)
+                align = max(align, member.align)
+            offsets.append(size)
+            size += member.size
+        align = max(align, self.least_align)
+        object.__setattr__(self, "offsets", tuple(offsets))
+        depth = 1 + max((member.depth for member in self.members), default=0)
+        self._settle((self.id, id(self.owner)), round_up(size, align), align, depth)
+
+    def __str__(self) -> str:
+        return f"struct {self.name}" if self.name else f"struct %{self.id}"
+
+
+@dataclass(frozen=True, eq=False)
+class Pointer(Type):
+    """An address in a storage class; `pointee` is None where it is not said what is there."""
+
+    storage: int
+    pointee: Type | None = None
+    forward: bool = field(default=False, repr=False)
+    """Whether it was declared before what it points to; then it is equal only to itself."""
+
+    def __post_init__(self) -> None:
+        key = (self.storage, id(self) if self.forward else self.pointee)
+        depth = 1 + (self.pointee.depth if self.pointee is not None else 0)
+        self._settle(key, POINTER_SIZE, POINTER_SIZE, depth)
+
+    def settle_pointee(self, pointee: Type) -> None:
+        """Says what a forward pointer points to, once that is known."""
+        object.__setattr__(self, "pointee", pointee)
+
+    def __str__(self) -> str:
+        return f"{STORAGE_WORDS.get(self.storage, self.storage)} {self.pointee or 'void'}*"
+
+    def __repr__(self) -> str:
+        return f"Pointer({self.storage}, {self.pointee})"
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionType(Type):
+    """What a function takes and returns."""
+
+    result: Type
+    parameters: tuple[Type, ...]
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(part.depth for part in (self.result, *self.parameters))
+        self._settle((self.result, self.parameters), 0, 1, depth)
+
+    def __str__(self) -> str:
+        return f"{self.result}({', '.join(map(str, self.parameters))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Handle(Type):
+    """Something of the device that a program only passes around."""
+
+    def __post_init__(self) -> None:
+        self._settle((), POINTER_SIZE, POINTER_SIZE)
+
+
+@dataclass(frozen=True, eq=False)
+class Event(Handle):
+    """What an asynchronous copy returns."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceEvent(Handle):
+    """What enqueueing a kernel from a kernel returns."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReserveId(Handle):
+    """A reservation in a pipe."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queue(Handle):
+    """A queue that a kernel can put kernels into."""
+
+
+@dataclass(frozen=True, eq=False)
+class PipeStorage(Handle):
+    """The memory of a pipe."""
+
+
+@dataclass(frozen=True, eq=False)
+class NamedBarrier(Handle):
+    """A barrier among some sub-groups of a work-group."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler(Handle):
+    """How an image is read between its pixels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pipe(Handle):
+    """A pipe, to read from or to write to."""
+
+    access: int = 0
+
+    def __post_init__(self) -> None:
+        self._settle(self.access, POINTER_SIZE, POINTER_SIZE)
+
+
+@dataclass(frozen=True, eq=False)
+class Image(Handle):
+    """An image; the fields are the operands of OpTypeImage."""
+
+    sampled_type: Type
+    dim: int
+    depth_image: int = 0
+    arrayed: int = 0
+    multisampled: int = 0
+    sampled: int = 0
+    format: int = 0
+    access: int | None = None
+
+    def __post_init__(self) -> None:
+        shape = (self.dim, self.depth_image, self.arrayed, self.multisampled)
+        key = (self.sampled_type, shape, self.sampled, self.format, self.access)
+        self._settle(key, POINTER_SIZE, POINTER_SIZE)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledImage(Handle):
+    """An image together with a sampler."""
+
+    image: Type
+
+    def __post_init__(self) -> None:
+        depth = self.image.depth + 1
+        self._settle(self.image, 2 * POINTER_SIZE, POINTER_SIZE, depth)
+
+
+@dataclass(frozen=True, eq=False)
+class Opaque(Handle):
+    """A type of which only the name is known."""
+
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self._settle(self.name, POINTER_SIZE, POINTER_SIZE)
+
+    def __str__(self) -> str:
+        return f"opaque {self.name}"
+
+
+STORAGE_WORDS = {
+    0: "constant",
+    1: "input",
+    4: "local",
+    5: "global",
+    6: "private",
+    7: "function",
+    8: "generic",
+}
+"""The storage classes of kernels, in OpenCL's words."""
+
+
+def power_of_two_from(number: int) -> int:
+    """The next power of two.
+
+    >>> [power_of_two_from(n) for n in (0, 1, 3, 4, 5)]
+    [1, 1, 4, 4, 8]
+    """
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def round_up(offset: int, align: int) -> int:
+    """The next multiple of an alignment."""
+    return -(-offset // align) * align
+
+
+def is_scalar(kind: Type) -> bool:
+    """Whether values of a type are single numbers or truths."""
+    return isinstance(kind, Int | Float | Bool)
+
+
+def member_type(kind: Type, index: int) -> Type | None:
+    """The type of a part of a composite, or None if there is no such part."""
+    match kind:
+        case Struct(members=members):
+            return members[index] if 0 <= index < len(members) else None
+        case Vector(element=element, count=count) | Array(element=element, length=count):
+            return element if 0 <= index < count else None
+        case RuntimeArray(element=element):
+            return element
+    return None
+
+
+def member_count(kind: Type) -> int:
+    """How many parts a composite has; 0 for what has none."""
+    match kind:
+        case Struct(members=members):
+            return len(members)
+        case Vector(count=count) | Array(length=count):
+            return count
+    return 0
