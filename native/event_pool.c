@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "event.h"
@@ -90,6 +91,11 @@ ze_result_t gs_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_po
 /* Opens the pool of another process from its memory file, which the pool takes over. */
 GS_EXPORT ze_result_t gs_event_pool_open(gs_context *context, ze_event_pool_flags_t flags, uint32_t count, int fd,
                                          ze_event_pool_handle_t *created) {
+    struct stat file;
+    if (count == 0 || fstat(fd, &file) != 0 || slots_bytes(count) > (size_t)file.st_size) {
+        close(fd);
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle was changed: it asks for more events than there are");
+    }
     return create_pool(
         &(gs_event_pool){.context = context, .flags = flags, .count = count, .fd = fd, .imported = true}, created);
 }

@@ -113,7 +113,8 @@ def _export_fd(context: int, found: native.Allocation, address: int) -> None:
     """Gives the caller a descriptor of its own for the allocation's pages."""
     request = ze.ze_external_memory_export_fd_t.from_address(address)
     _check_type(request.flags)
-    request.fd = os.dup(_shared_fd(context, found))
+    physical = virtual_memory.physical_at(context, found.base)
+    request.fd = os.dup(physical.fd if physical else _shared_fd(context, found))
 
 
 def _write_sub_allocation(address: int, found: native.Allocation | None) -> None:
@@ -195,6 +196,11 @@ def zeMemOpenIpcHandle(hContext: int, hDevice: int, handle: int, flags: int, ppt
         )
     shared = ipc.open_handle(handle, ipc.MEMORY)
     try:
+        if shared.size > os.fstat(shared.fd).st_size:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "the handle was changed: it asks for more than there is",
+            )
         device = 0 if shared.detail else hDevice
         pointer = native.allocation_import(hContext, device, shared.fd, shared.size, from_ipc=True)
     finally:

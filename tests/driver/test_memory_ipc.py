@@ -1,0 +1,420 @@
+"""Memory and events of another process, and of file descriptors."""
+
+import ctypes
+import mmap
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from groundstate import ze
+from tests.conftest import check, last_error
+from tests.driver.support import (
+    FOREVER,
+    MILLISECOND,
+    Bench,
+    address,
+    barrier,
+    copy,
+    finish,
+    is_signalled,
+    view,
+)
+
+INVALID = ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+
+PREPARE = """
+import ctypes, sys
+sys.path[:0] = {path!r}
+from groundstate import ze
+from tests.conftest import check, first_driver
+from tests.driver.support import *
+check(ze.zeInit(0))
+device = ctypes.c_void_p()
+check(ze.zeDeviceGet(first_driver(), ctypes.byref(ctypes.c_uint32(1)), ctypes.byref(device)))
+bench = Bench(first_driver(), device.value)
+opened = ctypes.c_void_p()
+def handle(kind):
+    return kind.from_buffer_copy(bytes.fromhex(sys.argv[1]))
+"""
+
+
+def run(program: str, *handles: Any) -> str:
+    """Runs a Python program with IPC handles as its arguments; what it printed."""
+    root = Path(__file__).parents[2]
+    code = PREPARE.format(path=[str(root), str(root / "src")]) + program
+    child = subprocess.run(
+        [sys.executable, "-c", code, *(bytes(handle).hex() for handle in handles)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert child.returncode == 0, child.stderr
+    return child.stdout
+
+
+def memory_handle(bench: Bench, pointer: int) -> "ze.ze_ipc_mem_handle_t":
+    handle = ze.ze_ipc_mem_handle_t()
+    check(ze.zeMemGetIpcHandle(bench.context, pointer, ctypes.byref(handle)))
+    return handle
+
+
+@pytest.mark.parametrize("kind", ["host", "local"])
+@pytest.mark.parametrize("size", [100, 40 << 20])
+def test_two_processes_share_memory(bench: Bench, kind: str, size: int) -> None:
+    memory = view(getattr(bench, kind)(size), size)
+    memory[0], memory[-1] = 11, 12
+    handle = memory_handle(bench, address(memory))
+    assert (memory[0], memory[-1]) == (11, 12), "sharing leaves the contents alone"
+    said = run(
+        f"""
+check(ze.zeMemOpenIpcHandle(
+    bench.context, device, handle(ze.ze_ipc_mem_handle_t), 0, ctypes.byref(opened)))
+memory = view(opened.value, {size})
+print(memory[0], memory[-1])
+commands = bench.immediate()
+fill(commands, opened.value, b"\\x2a", {size})
+finish(commands)
+base, size = ctypes.c_void_p(), ctypes.c_size_t()
+check(ze.zeMemGetAddressRange(bench.context, opened, ctypes.byref(base), ctypes.byref(size)))
+assert (base.value, size.value) == (opened.value, {size})
+assert ze.zeMemFree(bench.context, opened) == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+check(ze.zeMemCloseIpcHandle(bench.context, opened))
+bench.close()
+""",
+        handle,
+    )
+    assert said == "11 12\n"
+    assert (memory == 42).all()
+    check(ze.zeMemPutIpcHandle(bench.context, handle))
+
+
+def test_the_device_goes_on_using_memory_while_it_is_shared(bench: Bench) -> None:
+    size = 1 << 20
+    source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
+    go = bench.event()
+    commands = bench.immediate(in_order=True)
+    copy(commands, address(target), address(source), size, waits=[go])
+    memory_handle(bench, address(target))
+    memory_handle(bench, address(source))
+    check(ze.zeEventHostSignal(go))
+    finish(commands)
+    assert np.array_equal(source, target)
+
+
+def test_a_handle_opens_in_the_process_that_made_it(bench: Bench) -> None:
+    memory = bench.bytes(4096, fill=0)
+    opened = [ctypes.c_void_p(), ctypes.c_void_p()]
+    handle = memory_handle(bench, address(memory))
+    for pointer in opened:
+        check(ze.zeMemOpenIpcHandle(bench.context, bench.device, handle, 0, ctypes.byref(pointer)))
+    assert len({pointer.value for pointer in opened} | {address(memory)}) == 3
+    view(opened[0].value or 0, 4096)[:] = 3
+    assert (memory == 3).all()
+    for pointer in opened:
+        check(ze.zeMemCloseIpcHandle(bench.context, pointer))
+    assert ze.zeMemCloseIpcHandle(bench.context, opened[0]) == INVALID
+    assert ze.zeMemCloseIpcHandle(bench.context, address(memory)) == INVALID
+
+
+def try_open(bench: Bench, handle: Any) -> int:
+    pointer = ctypes.c_void_p()
+    result = ze.zeMemOpenIpcHandle(bench.context, bench.device, handle, 0, ctypes.byref(pointer))
+    assert pointer.value is None
+    assert "zeMemOpenIpcHandle" in last_error()
+    return int(result)
+
+
+def test_bytes_that_are_no_handle_are_refused(bench: Bench) -> None:
+    good = bytes(memory_handle(bench, bench.host(4096)))
+    rng = np.random.default_rng(4)
+    garbage = [bytes(64), b"\xff" * 64, rng.bytes(64), good[:8] + bytes(56)]
+    pool = ze.ze_ipc_event_pool_handle_t()
+    check(ze.zeEventPoolGetIpcHandle(bench.pool(1, ze.ZE_EVENT_POOL_FLAG_IPC), ctypes.byref(pool)))
+    for data in [*garbage, bytes(pool)]:
+        assert try_open(bench, ze.ze_ipc_mem_handle_t.from_buffer_copy(data)) == INVALID
+
+
+def test_a_handle_with_any_byte_changed_never_crashes(bench: Bench) -> None:
+    """It may still open: not every byte has a meaning. But sizes are not believed blindly."""
+    good = bytearray(memory_handle(bench, bench.host(4096)))
+    for position in range(64):
+        changed = bytearray(good)
+        changed[position] ^= 0x40
+        pointer = ctypes.c_void_p()
+        result = ze.zeMemOpenIpcHandle(
+            bench.context,
+            bench.device,
+            ze.ze_ipc_mem_handle_t.from_buffer_copy(changed),
+            0,
+            ctypes.byref(pointer),
+        )
+        if result == ze.ZE_RESULT_SUCCESS:
+            assert pointer.value is not None
+            size = ctypes.c_size_t()
+            check(ze.zeMemGetAddressRange(bench.context, pointer, None, ctypes.byref(size)))
+            assert size.value <= 4096, f"byte {position} makes memory out of nothing"
+            check(ze.zeMemCloseIpcHandle(bench.context, pointer))
+
+
+def test_a_handle_to_freed_memory_is_refused(bench: Bench) -> None:
+    pointer = bench.host(4096)
+    handle = memory_handle(bench, pointer)
+    bench.end(pointer)
+    assert try_open(bench, handle) == INVALID
+
+
+def test_a_handle_of_a_process_that_ended_is_refused(bench: Bench) -> None:
+    said = run("""
+handle = ze.ze_ipc_mem_handle_t()
+check(ze.zeMemGetIpcHandle(bench.context, bench.host(4096), ctypes.byref(handle)))
+print(bytes(handle).hex())
+bench.close()
+""")
+    handle = ze.ze_ipc_mem_handle_t.from_buffer_copy(bytes.fromhex(said))
+    assert try_open(bench, handle) == INVALID
+
+
+def test_memory_that_has_no_handle(bench: Bench) -> None:
+    ordinary = np.zeros(4096, np.uint8)
+    handle = ze.ze_ipc_mem_handle_t()
+    inside = bench.host(8192) + 4096
+    for pointer in (address(ordinary), inside, bench.shared(4096)):
+        result = ze.zeMemGetIpcHandle(bench.context, pointer, ctypes.byref(handle))
+        assert result == INVALID
+        assert "zeMemGetIpcHandle" in last_error()
+
+
+def test_handles_and_file_descriptors(bench: Bench) -> None:
+    memory = bench.bytes(4096, fill=8)
+    number = ctypes.c_uint64()
+    check(
+        ze.zeMemGetFileDescriptorFromIpcHandleExp(
+            bench.context, memory_handle(bench, address(memory)), ctypes.byref(number)
+        )
+    )
+    assert os.pread(number.value, 4096, 0) == b"\x08" * 4096
+    handle, pointer = ze.ze_ipc_mem_handle_t(), ctypes.c_void_p()
+    check(
+        ze.zeMemGetIpcHandleFromFileDescriptorExp(bench.context, number.value, ctypes.byref(handle))
+    )
+    check(ze.zeMemOpenIpcHandle(bench.context, bench.device, handle, 0, ctypes.byref(pointer)))
+    view(pointer.value or 0, 1)[0] = 9
+    assert memory[0] == 9
+    check(ze.zeMemCloseIpcHandle(bench.context, pointer))
+    os.close(number.value)
+
+
+# --- Events ---------------------------------------------------------------------------------------
+
+
+def test_a_pool_handle_with_any_byte_changed_never_crashes(bench: Bench) -> None:
+    handle = ze.ze_ipc_event_pool_handle_t()
+    pool = bench.pool(64, ze.ZE_EVENT_POOL_FLAG_IPC)
+    check(ze.zeEventPoolGetIpcHandle(pool, ctypes.byref(handle)))
+    for position in range(64):
+        changed = bytearray(handle)
+        changed[position] ^= 0x40
+        opened = ctypes.c_void_p()
+        altered = ze.ze_ipc_event_pool_handle_t.from_buffer_copy(changed)
+        result = ze.zeEventPoolOpenIpcHandle(bench.context, altered, ctypes.byref(opened))
+        if result == ze.ZE_RESULT_SUCCESS:
+            touch_last_event(bench, opened.value or 0)
+            check(ze.zeEventPoolCloseIpcHandle(opened))
+
+
+def touch_last_event(bench: Bench, pool: int) -> None:
+    """Signals the event with the highest index that the pool accepts, up to a million."""
+    for index in (1 << 20, 1 << 16, 4096, 127, 63, 0):
+        event = ctypes.c_void_p()
+        description = ze.ze_event_desc_t(index=index)
+        result = ze.zeEventCreate(pool, ctypes.byref(description), ctypes.byref(event))
+        if result == ze.ZE_RESULT_SUCCESS:
+            ze.zeEventHostSignal(event)
+            check(ze.zeEventDestroy(event))
+            return
+
+
+def test_events_of_a_pool_are_seen_by_another_process(bench: Bench) -> None:
+    pool = bench.pool(4, ze.ZE_EVENT_POOL_FLAG_IPC | ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE)
+    to_child, from_child = bench.event_in(pool, 0), bench.event_in(pool, 3)
+    handle = ze.ze_ipc_event_pool_handle_t()
+    check(ze.zeEventPoolGetIpcHandle(pool, ctypes.byref(handle)))
+    commands = bench.immediate()
+    check(ze.zeCommandListAppendSignalEvent(commands, to_child))
+    finish(commands)
+    said = run(
+        """
+check(ze.zeEventPoolOpenIpcHandle(
+    bench.context, handle(ze.ze_ipc_event_pool_handle_t), ctypes.byref(opened)))
+first, last = bench.event_in(opened.value, 0), bench.event_in(opened.value, 3)
+check(ze.zeEventHostSynchronize(first, FOREVER))
+print(is_signalled(last))
+commands = bench.immediate()
+barrier(commands, signal=last, waits=[first])
+finish(commands)
+check(ze.zeEventHostReset(first))
+bench.close_events = [bench.end(first), bench.end(last)]
+assert ze.zeEventPoolDestroy(opened) == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+check(ze.zeEventPoolCloseIpcHandle(opened))
+bench.close()
+""",
+        handle,
+    )
+    assert said == "False\n"
+    check(ze.zeEventHostSynchronize(from_child, FOREVER))
+    assert not is_signalled(to_child)
+    check(ze.zeEventPoolPutIpcHandle(bench.context, handle))
+
+
+def test_a_pool_that_is_not_for_sharing(bench: Bench) -> None:
+    handle = ze.ze_ipc_event_pool_handle_t()
+    result = ze.zeEventPoolGetIpcHandle(bench.pool(1), ctypes.byref(handle))
+    assert result == ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT
+    assert "zeEventPoolGetIpcHandle" in last_error()
+
+
+def test_a_counter_based_event_is_waited_for_by_another_process(bench: Bench) -> None:
+    flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
+    event, go = bench.counter_event(flags), bench.event()
+    commands = bench.immediate(in_order=True)
+    barrier(commands, signal=event, waits=[go])
+    handle = ze.ze_ipc_event_counter_based_handle_t()
+    check(ze.zeEventCounterBasedGetIpcHandle(event, ctypes.byref(handle)))
+    program = """
+check(ze.zeEventCounterBasedOpenIpcHandle(
+    bench.context, handle(ze.ze_ipc_event_counter_based_handle_t), ctypes.byref(opened)))
+print(ze.zeEventHostSynchronize(opened, {timeout}) == ze.ZE_RESULT_SUCCESS)
+commands = bench.immediate()
+if {timeout} > 10**9:
+    barrier(commands, waits=[opened.value])
+    finish(commands)
+check(ze.zeEventCounterBasedCloseIpcHandle(opened))
+bench.close()
+"""
+    assert run(program.format(timeout=MILLISECOND), handle) == "False\n"
+    check(ze.zeEventHostSignal(go))
+    assert run(program.format(timeout=FOREVER), handle) == "True\n"
+
+
+def test_a_counter_based_event_opens_in_its_own_process(bench: Bench) -> None:
+    flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
+    event, go = bench.counter_event(flags), bench.event()
+    commands = bench.immediate(in_order=True)
+    barrier(commands, signal=event, waits=[go])
+    handle, opened = ze.ze_ipc_event_counter_based_handle_t(), ctypes.c_void_p()
+    check(ze.zeEventCounterBasedGetIpcHandle(event, ctypes.byref(handle)))
+    check(ze.zeEventCounterBasedOpenIpcHandle(bench.context, handle, ctypes.byref(opened)))
+    assert not is_signalled(opened.value or 0)
+    check(ze.zeEventHostSignal(go))
+    check(ze.zeEventHostSynchronize(opened, FOREVER))
+    assert ze.zeEventDestroy(opened) == INVALID
+    check(ze.zeEventCounterBasedCloseIpcHandle(opened))
+    result = ze.zeEventCounterBasedCloseIpcHandle(event)
+    assert result == ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT
+
+
+def test_counter_based_events_that_are_not_for_sharing(bench: Bench) -> None:
+    handle = ze.ze_ipc_event_counter_based_handle_t()
+    for event in (bench.counter_event(), bench.event()):
+        result = ze.zeEventCounterBasedGetIpcHandle(event, ctypes.byref(handle))
+        assert result in (INVALID, ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT)
+        assert "zeEventCounterBasedGetIpcHandle" in last_error()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bytes_that_are_no_event_are_refused(bench: Bench, seed: int) -> None:
+    data = [bytes(64), b"\xff" * 64, np.random.default_rng(1).bytes(64)][seed]
+    opened = ctypes.c_void_p()
+    event = ze.ze_ipc_event_counter_based_handle_t.from_buffer_copy(data)
+    result = ze.zeEventCounterBasedOpenIpcHandle(bench.context, event, ctypes.byref(opened))
+    assert result == INVALID
+    pool = ze.ze_ipc_event_pool_handle_t.from_buffer_copy(data)
+    result = ze.zeEventPoolOpenIpcHandle(bench.context, pool, ctypes.byref(opened))
+    assert result == INVALID
+    assert opened.value is None
+
+
+# --- External memory ------------------------------------------------------------------------------
+
+
+def import_file(bench: Bench, fd: int, size: int) -> tuple[int, int | None]:
+    pointer = ctypes.c_void_p()
+    request = ze.ze_external_memory_import_fd_t(
+        flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, fd=fd
+    )
+    description = ze.ze_device_mem_alloc_desc_t(pNext=ctypes.addressof(request))
+    result = ze.zeMemAllocDevice(
+        bench.context, ctypes.byref(description), size, 0, bench.device, ctypes.byref(pointer)
+    )
+    return int(result), pointer.value
+
+
+def test_a_memory_file_becomes_device_memory(bench: Bench) -> None:
+    fd = os.memfd_create("imported")
+    os.write(fd, bytes(range(256)) * 32)
+    result, pointer = import_file(bench, fd, 8192)
+    check(result)
+    assert pointer is not None
+    target = bench.bytes(8192, fill=0)
+    commands = bench.immediate()
+    copy(commands, address(target), pointer, 8192)
+    finish(commands)
+    assert target.tobytes() == bytes(range(256)) * 32
+    check(ze.zeMemFree(bench.context, pointer))
+    assert os.pread(fd, 4, 0) == b"\0\1\2\3", "the caller's descriptor stays open"
+    os.close(fd)
+
+
+def test_files_that_are_too_small_or_no_memory_are_refused(bench: Bench) -> None:
+    fd = os.memfd_create("small")
+    os.ftruncate(fd, 4096)
+    assert import_file(bench, fd, 8192) == (ze.ZE_RESULT_ERROR_INVALID_SIZE, None)
+    os.close(fd)
+    for wrong in (fd, -1, 10**6):
+        assert import_file(bench, wrong, 4096) == (INVALID, None)
+        assert "zeMemAllocDevice" in last_error()
+
+
+def test_memory_is_exported_as_a_file(bench: Bench) -> None:
+    wish = ze.ze_external_memory_export_desc_t(flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
+    description = ze.ze_device_mem_alloc_desc_t(pNext=ctypes.addressof(wish))
+    pointer = ctypes.c_void_p()
+    check(
+        ze.zeMemAllocDevice(
+            bench.context, ctypes.byref(description), 4096, 0, bench.device, ctypes.byref(pointer)
+        )
+    )
+    view(pointer.value or 0, 4096)[:] = 6
+    export = ze.ze_external_memory_export_fd_t(
+        flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, fd=-1
+    )
+    properties = ze.ze_memory_allocation_properties_t(pNext=ctypes.addressof(export))
+    check(ze.zeMemGetAllocProperties(bench.context, pointer, ctypes.byref(properties), None))
+    assert os.pread(export.fd, 4096, 0) == b"\6" * 4096
+    os.close(export.fd)
+    check(ze.zeMemFree(bench.context, pointer))
+
+
+def test_system_memory_becomes_a_host_allocation(bench: Bench) -> None:
+    pages = mmap.mmap(-1, 8192)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    request = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=start, size=8192)
+    description = ze.ze_host_mem_alloc_desc_t(pNext=ctypes.addressof(request))
+    pointer = ctypes.c_void_p()
+    allocate = ze.zeMemAllocHost
+    arguments = (bench.context, ctypes.byref(description), 8192, 0, ctypes.byref(pointer))
+    check(allocate(*arguments))
+    assert pointer.value == start
+    check(ze.zeMemGetAddressRange(bench.context, start + 5000, None, None))
+    assert allocate(*arguments) == INVALID, "it is an allocation already"
+    check(ze.zeMemFree(bench.context, pointer))
+    view(start, 8192)[:] = 1
+    request.pSystemMemory = start + 1
+    assert allocate(*arguments) == INVALID
+    assert "zeMemAllocHost" in last_error()
