@@ -174,7 +174,8 @@ def _merged(rows: Iterable[Row]) -> list[Row]:
 
 def generate_opcodes() -> Iterator[str]:
     """The lines of `opcodes.py`."""
-    yield f'{GENERATED}\n# ruff: noqa: N815\n"""The numbers of SPIR-V\'s instructions and enumerations, by name."""'
+    yield f"{GENERATED}\n# ruff: noqa: N815"
+    yield '"""The numbers of SPIR-V\'s instructions and enumerations, by name."""'
     yield from _constants("Op", "The instructions of SPIR-V.", instructions())
     yield from _constants("CL", "The instructions of the set OpenCL.std.", opencl_instructions())
     for name, (bits, rows) in enumerations().items():
@@ -192,7 +193,8 @@ def _constants(name: str, title: str, rows: list[Row]) -> Iterator[str]:
 
 def generate_grammar() -> Iterator[str]:
     """The lines of `grammar.py`."""
-    yield f'{GENERATED}\n# ruff: noqa: E501\n"""What operands each instruction takes: `number name operand...`."""'
+    yield GENERATED
+    yield '"""What operands each instruction takes: `number name operand...`."""'
     yield from _table("INSTRUCTIONS", instructions())
     yield from _table("OPENCL", opencl_instructions())
     tables = enumerations()

@@ -2,7 +2,8 @@
 
 After this, every block begins with a label and ends with an instruction that leaves it, every id
 that is used is defined somewhere in the module or the function, labels are used as labels and
-types as types, and no instruction lacks an operand. Whether the types of operands fit is for the emitter.
+types as types, and no instruction lacks an operand. Whether the types of operands fit is for the
+emitter.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ LABEL_OPERANDS = {
     Op.SelectionMerge: (0,),
 }
 """Which operands of an instruction are labels; OpSwitch and OpPhi are handled by themselves."""
+
+BRANCHES = frozenset((*LABEL_OPERANDS, Op.Switch, Op.Phi))
 
 
 def read_function(module: Module, words: array[int], start: int, end: int) -> Function:
@@ -150,7 +153,7 @@ class _Body:
         id = instruction.result
         if not 0 < id < self.module.bound:
             raise InvalidModule(f"the id %{id} is out of range (the bound is {self.module.bound})")
-        if id in self.places or self.module.is_global(id):
+        if id in self.places or id in self.module.global_ids:
             raise InvalidModule(f"%{id} is defined twice")
         self.places[id] = self.position
         self.value_types[id] = instruction.type
@@ -175,12 +178,14 @@ class _Body:
             raise InvalidModule(f"its type has {expected} parameters, and it has {len(given)}")
 
     def _check_uses(self) -> None:
+        places, global_ids = self.places, self.module.global_ids
         labels = {block.label for block in self.function.blocks}
         for position, instruction in self.uses:
             self.position, self.row = position, ROWS[instruction.opcode]
-            self._check_labels(instruction, labels)
+            if instruction.opcode in BRANCHES:
+                self._check_labels(instruction, labels)
             for id in ids_of(self.module, instruction, self.row, self.value_types):
-                if id not in self.places and not self.module.is_global(id):
+                if id not in places and id not in global_ids:
                     raise InvalidModule(f"%{id} is used and never defined")
 
     def _check_labels(self, instruction: Instruction, labels: set[int]) -> None:

@@ -214,8 +214,7 @@ class Declarations:
         return t.Vector(element, count)
 
     def _make_struct(self, id: int, operands: tuple[int, ...]) -> t.Type:
-        module = self.module
-        said = module.decorations.get(id, {})
+        said = self.module.decorations.get(id, {})
         alignment = said.get(Decoration.Alignment)
         align = alignment[0] if isinstance(alignment, tuple) else 1
         if align.bit_count() != 1:
@@ -225,7 +224,6 @@ class Declarations:
             tuple(map(self._stored, operands)),
             packed=Decoration.CPacked in said,
             least_align=align,
-            name=module.names.get(id, ""),
             owner=self.words,
         )
 

@@ -31,6 +31,7 @@ class Row:
     most: int | None  # None: any number
     id_positions: tuple[int, ...] | None  # of the operands; None: they depend on the other words
     all_ids_from: int  # from here on every operand is an id
+    memory_at: int | None  # where MemoryAccess is, if only ids come before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,14 @@ def _row(line: str, prefix: str) -> Row:
             tuple(i for i, operand in enumerate(fixed) if operand.kind == "id") if simple else None
         ),
         all_ids_from=len(fixed) if tail else 1 << 16,
+        memory_at=_memory_at(operands),
     )
+
+
+def _memory_at(operands: tuple[Operand, ...]) -> int | None:
+    kinds = [operand.kind for operand in operands]
+    at = kinds.index("MemoryAccess") if "MemoryAccess" in kinds else 0
+    return at if at and all(kind == "id" for kind in kinds[:at]) else None
 
 
 ROWS: dict[int, Row] = {

@@ -6,8 +6,9 @@ thousand kernels costs no more than a walk through its words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from groundstate.compiler.spirv.constants import Constant
@@ -15,6 +16,7 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import Pointer, Type
 
 DecorationOperands: TypeAlias = "tuple[int, ...] | str"
+Names: TypeAlias = "tuple[dict[int, str], dict[tuple[int, int], str]]"
 
 
 class Instruction:
@@ -120,14 +122,27 @@ class Module:
     function_ids: tuple[int, ...] = ()
     function_types: dict[int, int] = field(default_factory=dict)
     """The id of each function's OpTypeFunction."""
-    names: dict[int, str] = field(default_factory=dict)
-    member_names: dict[tuple[int, int], str] = field(default_factory=dict)
-    other_ids: set[int] = field(default_factory=set)
-    """Ids that are none of the above: decoration groups, aliasing scopes, debug data."""
+    global_ids: Collection[int] = ()
+    """Every id that is defined outside of functions."""
 
     _functions: dict[int, Function] = field(default_factory=dict, repr=False)
     _read_function: Callable[[Module, int], Function] | None = field(default=None, repr=False)
     _specialise: Callable[[Mapping[int, bytes]], Module] | None = field(default=None, repr=False)
+    _read_names: Callable[[], Names] | None = field(default=None, repr=False)
+
+    @cached_property
+    def _all_names(self) -> Names:
+        return self._read_names() if self._read_names is not None else ({}, {})
+
+    @property
+    def names(self) -> dict[int, str]:
+        """What the module calls its ids, for people; read on first use."""
+        return self._all_names[0]
+
+    @property
+    def member_names(self) -> dict[tuple[int, int], str]:
+        """What the module calls the members of structures, for people."""
+        return self._all_names[1]
 
     def function(self, id: int) -> Function:
         """A function, read on first use."""
@@ -137,18 +152,6 @@ class Module:
                 raise InvalidModule(f"%{id} is not a function")
             found = self._functions[id] = self._read_function(self, id)
         return found
-
-    def is_global(self, id: int) -> bool:
-        """Whether an id is defined outside of functions."""
-        return (
-            id in self.constants
-            or id in self.types
-            or id in self.variables
-            or id in self.function_types
-            or id in self.ext_imports
-            or id in self.strings
-            or id in self.other_ids
-        )
 
     def function_name(self, id: int) -> str:
         """What a person calls a function: its exported, imported, kernel or debug name."""

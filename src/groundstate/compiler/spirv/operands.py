@@ -9,7 +9,7 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.grammar import ENUMERATIONS
 from groundstate.compiler.spirv.instructions import Operand, Row, enumeration, is_bits, opencl_rows
 from groundstate.compiler.spirv.module import Instruction, Module
-from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv.opcodes import MemoryAccess, Op
 from groundstate.compiler.spirv.strings import read_string
 
 OPENCL_STD = "OpenCL.std"
@@ -29,9 +29,21 @@ def ids_of(
     if row.id_positions is not None:
         ids = [operands[at] for at in row.id_positions if at < len(operands)]
         return (*ids, *operands[row.all_ids_from :])
+    if row.memory_at is not None and has_plain_memory(operands, row.memory_at):
+        return operands[: row.memory_at]
     if instruction.opcode == Op.Switch:
         return [operands[0], *(target for _, target in switch_cases(module, operands, value_types))]
     return [word for kind, word in walk(row.operands, operands) if kind == "id"]
+
+
+def has_plain_memory(operands: tuple[int, ...], at: int) -> bool:
+    """Whether what is said about memory is at most that it is aligned, volatile or nontemporal."""
+    extra = len(operands) - at
+    if extra == 0:
+        return True
+    if extra < 0 or operands[at] > 7:
+        return False
+    return extra == (2 if operands[at] & MemoryAccess.Aligned else 1)
 
 
 def extension_ids(module: Module, operands: tuple[int, ...]) -> Sequence[int]:

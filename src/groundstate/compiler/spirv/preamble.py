@@ -10,10 +10,12 @@ from array import array
 from groundstate.compiler.spirv.annotations import Annotations, need
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS, enumeration, invalid, opcode_name
-from groundstate.compiler.spirv.module import EntryPoint, Module, Source
+from groundstate.compiler.spirv.module import EntryPoint, Module, Names, Source
 from groundstate.compiler.spirv.opcodes import ExecutionMode, ExecutionModel, Op
 from groundstate.compiler.spirv.strings import read_string
 
+FUNCTION = Op.Function
+NAMES = frozenset((Op.Name, Op.MemberName))
 ANNOTATIONS = frozenset(
     (
         Op.Decorate,
@@ -64,6 +66,7 @@ class Preamble:
         self.continued: dict[int, array[int]] = {}
         """More operands for the instruction at a place."""
         self.forward_pointers: set[int] = set()
+        self.name_places: list[int] = []
         self.raw_modes: dict[int, dict[int, tuple[int, ...]]] = {}
 
     def read(self, position: int) -> int:
@@ -72,12 +75,16 @@ class Preamble:
         while position < end:
             word = words[position]
             opcode, count = word & 0xFFFF, word >> 16
-            if opcode == Op.Function:
+            if opcode == FUNCTION:
                 return position
             if count == 0:
                 raise invalid("an instruction of 0 words", word, position)
             if position + count > end:
                 raise invalid("it is longer than the rest of the module", word, position)
+            if opcode in NAMES:
+                self.name_places.append(position)
+                position += count
+                continue
             try:
                 self._take(opcode, position, count)
             except InvalidModule as problem:
@@ -124,13 +131,7 @@ class Preamble:
         need(operands, row.fewest + row.has_type + row.has_result)
         if row.has_result:
             self._place(operands[row.has_type], position)
-            module.other_ids.add(operands[row.has_type])
         match opcode:
-            case Op.Name:
-                module.names[operands[0]] = read_string(operands[1:])[0]
-            case Op.MemberName:
-                member = (operands[0], operands[1])
-                module.member_names[member] = read_string(operands[2:])[0]
             case Op.Capability:
                 module.capabilities.add(operands[0])
             case Op.Extension:
@@ -166,6 +167,25 @@ class Preamble:
         if known is not None and len(operands) - 2 < len(known.operands):
             raise InvalidModule(f"the execution mode {known.name} lacks an operand")
         self.raw_modes.setdefault(function, {})[mode] = tuple(operands[2:])
+
+    def read_names(self) -> Names:
+        """The names of ids and of members, which are for people: one that is broken is left out."""
+        names: dict[int, str] = {}
+        members: dict[tuple[int, int], str] = {}
+        for position in self.name_places:
+            word = self.words[position]
+            is_member = word & 0xFFFF == Op.MemberName
+            operands = self.words[position + 1 : position + (word >> 16)]
+            try:
+                need(operands, 2 + is_member)
+                text = read_string(operands[1 + is_member :])[0]
+            except InvalidModule:
+                continue
+            if is_member:
+                members[operands[0], operands[1]] = text
+            else:
+                names[operands[0]] = text
+        return names, members
 
     def finish(self) -> None:
         """Checks what can only be checked when everything is known."""

@@ -83,10 +83,12 @@ class _Reader:
         preamble = Preamble(module, words, annotations)
         end = preamble.read(HEADER_WORDS)
         annotations.apply_groups()
+        module._read_names = preamble.read_names
         self._index_functions(end, preamble.places)
         declarations = Declarations(module, words, preamble)
         declarations.define_all({})
         preamble.finish()
+        module.global_ids = preamble.places.keys()
         module._read_function = self._read_function
         module._specialise = lambda values: self._specialised(values, preamble)
         return module

@@ -165,7 +165,6 @@ class Struct(Type):
     members: tuple[Type, ...] = field(repr=False)
     packed: bool = False
     least_align: int = field(default=1, repr=False)
-    name: str = field(default="", repr=False)
     owner: object = field(default=None, repr=False)
     """What tells the structures of one module from those of another."""
     offsets: tuple[int, ...] = field(init=False, repr=False)
@@ -184,7 +183,7 @@ class Struct(Type):
         self._settle((self.id, id(self.owner)), round_up(size, align), align, depth)
 
     def __str__(self) -> str:
-        return f"struct {self.name}" if self.name else f"struct %{self.id}"
+        return f"struct %{self.id}"
 
 
 @dataclass(frozen=True, eq=False)
