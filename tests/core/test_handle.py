@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -131,6 +133,28 @@ def test_an_exception_in_a_with_block_does_not_wait_for_the_device(ctx: gs.Conte
     with pytest.raises(RuntimeError, match="in between"):
         stumble()
     go.signal()
+
+
+UNFINISHED = """
+import groundstate as gs
+context = gs.Context(gs.devices()[0])
+go = gs.EventPool(context, 1).event()
+memory = context.alloc_shared(1 << 20)
+seen, capsule = memory.buffer(), memory.__dlpack__()
+queue, recorded = gs.CommandQueue(context), gs.CommandList(context)
+commands = gs.CommandList.immediate(context, in_order=True)
+recorded.fill(memory, 1, wait=go)
+queue.execute(recorded)
+commands.host_function(lambda: None, wait=go)
+print("the end")
+"""
+
+
+def test_a_program_can_end_with_work_under_way() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", UNFINISHED], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "the end\n", "")
 
 
 def test_a_context_needs_devices_of_one_driver() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ctypes
 import math
 import time
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from groundstate import _raw, ze
 from groundstate.core.errors import NOT_FAILURES, failure
@@ -42,15 +42,15 @@ class Api:
     def __repr__(self) -> str:
         return f"Api({self.library.path!r}, driver={self.driver:#x})"
 
-    def raw(self, function: str, *arguments: object) -> int:
+    def raw(self, function: str, *arguments: Any) -> int:
         """The result code of a call; a function that the library lacks is not supported."""
         try:
-            call = getattr(self.library, function)
+            call: Callable[..., int] = getattr(self.library, function)
         except _raw.MissingFunctionError as problem:
             raise failure(
                 ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, function, str(problem)
             ) from problem
-        return int(call(*arguments))
+        return call(*arguments)
 
     def call(self, function: str, *arguments: object) -> None:
         """Makes a call that succeeds or raises."""

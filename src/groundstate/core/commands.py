@@ -64,14 +64,15 @@ class Commands(OwnedHandle):
         *uses: object,
     ) -> None:
         """Appends a command, and keeps what it uses."""
+        resource = self.resource
         waits = (wait,) if isinstance(wait, Event) else tuple(wait)
-        self.api.call(
+        resource.api.call(
             function,
-            self.handle,
+            resource.value,
             *arguments,
             signal.handle if signal is not None else None,
             len(waits),
-            handle_array([event.handle for event in waits]),
+            handle_array([event.handle for event in waits]) if waits else None,
         )
         if signal is not None:
             self._keep(signal.resource)

@@ -76,7 +76,8 @@ class Memory(OwnedHandle):
         self.type = kind
         self.shape = shape
         self.dtype = element
-        self._offset = offset_bytes
+        self.size_bytes = math.prod(shape) * element.itemsize_bytes
+        self.offset_bytes = offset_bytes
         self._resource = resource
 
     def _describe(self) -> str:
@@ -87,17 +88,12 @@ class Memory(OwnedHandle):
     @property
     def handle(self) -> int:
         """The address, which is all that the C API knows of memory."""
-        return self.resource.value + self._offset
+        return self.resource.value + self.offset_bytes
 
     @property
     def address(self) -> int:
         """The address of the first element."""
         return self.handle
-
-    @property
-    def size_bytes(self) -> int:
-        """The size in bytes."""
-        return math.prod(self.shape) * self.dtype.itemsize_bytes
 
     @property
     def row_bytes(self) -> int:
@@ -152,7 +148,7 @@ class Memory(OwnedHandle):
         return self._part(self.shape[1:], place * step)
 
     def _part(self, shape: tuple[int, ...], offset: int) -> Memory:
-        return self._view(shape, self.dtype, self._offset + offset)
+        return self._view(shape, self.dtype, self.offset_bytes + offset)
 
     def _view(self, shape: tuple[int, ...], element: DType, offset: int) -> Memory:
         return Memory(self.context, self.resource, self.type, shape, element, self.device, offset)
@@ -169,7 +165,7 @@ class Memory(OwnedHandle):
         new = shape_of(self.size_bytes // element.itemsize_bytes if shape is None else shape)
         if math.prod(new) * element.itemsize_bytes != self.size_bytes:
             raise ValueError(f"{self.size_bytes} bytes are not {new} elements of {element.name}")
-        return self._view(new, element, self._offset)
+        return self._view(new, element, self.offset_bytes)
 
     # --- What the host sees -----------------------------------------------------------------------
 
@@ -195,7 +191,7 @@ class Memory(OwnedHandle):
         try:
             import numpy
         except ImportError:
-            raise ImportError("NumPy is not installed: pip install groundstate[numpy]") from None
+            raise ImportError("NumPy is not installed: pip install numpy") from None
         self._require_host()
         interface = {
             "shape": self.shape,
@@ -222,6 +218,9 @@ class Memory(OwnedHandle):
         return self.dtype.format in _MEMORYVIEW_FORMATS and math.prod(self.shape) > 0
 
     def __buffer__(self, flags: int) -> memoryview[Any]:
+        # Python asks from 3.12 on. NumPy then turns to __array__, which knows all types.
+        if self.size_bytes and not self._fits_memoryview():
+            raise BufferError(f"a memoryview has no elements of type {self.dtype.name}")
         return self.buffer()
 
     def tobytes(self) -> bytes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from groundstate.core.dtype import dtype
 from groundstate.core.memory import Memory
@@ -23,8 +22,7 @@ class Array(Protocol):
     def __array_interface__(self) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Borrowed:
+class Borrowed(NamedTuple):
     """An operand as a command takes it."""
 
     address: int
@@ -52,10 +50,11 @@ class Borrowed:
 
 def borrow(thing: Operand, *, writable: bool = False) -> Borrowed:
     """The address and size of an operand, and what keeps it alive."""
+    if isinstance(thing, Memory):
+        resource = thing.resource
+        return Borrowed(resource.value + thing.offset_bytes, thing.size_bytes, resource)
     if isinstance(thing, int):
         return Borrowed(thing, None, None)
-    if isinstance(thing, Memory):
-        return Borrowed(thing.address, thing.size_bytes, thing.resource)
     view = _BufferView(thing, writable=writable)
     return Borrowed(view.address, view.size_bytes, view)
 
