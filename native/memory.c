@@ -220,12 +220,26 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
     return ZE_RESULT_SUCCESS;
 }
 
+/* How many bytes may be used from `start`, which need not be ours. Virtual memory mapped piece by piece is
+ * one range to the program, so neighbouring mappings count as one. */
+static uint64_t room_from(const char *start, uint64_t wanted) {
+    const gs_allocation *found = find_any(start);
+    if (found == NULL)
+        return UINT64_MAX;
+    const char *end = found->base + found->span;
+    while (found != NULL && found->backing == GS_BACKING_MAPPING && (uint64_t)(end - start) < wanted) {
+        found = find_any(end);
+        if (found != NULL && found->backing == GS_BACKING_MAPPING)
+            end = found->base + found->span;
+    }
+    return (uint64_t)(end - start);
+}
+
 ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size) {
     if (start == NULL)
         return gs_fail_pointer(function, parameter);
     pthread_mutex_lock(&lock);
-    const gs_allocation *found = find_any(start);
-    uint64_t room = found != NULL ? (uint64_t)(found->base + found->span - (const char *)start) : UINT64_MAX;
+    uint64_t room = room_from(start, size);
     pthread_mutex_unlock(&lock);
     if (size <= room)
         return ZE_RESULT_SUCCESS;
