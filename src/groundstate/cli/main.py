@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from groundstate.cli import env, info, run
+from groundstate.cli import dis, env, info, run
 from groundstate.version import __version__
 
-COMMANDS = (info, run, env)
+COMMANDS = (info, run, env, dis)
 """The modules of the commands, in the order in which the help lists them."""
 
 DESCRIPTION = """\

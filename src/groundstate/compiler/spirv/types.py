@@ -205,7 +205,8 @@ class Pointer(Type):
         object.__setattr__(self, "pointee", pointee)
 
     def __str__(self) -> str:
-        return f"{STORAGE_WORDS.get(self.storage, self.storage)} {self.pointee or 'void'}*"
+        target = "void" if self.pointee is None else brief(self.pointee)
+        return f"{STORAGE_WORDS.get(self.storage, self.storage)} {target}*"
 
     def __repr__(self) -> str:
         return f"Pointer({self.storage}, {self.pointee})"
@@ -223,7 +224,10 @@ class FunctionType(Type):
         self._settle((self.result, self.parameters), 0, 1, depth)
 
     def __str__(self) -> str:
-        return f"{self.result}({', '.join(map(str, self.parameters))})"
+        return f"{brief(self.result)}({', '.join(map(brief, self.parameters))})"
+
+    def __repr__(self) -> str:
+        return f"FunctionType({self})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,6 +336,11 @@ STORAGE_WORDS = {
     8: "generic",
 }
 """The storage classes of kernels, in OpenCL's words."""
+
+
+def brief(kind: Type) -> str:
+    """A type as text, without what a function takes, which can be long beyond all measure."""
+    return "function" if isinstance(kind, FunctionType) else str(kind)
 
 
 def power_of_two_from(number: int) -> int:

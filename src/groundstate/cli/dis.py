@@ -1,0 +1,79 @@
+"""`groundstate dis`: shows what is in a SPIR-V module."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from groundstate.compiler.spirv import InvalidModule, Module, read
+from groundstate.compiler.spirv.assembly import assembly
+from groundstate.compiler.spirv.disassemble import Disassembler, disassemble
+
+DESCRIPTION = """\
+Shows a SPIR-V module as text: its kernels, functions, variables and structures, with types and
+constants written out where they are used.
+"""
+
+EXAMPLES = """\
+examples:
+  groundstate dis k.spv                    the whole module, to read
+  groundstate dis k.spv --function add     one function or kernel
+  groundstate dis k.spv --raw              every instruction, in SPIR-V's assembly language
+  groundstate dis - < k.spv                from standard input
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `dis` to the commands."""
+    parser = subparsers.add_parser(
+        "dis",
+        help="show a SPIR-V module as text",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a .spv file, or - for standard input")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--raw", action="store_true", help="show the bare instructions, all of them")
+    how.add_argument("--function", metavar="NAME", help="show only this function or kernel")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the module; what comes before a broken place is printed too."""
+    try:
+        data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+    except OSError as problem:
+        print(f"groundstate dis: {args.file}: {problem.strerror}", file=sys.stderr)
+        return 1
+    try:
+        for line in lines(data, args.raw, args.function):
+            print(line)
+    except (InvalidModule, LookupError) as problem:
+        sys.stdout.flush()
+        print(f"groundstate dis: {args.file}: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def lines(data: bytes, raw: bool, function: str | None) -> Iterator[str]:
+    """What to print."""
+    if raw:
+        return assembly(data)
+    module = read(data)
+    if function is None:
+        return disassemble(module)
+    return Disassembler(module).function(module.function(find(module, function)))
+
+
+def find(module: Module, name: str) -> int:
+    """The id of a function by any of its names; raises `LookupError` if it has none such."""
+    if name in module.entry_points:
+        return module.entry_points[name].function
+    known = {module.function_name(id): id for id in module.function_ids}
+    known |= {module.names[id]: id for id in module.function_ids if id in module.names}
+    if name not in known:
+        raise LookupError(f"there is no function '{name}'; there are {', '.join(sorted(known))}")
+    return known[name]
