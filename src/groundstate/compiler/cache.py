@@ -2,8 +2,9 @@
 
 An entry is a file named after the hash of its key. It is written under another name and then
 renamed, so a process sees all of it or nothing, and any number of processes share the folder
-without locks. Each begins with a digest of its value: one that was damaged counts as absent. The folder is the
-user's own; one that others can write to is not used, for what comes out of it may be executed.
+without locks. Each begins with a digest of its value: one that was damaged counts as absent. The
+folder is the user's own; one that others can write to is not used, for what comes out of it may be
+executed.
 
 The cache never fails: with a full disk, or no folder to write to, nothing is kept.
 """

@@ -1,0 +1,1 @@
+"""Kernel graph to LLVM IR text, for any number of lanes."""

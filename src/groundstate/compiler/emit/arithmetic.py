@@ -1,0 +1,204 @@
+"""Instructions that act on each lane and each component alike: one row for each.
+
+A row is a template of an LLVM instruction, or a function that writes several. `{t}` is the type of the
+result, `{s}` that of the first operand, `{0}` `{1}` the operands; types are vectors of lanes when the
+values are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.emit.text import Text, overloaded
+
+Writer = Callable[[Text, str, str, list[str]], str]
+"""Text, result type, operand type, operand names -> result name."""
+
+TEMPLATES: dict[str, str] = {
+    "IAdd": "add {t} {0}, {1}",
+    "ISub": "sub {t} {0}, {1}",
+    "IMul": "mul {t} {0}, {1}",
+    "SNegate": "sub {t} {zero}, {0}",
+    "FAdd": "fadd {f}{t} {0}, {1}",
+    "FSub": "fsub {f}{t} {0}, {1}",
+    "FMul": "fmul {f}{t} {0}, {1}",
+    "FDiv": "fdiv {f}{t} {0}, {1}",
+    "FRem": "frem {t} {0}, {1}",
+    "FNegate": "fneg {t} {0}",
+    "BitwiseAnd": "and {t} {0}, {1}",
+    "BitwiseOr": "or {t} {0}, {1}",
+    "BitwiseXor": "xor {t} {0}, {1}",
+    "Not": "xor {t} {0}, {ones}",
+    "LogicalAnd": "and {t} {0}, {1}",
+    "LogicalOr": "or {t} {0}, {1}",
+    "LogicalEqual": "icmp eq {s} {0}, {1}",
+    "LogicalNotEqual": "xor {t} {0}, {1}",
+    "LogicalNot": "xor {t} {0}, {ones}",
+    "IEqual": "icmp eq {s} {0}, {1}",
+    "INotEqual": "icmp ne {s} {0}, {1}",
+    "UGreaterThan": "icmp ugt {s} {0}, {1}",
+    "SGreaterThan": "icmp sgt {s} {0}, {1}",
+    "UGreaterThanEqual": "icmp uge {s} {0}, {1}",
+    "SGreaterThanEqual": "icmp sge {s} {0}, {1}",
+    "ULessThan": "icmp ult {s} {0}, {1}",
+    "SLessThan": "icmp slt {s} {0}, {1}",
+    "ULessThanEqual": "icmp ule {s} {0}, {1}",
+    "SLessThanEqual": "icmp sle {s} {0}, {1}",
+    "PtrEqual": "icmp eq {s} {0}, {1}",
+    "PtrNotEqual": "icmp ne {s} {0}, {1}",
+    "FOrdEqual": "fcmp oeq {s} {0}, {1}",
+    "FUnordEqual": "fcmp ueq {s} {0}, {1}",
+    "FOrdNotEqual": "fcmp one {s} {0}, {1}",
+    "FUnordNotEqual": "fcmp une {s} {0}, {1}",
+    "FOrdLessThan": "fcmp olt {s} {0}, {1}",
+    "FUnordLessThan": "fcmp ult {s} {0}, {1}",
+    "FOrdGreaterThan": "fcmp ogt {s} {0}, {1}",
+    "FUnordGreaterThan": "fcmp ugt {s} {0}, {1}",
+    "FOrdLessThanEqual": "fcmp ole {s} {0}, {1}",
+    "FUnordLessThanEqual": "fcmp ule {s} {0}, {1}",
+    "FOrdGreaterThanEqual": "fcmp oge {s} {0}, {1}",
+    "FUnordGreaterThanEqual": "fcmp uge {s} {0}, {1}",
+    "IsNan": "fcmp uno {s} {0}, {0}",
+    "Ordered": "fcmp ord {s} {0}, {1}",
+    "Unordered": "fcmp uno {s} {0}, {1}",
+    "LessOrGreater": "fcmp one {s} {0}, {1}",
+    "ConvertSToF": "sitofp {s} {0} to {t}",
+    "ConvertUToF": "uitofp {s} {0} to {t}",
+    "ConvertPtrToU": "ptrtoint {s} {0} to {t}",
+    "ConvertUToPtr": "inttoptr {s} {0} to {t}",
+}
+"""Most instructions are one LLVM instruction."""
+
+
+def _shift(kind: str) -> Writer:
+    """OpenCL takes the shift modulo the width; LLVM leaves a larger one undefined."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        del s
+        width = int(t.rstrip(">").rsplit("i", 1)[1])
+        amount = text.emit(f"and {t} {operands[1]}, {_spread(t, str(width - 1))}")
+        return text.emit(f"{kind} {t} {operands[0]}, {amount}")
+
+    return write
+
+
+def _spread(t: str, number: str) -> str:
+    return number if not t.startswith("<") else f"splat ({t[1:-1].split(' x ')[1]} {number})"
+
+
+def _divide(kind: str) -> Writer:
+    """A division that does not trap: by zero, and the least number by -1, give some number."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        del s
+        dividend, divisor = operands
+        i1 = t.replace(t.strip("<>").split(" x ")[-1], "i1")
+        one, zero = _spread(t, "1"), _spread(t, "0")
+        bad = text.emit(f"icmp eq {t} {divisor}, {zero}")
+        if kind in ("sdiv", "srem"):
+            width = int(t.rstrip(">").rsplit("i", 1)[1])
+            least = text.emit(f"icmp eq {t} {dividend}, {_spread(t, str(-(1 << (width - 1))))}")
+            minus = text.emit(f"icmp eq {t} {divisor}, {_spread(t, '-1')}")
+            both = text.emit(f"and {i1} {least}, {minus}")
+            bad = text.emit(f"or {i1} {bad}, {both}")
+        safe = text.emit(f"select {i1} {bad}, {t} {one}, {t} {divisor}")
+        result = text.emit(f"{kind} {t} {dividend}, {safe}")
+        if kind in ("srem", "urem"):
+            return text.emit(f"select {i1} {bad}, {t} {zero}, {t} {result}")
+        return result
+
+    return write
+
+
+def _modulo(text: Text, t: str, s: str, operands: list[str]) -> str:
+    """SMod: the result has the sign of the divisor."""
+    rest = _divide("srem")(text, t, s, operands)
+    zero = _spread(t, "0")
+    i1 = t.replace(t.strip("<>").split(" x ")[-1], "i1")
+    signs = text.emit(f"xor {t} {rest}, {operands[1]}")
+    differ = text.emit(f"icmp slt {t} {signs}, {zero}")
+    some = text.emit(f"icmp ne {t} {rest}, {zero}")
+    fix = text.emit(f"and {i1} {differ}, {some}")
+    fixed = text.emit(f"add {t} {rest}, {operands[1]}")
+    return text.emit(f"select {i1} {fix}, {t} {fixed}, {t} {rest}")
+
+
+def _intrinsic(name: str) -> Writer:
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        del s
+        return text.call(t, f"llvm.{name}.{overloaded(t)}", [(t, each) for each in operands])
+
+    return write
+
+
+def _is_class(mask: int) -> Writer:
+    """llvm.is.fpclass with a set of classes: infinite 0x204, normal 0x108, finite 0x1f8."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        function = f"llvm.is.fpclass.{overloaded(s)}"
+        text.declarations.setdefault(function, f"declare {t} @{function}({s}, i32 immarg)")
+        return text.emit(f"call {t} @{function}({s} {operands[0]}, i32 {mask})")
+
+    return write
+
+
+def _sign_bit(text: Text, t: str, s: str, operands: list[str]) -> str:
+    element = s.strip("<>").split(" x ")[-1]
+    bits = s.replace(element, {"half": "i16", "float": "i32", "double": "i64"}[element])
+    plain = text.emit(f"bitcast {s} {operands[0]} to {bits}")
+    return text.emit(f"icmp slt {bits} {plain}, {_spread(bits, '0')}")
+
+
+WRITERS: dict[str, Writer] = {
+    "ShiftLeftLogical": _shift("shl"),
+    "ShiftRightLogical": _shift("lshr"),
+    "ShiftRightArithmetic": _shift("ashr"),
+    "UDiv": _divide("udiv"),
+    "SDiv": _divide("sdiv"),
+    "UMod": _divide("urem"),
+    "SRem": _divide("srem"),
+    "SMod": _modulo,
+    "BitCount": _intrinsic("ctpop"),
+    "BitReverse": _intrinsic("bitreverse"),
+    "IsInf": _is_class(0x204),
+    "IsFinite": _is_class(0x1F8),
+    "IsNormal": _is_class(0x108),
+    "SignBitSet": _sign_bit,
+}
+"""Instructions that take more than one LLVM instruction."""
+
+
+def write_operation(
+    text: Text, op: str, t: str, s: str, operands: list[str], contract: bool
+) -> str | None:
+    """Writes an instruction of the tables above; None if it is in neither."""
+    template = TEMPLATES.get(op)
+    if template is not None:
+        flags = "contract " if contract else ""
+        zero, ones = _spread(t, "0"), _spread(t, "true" if t.endswith(("i1", "i1>")) else "-1")
+        return text.emit(template.format(*operands, t=t, s=s, f=flags, zero=zero, ones=ones))
+    writer = WRITERS.get(op)
+    return writer(text, t, s, operands) if writer is not None else None
+
+
+def write_conversion(text: Text, op: str, t: str, s: str, operand: str) -> str | None:
+    """Width and number conversions without rounding or saturation decorations."""
+    if t == s and op != "Bitcast":
+        return operand
+    if op in ("SConvert", "UConvert"):
+        wider = _width(t) > _width(s)
+        kind = ("sext" if op == "SConvert" else "zext") if wider else "trunc"
+    elif op == "FConvert":
+        kind = "fpext" if _width(t) > _width(s) else "fptrunc"
+    elif op in ("ConvertFToS", "ConvertFToU"):
+        # Out of range gives any number in OpenCL; the saturating form gives one without a trap.
+        name = "fptosi" if op == "ConvertFToS" else "fptoui"
+        return text.call(t, f"llvm.{name}.sat.{overloaded(t)}.{overloaded(s)}", [(s, operand)])
+    else:
+        return None
+    return text.emit(f"{kind} {s} {operand} to {t}")
+
+
+def _width(t: str) -> int:
+    element = t.strip("<>").split(" x ")[-1]
+    return {"half": 16, "bfloat": 16, "float": 32, "double": 64}.get(element) or int(element[1:])

@@ -1,0 +1,313 @@
+"""Control flow: blocks in a line, masks, loops, and the points where a sub-group waits at a barrier."""
+
+from __future__ import annotations
+
+from groundstate.compiler.emit.emitter import Emitter
+from groundstate.compiler.emit.function import schedule
+from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.graph import Graph, Loop
+from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.liveness import live_at_start
+from groundstate.compiler.lower import is_group_barrier
+
+
+class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
+    """The kernel cannot be written for several lanes: it is written for one instead."""
+
+
+class ControlFlow:
+    """Writes the blocks of a kernel."""
+
+    def __init__(self, emitter: Emitter, graph: Graph, entry_mask: str | None, done: str) -> None:
+        self.emitter = emitter
+        self.text = emitter.text
+        self.graph = graph
+        self.entry_mask = entry_mask
+        self.done = done
+        self.uniformity = emitter.uniformity
+        self.order = schedule(emitter.kernel, graph)
+        self.masks: dict[Block, str] = {}
+        self.flags: dict[Block, str] = {}
+        self.resume_points: list[str] = []
+        self.saved: dict[str, tuple[int, str]] = {}
+        self.context_bytes = 0
+        self.context_base = ""
+        self._after = self._what_follows()
+        self._live = live_at_start(emitter.kernel)
+
+    # --- The line of blocks ---------------------------------------------------------------------
+
+    def is_partial(self, block: Block) -> bool:
+        """True if only some lanes may be in the block."""
+        return block in self.uniformity.partial
+
+    def _what_follows(self) -> dict[Block | Loop, str]:
+        """The label to go to behind each block and each loop."""
+        follows: dict[Block | Loop, str] = {}
+        for position, block in enumerate(self.order):
+            following = self.order[position + 1] if position + 1 < len(self.order) else None
+            here: Block | Loop = block
+            loop = self.graph.loop_of.get(block)
+            while loop is not None and (following is None or not loop.contains(following)):
+                follows[here] = f"l{loop.header.index}"
+                here = loop
+                loop = loop.parent
+            follows[here] = self.done if following is None else f"c{following.index}"
+        return follows
+
+    def write(self) -> None:
+        """Writes all blocks; control arrives at the first and leaves at `done`."""
+        first = self.order[0]
+        self._prepare()
+        self._enter(first)
+        for block in self.order:
+            self._write_check(block)
+            self._write_body(block)
+            loop: Loop | None = self.graph.loop_of.get(block)
+            while loop is not None and self._ends_loop(block, loop):
+                self._write_loop_end(loop)
+                loop = loop.parent
+
+    def _ends_loop(self, block: Block, loop: Loop) -> bool:
+        last = max(loop.blocks, key=self.order.index)
+        return last is block
+
+    def _prepare(self) -> None:
+        """Room for masks, all empty at first."""
+        wide = self.text.vector_type("i32")
+        for block in self.order:
+            if self.is_partial(block):
+                self.masks[block] = self.emitter.new_slot(wide, "m")
+                self.text.do(f"store {wide} zeroinitializer, ptr {self.masks[block]}")
+            else:
+                self.flags[block] = self.emitter.new_slot("i1", "f")
+                self.text.do(f"store i1 false, ptr {self.flags[block]}")
+
+    def _write_check(self, block: Block) -> None:
+        text = self.text
+        text.start(f"c{block.index}")
+        if self.is_partial(block):
+            pending = text.any(self._load_mask(block))
+        else:
+            pending = text.emit(f"load i1, ptr {self.flags[block]}")
+        text.do(f"br i1 {pending}, label %b{block.index}, label %{self._after[block]}")
+
+    def _write_loop_end(self, loop: Loop) -> None:
+        """Goes round again if a lane wants to."""
+        text, header = self.text, loop.header
+        text.start(f"l{header.index}")
+        if self.is_partial(header):
+            pending = text.any(self._load_mask(header))
+        else:
+            pending = text.emit(f"load i1, ptr {self.flags[header]}")
+        text.do(f"br i1 {pending}, label %b{header.index}, label %{self._after[loop]}")
+
+    def _load_mask(self, block: Block) -> str:
+        wide = self.text.vector_type("i32")
+        stored = self.text.emit(f"load {wide}, ptr {self.masks[block]}")
+        return self.text.emit(f"icmp ne {wide} {stored}, zeroinitializer")
+
+    def _store_mask(self, block: Block, mask: str) -> None:
+        wide, bits = self.text.vector_type("i32"), self.text.vector_type("i1")
+        stored = self.text.emit(f"sext {bits} {mask} to {wide}")
+        self.text.do(f"store {wide} {stored}, ptr {self.masks[block]}")
+
+    def _write_body(self, block: Block) -> None:
+        emitter, text = self.emitter, self.text
+        text.start(f"b{block.index}")
+        emitter.block, emitter.here = block, {}
+        if self.is_partial(block):
+            emitter.mask = self._load_mask(block)
+            wide = text.vector_type("i32")
+            text.do(f"store {wide} zeroinitializer, ptr {self.masks[block]}")
+        else:
+            emitter.mask = self.entry_mask
+            text.do(f"store i1 false, ptr {self.flags[block]}")
+        for node in block.nodes:
+            if is_group_barrier(node):
+                self._suspend(block)
+            else:
+                emitter.write(node)
+        self._write_end(block)
+
+    # --- Ends of blocks -------------------------------------------------------------------------
+
+    def _write_end(self, block: Block) -> None:
+        if not block.successors:
+            follows = self._after[block] if self.is_partial(block) else self.done
+            self.text.do(f"br label %{follows}")
+        elif self.is_partial(block) or block in self.uniformity.divergent:
+            self._hand_on(block)
+        else:
+            self._branch(block)
+
+    def _branch(self, block: Block) -> None:
+        """An ordinary branch: all lanes are here and go the same way."""
+        text = self.text
+        if len(block.successors) == 1:
+            self._go(block, block.successors[0])
+            return
+        labels = [text.label("e") for _ in block.successors]
+        assert block.condition is not None
+        condition = self.emitter.scalar(block.condition)
+        if block.switch is None:
+            text.do(f"br i1 {condition.name}, label %{labels[0]}, label %{labels[1]}")
+        else:
+            cases = " ".join(
+                f"{condition.type} {self._signed(value, condition.type)}, label %{label}"
+                for value, label in zip(block.switch, labels[1:], strict=True)
+            )
+            text.do(f"switch {condition.type} {condition.name}, label %{labels[0]} [{cases}]")
+        here = dict(self.emitter.here)
+        for label, successor in zip(labels, block.successors, strict=True):
+            text.start(label)
+            self.emitter.here = dict(here)
+            self._go(block, successor)
+
+    @staticmethod
+    def _signed(value: int, type_: str) -> int:
+        width = int(type_[1:])
+        value &= (1 << width) - 1
+        return value - (1 << width) if value >> (width - 1) else value
+
+    def _go(self, block: Block, successor: Block) -> None:
+        """Goes to a block with all lanes."""
+        self._copy_phis(block, successor, None)
+        self._enter(successor)
+
+    def _enter(self, block: Block) -> None:
+        if self.is_partial(block):
+            full = self.entry_mask
+            if full is None:
+                full = "true" if self.text.width == 1 else "splat (i1 true)"
+            self._store_mask(block, full)
+        self.text.do(f"br label %b{block.index}")
+
+    def _hand_on(self, block: Block) -> None:
+        """Gives each lane to the mask of the block that it goes to."""
+        text, emitter = self.text, self.emitter
+        mask = emitter.full_mask()
+        if len(block.successors) == 1:
+            self._copy_phis(block, block.successors[0], emitter.mask)
+            self._add_lanes(block.successors[0], mask)
+            text.do(f"br label %{self._shortcut(block)}")
+            return
+        for successor, edge in zip(block.successors, self._edge_masks(block, mask), strict=True):
+            self._copy_phis(block, successor, edge)
+            self._add_lanes(successor, edge)
+        text.do(f"br label %{self._after[block]}")
+
+    def _shortcut(self, block: Block) -> str:
+        """Where to go next when all lanes go to one block: there at once, if it is next in line."""
+        successor = block.successors[0]
+        follows = self._after[block]
+        if follows in (f"c{successor.index}", f"l{successor.index}"):
+            return f"b{successor.index}"
+        return follows
+
+    def _edge_masks(self, block: Block, mask: str) -> list[str]:
+        text = self.text
+        bits = text.vector_type("i1")
+        assert block.condition is not None
+        condition = self.emitter.scalar(block.condition)
+        if block.switch is None:
+            chosen = [self._where(condition.name if condition.stride == 0 else None, condition)]
+        else:
+            chosen = [self._equal(condition, value) for value in block.switch]
+        taken = [text.emit(f"and {bits} {mask}, {each}") for each in chosen]
+        rest = mask
+        for each in chosen:
+            other = text.emit(f"xor {bits} {each}, {text.splat('i1', 'true')}")
+            rest = text.emit(f"and {bits} {rest}, {other}")
+        return [*taken, rest] if block.switch is None else [rest, *taken]
+
+    def _where(self, scalar: str | None, condition: Lanes) -> str:
+        if scalar is not None:
+            return self.text.splat("i1", scalar)
+        return self.text.as_vector(condition)
+
+    def _equal(self, condition: Lanes, value: int) -> str:
+        text = self.text
+        wide = text.vector_type(condition.type)
+        number = text.splat(condition.type, str(self._signed(value, condition.type)))
+        return text.emit(f"icmp eq {wide} {text.as_vector(condition)}, {number}")
+
+    def _add_lanes(self, block: Block, edge: str) -> None:
+        text = self.text
+        if self.is_partial(block):
+            bits = text.vector_type("i1")
+            both = text.emit(f"or {bits} {self._load_mask(block)}, {edge}")
+            self._store_mask(block, both)
+        else:
+            before = text.emit(f"load i1, ptr {self.flags[block]}")
+            now = text.emit(f"or i1 {before}, {text.any(edge)}")
+            text.do(f"store i1 {now}, ptr {self.flags[block]}")
+
+    def _copy_phis(self, source: Block, target: Block, edge: str | None) -> None:
+        """Gives the phis of a block their values for control that comes from `source`."""
+        emitter = self.emitter
+        incoming: list[tuple[Node, Value]] = []
+        for phi in target.phis:
+            for value, origin in zip(phi.operands, phi.literals, strict=True):
+                if origin is source:
+                    incoming.append((phi, emitter.get(value)))
+                    break
+        taken: str | None = None
+        for phi, value in incoming:
+            vector = self.uniformity.shape(phi) is None and self.text.width > 1
+            if edge is not None and not vector and taken is None:
+                taken = self.text.any(edge)
+            emitter.store(emitter.slot(phi), value, edge if vector else taken)
+
+    # --- Barriers -------------------------------------------------------------------------------
+
+    def _suspend(self, block: Block) -> None:
+        """Saves what is needed behind the barrier, returns, and goes on from there when called again."""
+        if self.is_partial(block):
+            if self.text.width > 1:
+                raise NeedsOneLane
+            raise BuildError(f"{block.where}: a barrier that not all work-items reach")
+        text = self.text
+        kept = self._kept_slots(self._live[block.successors[0]])
+        for slot in kept:
+            self._move(slot, save=True)
+        number = len(self.resume_points) + 1
+        label = f"r{number}"
+        self.resume_points.append(label)
+        text.do(f"ret i32 {number}")
+        text.start(label)
+        for slot in kept:
+            self._move(slot, save=False)
+        self.emitter.here = {}
+
+    def _kept_slots(self, live: set[Node]) -> list[Lanes]:
+        emitter = self.emitter
+        slots: list[Lanes] = []
+        for node in sorted(live, key=lambda each: each.index):
+            slots += _flat(emitter.slot(node))
+            if node in emitter.escaping and self.uniformity.shape(node) is not None:
+                slots += _flat(emitter.lane_slot(node))
+        for cell in emitter.all_cells():
+            slots += _flat(emitter.cell(cell))
+        return slots
+
+    def _move(self, slot: Lanes, save: bool) -> None:
+        text = self.text
+        wide = slot.type if slot.stride is not None else text.vector_type(slot.type)
+        if slot.name not in self.saved:
+            self.saved[slot.name] = (self.context_bytes, wide)
+            self.context_bytes += 64 if slot.stride is None and text.width > 1 else 8
+            if slot.stride is None and text.width * 8 > 64:
+                self.context_bytes += text.width * 8 - 64
+        offset, _ = self.saved[slot.name]
+        place = text.emit(f"getelementptr i8, ptr {self.context_base}, i64 {offset}")
+        source, target = (slot.name, place) if save else (place, slot.name)
+        value = text.emit(f"load {wide}, ptr {source}, align 8")
+        text.do(f"store {wide} {value}, ptr {target}, align 8")
+
+
+def _flat(slot: Value) -> list[Lanes]:
+    if isinstance(slot, list):
+        return [each for part in slot for each in _flat(part)]
+    return [slot]

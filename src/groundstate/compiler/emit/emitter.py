@@ -1,0 +1,152 @@
+"""Writes the code of one kernel: each node by its row in `HANDLERS`, and control flow around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from groundstate.compiler.emit.arithmetic import write_conversion, write_operation
+from groundstate.compiler.emit.function import Values, components
+from groundstate.compiler.emit.text import scalar_type
+from groundstate.compiler.emit.values import Lanes, LaneText, Value
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.spirv.types import Type
+from groundstate.compiler.uniformity import Uniformity
+
+Handler = Callable[["Emitter", Node], None]
+
+
+def handles(*ops: str) -> Callable[[Handler], Handler]:
+    """Registers a function as the one that writes some instructions."""
+
+    def register(function: Handler) -> Handler:
+        for op in ops:
+            Emitter.HANDLERS[op] = function
+        return function
+
+    return register
+
+
+class Emitter(Values):
+    """The state while one kernel is written."""
+
+    HANDLERS: ClassVar[dict[str, Handler]] = {}
+
+    def __init__(self, kernel: Kernel, uniformity: Uniformity, context: KernelContext) -> None:
+        super().__init__(LaneText(uniformity.width), kernel, uniformity)
+        self.width = uniformity.width
+        self.context = context
+        self.contract = context.contract
+
+    def full_mask(self) -> str:
+        """The current mask, spelt out."""
+        if self.mask is not None:
+            return self.mask
+        return "true" if self.width == 1 else "splat (i1 true)"
+
+    def free_value(self, node: Node) -> Value:
+        if node.op == "Argument":
+            return self.context.arguments[int(str(node.literals[0]))]
+        if node.op == "Global":
+            return self.context.global_address(self, node)
+        return super().free_value(node)
+
+    def write(self, node: Node) -> None:
+        """Writes one node."""
+        handler = self.HANDLERS.get(node.op)
+        if handler is not None:
+            handler(self, node)
+        elif not self._write_by_table(node):
+            raise BuildError(f"{node.where}: {node.op} is not supported")
+
+    def _write_by_table(self, node: Node) -> bool:
+        operands = [self.get(each) for each in node.operands]
+        value = self.map_components(node.type, operands, lambda t, parts: self._one(node, t, parts))
+        if value is None:
+            return False
+        self.define(node, value)
+        return True
+
+    def map_components(
+        self,
+        type_: Type,
+        operands: list[Value],
+        write: Callable[[Type, list[Lanes]], Lanes | None],
+    ) -> Value | None:
+        """Applies a writer to each component of vector operands."""
+        parts = components(type_)
+        if parts is None:
+            scalars = [each for each in operands if isinstance(each, Lanes)]
+            return write(type_, scalars) if len(scalars) == len(operands) else None
+        results: list[Value] = []
+        for index, part in enumerate(parts):
+            picked = [each[index] if isinstance(each, list) else each for each in operands]
+            result = self.map_components(part, picked, write)
+            if result is None:
+                return None
+            results.append(result)
+        return results
+
+    def _one(self, node: Node, type_: Type, operands: list[Lanes]) -> Lanes | None:
+        """One component of an instruction of the arithmetic tables."""
+        shape = self.uniformity.shape(node)
+        if shape is None and all(each.stride == 0 for each in operands):
+            shape = 0
+        vector = shape is None and self.width > 1
+        text = self.text
+        names = [text.as_vector(each) if vector else each.name for each in operands]
+        scalar = scalar_type(type_)
+        t = text.vector_type(scalar) if vector else scalar
+        s = text.vector_type(operands[0].type) if vector else operands[0].type
+        name = write_conversion(text, node.op, t, s, names[0]) if len(names) == 1 else None
+        if name is None:
+            name = write_operation(text, node.op, t, s, names, self.contract)
+        return None if name is None else Lanes(scalar, name, None if vector else shape)
+
+    def each_lane(self, write: Callable[[int], None], once: bool = False) -> None:
+        """Writes something for each active lane by itself, or just once if all would do the same."""
+        if self.width == 1 or once:
+            write(0)
+            return
+        for lane in range(self.width):
+            self.if_lane(lane, lambda lane=lane: write(lane))  # type: ignore[misc]
+
+    def if_lane(self, lane: int, write: Callable[[], None]) -> None:
+        """Writes something that happens only if a lane is active."""
+        if self.mask is None:
+            write()
+            return
+        text = self.text
+        bit = text.emit(f"extractelement {text.vector_type('i1')} {self.mask}, i64 {lane}")
+        inside, after = text.label("lane"), text.label("after")
+        text.do(f"br i1 {bit}, label %{inside}, label %{after}")
+        text.start(inside)
+        write()
+        text.do(f"br label %{after}")
+        text.start(after)
+
+    def widen_i64(self, node: Node, name: str) -> str:
+        """A scalar number as 64 bits."""
+        scalar = scalar_type(node.type)
+        return name if scalar == "i64" else self.text.emit(f"zext {scalar} {name} to i64")
+
+
+class KernelContext:
+    """What surrounds the code of a sub-group: arguments, ids, memory."""
+
+    def __init__(self) -> None:
+        self.arguments: list[Value] = []
+        self.contract = True
+        self.ids: dict[str, list[Lanes]] = {}
+        self.global_names: dict[int, str] = {}
+        self.private_base: Callable[[Emitter, Node], str] | None = None
+        self.print_buffer = "null"
+
+    def global_address(self, emitter: Emitter, node: Node) -> Lanes:
+        """The address of a program-scope or local variable."""
+        variable = node.literals[0]
+        identifier = getattr(variable, "id", -1)
+        if identifier not in self.global_names:
+            raise BuildError(f"{emitter.kernel.name}: variable %{identifier} has no address here")
+        return Lanes("ptr", self.global_names[identifier])

@@ -1,0 +1,258 @@
+"""The body of a kernel for one sub-group: values, masks, and control flow laid out in a line.
+
+Blocks are written in the order of `schedule`. A block that all lanes reach together (not partial)
+branches like ordinary code. A partial block has a mask: each edge into it adds lanes, the block is
+skipped if no lane came, and its own branch hands its lanes on to the masks of its successors.
+
+Whatever is used outside the block that defines it goes through a slot (an alloca that LLVM turns back
+into registers), because a skipped block does not dominate, in LLVM's sense, what follows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groundstate.compiler.emit.text import scalar_type
+from groundstate.compiler.emit.values import Lanes, LaneText, Value
+from groundstate.compiler.graph import Graph, Loop
+from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
+from groundstate.compiler.uniformity import Uniformity
+
+FREE = frozenset(("Constant", "Undef", "Global", "Argument"))
+"""Nodes that belong to no block."""
+
+
+@dataclass
+class Slot:
+    """Where one component of a value waits between blocks."""
+
+    name: str
+    type: str
+    stride: int | None
+
+
+@dataclass
+class Layout:
+    """The slots of the values, masks and variables of a kernel."""
+
+    values: dict[Node, Value] = field(default_factory=dict)
+    lanes: dict[Node, Value] = field(default_factory=dict)
+    cells: dict[object, Value] = field(default_factory=dict)
+    masks: dict[Block, str] = field(default_factory=dict)
+    flags: dict[Block, str] = field(default_factory=dict)
+
+
+def schedule(kernel: Kernel, graph: Graph) -> list[Block]:
+    """Blocks so that each comes after all that lead to it, loops in one piece."""
+
+    def order(blocks: list[Block], loop: Loop | None) -> list[Block]:
+        result: list[Block] = []
+        for block in blocks:
+            inner = graph.loop_of.get(block)
+            while inner is not None and inner.parent is not loop:
+                inner = inner.parent
+            if inner is None or inner is loop:
+                result.append(block)
+            elif inner.header is block:
+                members = sorted(inner.blocks, key=lambda each: each.index)
+                result += order(members, inner)
+        return result
+
+    return order(kernel.blocks, None)
+
+
+def components(type_: Type) -> list[Type] | None:
+    """The types of a composite's parts, or None for a scalar."""
+    if isinstance(type_, Vector):
+        return [type_.element] * type_.count
+    if isinstance(type_, Array):
+        return [type_.element] * type_.length
+    if isinstance(type_, Struct):
+        return list(type_.members)
+    return None
+
+
+class Values:
+    """Values of nodes: those of the current block by name, the others through slots."""
+
+    def __init__(self, text: LaneText, kernel: Kernel, uniformity: Uniformity) -> None:
+        self.text = text
+        self.kernel = kernel
+        self.uniformity = uniformity
+        self.layout = Layout()
+        self.allocas: list[str] = []
+        self.block: Block | None = None
+        self.mask: str | None = None
+        self.here: dict[Node, Value] = {}
+        self.crossing, self.escaping = self._find_crossing()
+
+    def _find_crossing(self) -> tuple[set[Node], set[Node]]:
+        """Nodes that are used in another block, and of those the ones that outlive a loop's rounds."""
+        crossing: set[Node] = set()
+        escaping: set[Node] = set()
+
+        def use(node: Node, block: Block) -> None:
+            if node.op in FREE or node.block is block:
+                return
+            crossing.add(node)
+            if self.uniformity.escapes(node, block):
+                escaping.add(node)
+
+        for block in self.kernel.blocks:
+            for node in block.nodes:
+                for operand in node.operands:
+                    use(operand, block)
+            for phi in block.phis:
+                crossing.add(phi)
+                for value, source in zip(phi.operands, phi.literals, strict=True):
+                    assert isinstance(source, Block)
+                    use(value, source)
+            if block.condition is not None:
+                use(block.condition, block)
+        return crossing, escaping
+
+    # --- Slots ----------------------------------------------------------------------------------
+
+    def new_slot(self, llvm_type: str, stem: str) -> str:
+        """Room for one LLVM value that lives across blocks."""
+        name = self.text.name(stem)
+        self.allocas.append(f"  {name} = alloca {llvm_type}")
+        return name
+
+    def _slots_for(self, type_: Type, stride: int | None, stem: str) -> Value:
+        parts = components(type_)
+        if parts is not None:
+            return [self._slots_for(part, stride, stem) for part in parts]
+        scalar = scalar_type(type_)
+        wide = scalar if stride is not None else self.text.vector_type(scalar)
+        return Lanes(scalar, self.new_slot(wide, stem), stride)
+
+    def slot(self, node: Node) -> Value:
+        """The slots of a node's components."""
+        found = self.layout.values.get(node)
+        if found is None:
+            found = self._slots_for(node.type, self.uniformity.shape(node), "v")
+            self.layout.values[node] = found
+        return found
+
+    def lane_slot(self, node: Node) -> Value:
+        """Slots that keep each lane's value when lanes leave a loop at different times."""
+        found = self.layout.lanes.get(node)
+        if found is None:
+            found = self._slots_for(node.type, None, "e")
+            self.layout.lanes[node] = found
+        return found
+
+    def cell(self, variable: Node) -> Value:
+        """The slots of a variable without memory."""
+        found = self.layout.cells.get(variable)
+        if found is None:
+            pointee = getattr(variable.type, "pointee", None)
+            assert pointee is not None
+            shape = self.uniformity.cell_shape(variable)
+            found = self._slots_for(pointee, shape, "c")
+            self.layout.cells[variable] = found
+        return found
+
+    def all_cells(self) -> list[Node]:
+        """Every variable without memory, in a fixed order."""
+        cells = [node.literals[0] for node in self.kernel.nodes() if node.op == "WriteCell"]
+        return list(dict.fromkeys(each for each in cells if isinstance(each, Node)))
+
+    def load(self, slot: Value) -> Value:
+        """What is in a slot."""
+        if isinstance(slot, list):
+            return [self.load(part) for part in slot]
+        wide = slot.type if slot.stride is not None else self.text.vector_type(slot.type)
+        return Lanes(slot.type, self.text.emit(f"load {wide}, ptr {slot.name}"), slot.stride)
+
+    def store(self, slot: Value, value: Value, mask: str | None = None) -> None:
+        """Puts a value into a slot; with a mask, only in some lanes (a truth value for scalars)."""
+        if isinstance(slot, list):
+            assert isinstance(value, list)
+            for into, part in zip(slot, value, strict=True):
+                self.store(into, part, mask)
+            return
+        assert isinstance(value, Lanes)
+        text = self.text
+        if slot.stride is not None:
+            name, wide, bit = value.name, slot.type, "i1"
+        else:
+            name, wide, bit = (
+                text.as_vector(value),
+                text.vector_type(slot.type),
+                text.vector_type("i1"),
+            )
+        if mask is not None:
+            old = text.emit(f"load {wide}, ptr {slot.name}")
+            name = text.emit(f"select {bit} {mask}, {wide} {name}, {wide} {old}")
+        text.do(f"store {wide} {name}, ptr {slot.name}")
+
+    # --- Values ---------------------------------------------------------------------------------
+
+    def define(self, node: Node, value: Value) -> None:
+        """Says what a node's value is."""
+        self.here[node] = value
+        if node in self.crossing:
+            varying = self.uniformity.shape(node) is None and self.text.width > 1
+            blend = self.mask if varying and node in self.escaping else None
+            self.store(self.slot(node), value, blend)
+            if node in self.escaping and not varying:
+                self.store(self.lane_slot(node), value, self.mask)
+
+    def get(self, node: Node) -> Value:
+        """The value of a node in the current block."""
+        found = self.here.get(node)
+        if found is not None:
+            return found
+        if node.op in FREE:
+            return self.free_value(node)
+        assert self.block is not None
+        varying = self.uniformity.shape(node) is None
+        if (
+            node.block is not self.block
+            and not varying
+            and self.uniformity.escapes(node, self.block)
+        ):
+            found = self.load(self.lane_slot(node))
+        else:
+            found = self.load(self.slot(node))
+        self.here[node] = found
+        return found
+
+    def scalar(self, node: Node) -> Lanes:
+        """The value of a node that is no composite."""
+        value = self.get(node)
+        assert isinstance(value, Lanes), node
+        return value
+
+    def free_value(self, node: Node) -> Value:
+        """Constants and undefined values; the emitter knows the rest."""
+        if node.op == "Undef":
+            return self.undefined(node.type)
+        constant = node.literals[0]
+        assert isinstance(constant, Constant)
+        return self.constant(constant)
+
+    def undefined(self, type_: Type) -> Value:
+        parts = components(type_)
+        if parts is not None:
+            return [self.undefined(part) for part in parts]
+        scalar = scalar_type(type_)
+        zero = {"ptr": "null", "i1": "false"}.get(scalar, "0" if scalar[0] == "i" else "0.0")
+        return Lanes(scalar, zero)
+
+    def constant(self, constant: Constant) -> Value:
+        from groundstate.compiler.emit.text import bits_literal
+
+        if components(constant.type) is not None:
+            parts = [constant.part(index) for index in range(constant.part_count)]
+            return [self.constant(part) for part in parts if part is not None]
+        scalar = scalar_type(constant.type)
+        value = constant.value
+        if value is None:
+            return self.undefined(constant.type)
+        assert isinstance(value, int), "addresses are resolved by the emitter"
+        return Lanes(scalar, bits_literal(value, scalar))

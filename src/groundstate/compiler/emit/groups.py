@@ -1,0 +1,315 @@
+"""Operations of a sub-group: across the lanes of a vector."""
+
+from __future__ import annotations
+
+from groundstate.compiler.emit.emitter import Emitter, handles
+from groundstate.compiler.emit.text import overloaded, scalar_type
+from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Node
+from groundstate.compiler.lower import SCOPE_SUBGROUP
+from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, constant_int
+
+INFINITY = {"half": "0xH7C00", "float": "0x7FF0000000000000", "double": "0x7FF0000000000000"}
+MINUS_INFINITY = {"half": "0xHFC00", "float": "0xFFF0000000000000", "double": "0xFFF0000000000000"}
+
+
+def _combine(kind: str, t: str, left: str, right: str, emitter: Emitter) -> str:
+    """One step of a reduction."""
+    text = emitter.text
+    plain = {"IAdd": "add", "FAdd": "fadd", "IMul": "mul", "FMul": "fmul"}
+    plain |= {"And": "and", "Or": "or", "Xor": "xor"}
+    if kind in plain:
+        return text.emit(f"{plain[kind]} {t} {left}, {right}")
+    name = {"SMin": "smin", "UMin": "umin", "FMin": "minnum"} | {
+        "SMax": "smax",
+        "UMax": "umax",
+        "FMax": "maxnum",
+    }
+    return text.call(t, f"llvm.{name[kind]}.{overloaded(t)}", [(t, left), (t, right)])
+
+
+def _identity(kind: str, type_: str) -> str:
+    """The value that changes nothing in a reduction."""
+    if kind in ("IAdd", "Or", "Xor", "UMax"):
+        return "false" if type_ == "i1" else "0"
+    if kind == "FAdd":
+        return "0xH8000" if type_ == "half" else "-0.0"
+    if kind == "IMul":
+        return "1"
+    if kind == "FMul":
+        return "0xH3C00" if type_ == "half" else "1.0"
+    if kind == "FMin":
+        return INFINITY[type_]
+    if kind == "FMax":
+        return MINUS_INFINITY[type_]
+    if kind in ("And", "UMin"):
+        return "true" if type_ == "i1" else "-1"
+    width = int(type_[1:])
+    return str((1 << (width - 1)) - 1) if kind == "SMin" else str(-(1 << (width - 1)))
+
+
+def _kind_of(op: str) -> str:
+    """`GroupNonUniformFAdd` and `GroupFAdd` both add numbers."""
+    for prefix in ("GroupNonUniform", "Group"):
+        op = op.removeprefix(prefix)
+    op = op.removesuffix("KHR").removesuffix("NonUniformAMD")
+    return {
+        "BitwiseAnd": "And",
+        "BitwiseOr": "Or",
+        "BitwiseXor": "Xor",
+        "LogicalAnd": "And",
+        "LogicalOr": "Or",
+        "LogicalXor": "Xor",
+    }.get(op, op)
+
+
+ARITHMETIC = [
+    prefix + kind
+    for prefix in ("Group", "GroupNonUniform")
+    for kind in "IAdd FAdd FMin UMin SMin FMax UMax SMax IMul FMul BitwiseAnd BitwiseOr BitwiseXor "
+    "LogicalAnd LogicalOr LogicalXor".split()
+]
+ARITHMETIC += ["GroupIMulKHR", "GroupFMulKHR"]
+ARITHMETIC += [f"Group{each}KHR" for each in "BitwiseAnd BitwiseOr BitwiseXor".split()]
+ARITHMETIC += [f"Group{each}KHR" for each in "LogicalAnd LogicalOr LogicalXor".split()]
+
+
+def check_subgroup(node: Node) -> None:
+    """Group operations of a whole work-group are lowered elsewhere."""
+    if constant_int(node.operands[0]) != SCOPE_SUBGROUP:
+        raise BuildError(f"{node.where}: {node.op} over a whole work-group is not supported")
+
+
+@handles(*ARITHMETIC)
+def _arithmetic(emitter: Emitter, node: Node) -> None:
+    check_subgroup(node)
+    operation = int(str(node.literals[0]))
+    value = emitter.get(node.operands[1])
+    kind = _kind_of(node.op)
+    cluster = constant_int(node.operands[2]) if len(node.operands) > 2 else None
+    result = emitter.map_components(
+        node.type, [value], lambda _, parts: _reduce(emitter, kind, operation, parts[0], cluster)
+    )
+    assert result is not None
+    emitter.define(node, result)
+
+
+def _reduce(
+    emitter: Emitter, kind: str, operation: int, value: Lanes, cluster: int | None
+) -> Lanes:
+    text, width = emitter.text, emitter.width
+    identity = _identity(kind, value.type)
+    if width == 1:
+        return Lanes(value.type, identity if operation == EXCLUSIVE_SCAN else value.name)
+    wide = text.vector_type(value.type)
+    neutral = text.splat(value.type, identity)
+    current = text.select(emitter.mask, value.type, text.as_vector(value), neutral)
+    if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
+        return Lanes(value.type, _scan(emitter, kind, operation, wide, current, neutral), None)
+    distance, limit = 1, cluster or width
+    while distance < min(limit, width):
+        picks = ", ".join(f"i32 {lane ^ distance}" for lane in range(width))
+        other = text.emit(
+            f"shufflevector {wide} {current}, {wide} poison, <{width} x i32> <{picks}>"
+        )
+        current = _combine(kind, wide, current, other, emitter)
+        distance *= 2
+    if cluster is not None and cluster < width:
+        return Lanes(value.type, current, None)
+    return Lanes(value.type, text.emit(f"extractelement {wide} {current}, i64 0"))
+
+
+def _scan(
+    emitter: Emitter, kind: str, operation: int, wide: str, current: str, neutral: str
+) -> str:
+    text, width = emitter.text, emitter.width
+
+    def shifted(vector: str, distance: int) -> str:
+        picks = ", ".join(
+            f"i32 {lane - distance if lane >= distance else width}" for lane in range(width)
+        )
+        return text.emit(
+            f"shufflevector {wide} {vector}, {wide} {neutral}, <{width} x i32> <{picks}>"
+        )
+
+    distance = 1
+    while distance < width:
+        current = _combine(kind, wide, shifted(current, distance), current, emitter)
+        distance *= 2
+    return shifted(current, 1) if operation == EXCLUSIVE_SCAN else current
+
+
+# --- Votes and broadcasts -----------------------------------------------------------------------
+
+
+def active_bits(emitter: Emitter) -> str:
+    """The active lanes as the bits of a number."""
+    text, width = emitter.text, emitter.width
+    if width == 1:
+        return text.emit("zext i1 true to i32")
+    bits = text.emit(f"bitcast {text.vector_type('i1')} {emitter.full_mask()} to i{width}")
+    return bits if width == 32 else text.emit(f"zext i{width} {bits} to i32")
+
+
+def _vote(emitter: Emitter, condition: Lanes, all_lanes: bool) -> Lanes:
+    text = emitter.text
+    if emitter.width == 1 or condition.stride == 0:
+        return Lanes("i1", condition.name)
+    neutral = text.splat("i1", "true" if all_lanes else "false")
+    mask = text.select(emitter.mask, "i1", text.as_vector(condition), neutral)
+    if not all_lanes:
+        return Lanes("i1", text.any(mask))
+    bits = text.vector_type("i1")
+    missing = text.any(text.emit(f"xor {bits} {mask}, {text.splat('i1', 'true')}"))
+    return Lanes("i1", text.emit(f"xor i1 {missing}, true"))
+
+
+@handles("GroupAll", "GroupAny", "GroupNonUniformAll", "GroupNonUniformAny")
+def _group_vote(emitter: Emitter, node: Node) -> None:
+    check_subgroup(node)
+    emitter.define(node, _vote(emitter, emitter.scalar(node.operands[1]), node.op.endswith("All")))
+
+
+@handles("SubgroupAllKHR", "SubgroupAnyKHR")
+def _subgroup_vote(emitter: Emitter, node: Node) -> None:
+    all_lanes = node.op == "SubgroupAllKHR"
+    emitter.define(node, _vote(emitter, emitter.scalar(node.operands[0]), all_lanes))
+
+
+@handles("GroupNonUniformElect")
+def _elect(emitter: Emitter, node: Node) -> None:
+    """True in the first active lane only."""
+    text = emitter.text
+    if emitter.width == 1:
+        emitter.define(node, Lanes("i1", "true"))
+        return
+    lane = _first_active(emitter)
+    narrow = text.vector_type("i32")
+    index = text.as_vector(Lanes("i32", "0", 1))
+    name = text.emit(f"icmp eq {narrow} {index}, {text.splat('i32', lane)}")
+    emitter.define(node, Lanes("i1", name, None))
+
+
+def _first_active(emitter: Emitter) -> str:
+    bits = active_bits(emitter)
+    return emitter.text.call("i32", "llvm.cttz.i32", [("i32", bits), ("i1", "false")])
+
+
+def pick_lane(emitter: Emitter, value: Value, lane: str) -> Value:
+    """The value of one lane, given by a scalar number."""
+    if isinstance(value, list):
+        return [pick_lane(emitter, part, lane) for part in value]
+    if emitter.width == 1 or value.stride == 0:
+        return value
+    wide = emitter.text.vector_type(value.type)
+    vector = emitter.text.as_vector(value)
+    return Lanes(value.type, emitter.text.emit(f"extractelement {wide} {vector}, i32 {lane}"))
+
+
+@handles("GroupBroadcast", "GroupNonUniformBroadcast")
+def _broadcast(emitter: Emitter, node: Node) -> None:
+    check_subgroup(node)
+    lane = _number(emitter, emitter.get(node.operands[2]))
+    emitter.define(node, pick_lane(emitter, emitter.get(node.operands[1]), lane))
+
+
+@handles("GroupNonUniformBroadcastFirst", "SubgroupFirstInvocationKHR")
+def _broadcast_first(emitter: Emitter, node: Node) -> None:
+    value = emitter.get(node.operands[-1])
+    lane = "0" if emitter.width == 1 else _first_active(emitter)
+    emitter.define(node, pick_lane(emitter, value, lane))
+
+
+@handles("SubgroupReadInvocationKHR")
+def _read_invocation(emitter: Emitter, node: Node) -> None:
+    lane = _number(emitter, emitter.get(node.operands[1]))
+    emitter.define(node, pick_lane(emitter, emitter.get(node.operands[0]), lane))
+
+
+def _number(emitter: Emitter, value: Value) -> str:
+    """A lane number, wrapped to those that exist, as i32. Vectors of ids: only x counts here."""
+    if isinstance(value, list):
+        value = value[0]
+    assert isinstance(value, Lanes)
+    text = emitter.text
+    name = text.lane(value, 0)
+    if value.type != "i32":
+        kind = "trunc" if int(value.type[1:]) > 32 else "zext"
+        name = text.emit(f"{kind} {value.type} {name} to i32")
+    return text.emit(f"and i32 {name}, {emitter.width - 1}")
+
+
+# --- Shuffles -----------------------------------------------------------------------------------
+
+SHUFFLES = (
+    "SubgroupShuffleINTEL SubgroupShuffleXorINTEL GroupNonUniformShuffle GroupNonUniformShuffleXor "
+    "GroupNonUniformShuffleUp GroupNonUniformShuffleDown"
+).split()
+
+
+@handles(*SHUFFLES)
+def _shuffle(emitter: Emitter, node: Node) -> None:
+    operands = node.operands if node.op.startswith("Subgroup") else node.operands[1:]
+    value, amount = emitter.get(operands[0]), emitter.scalar(operands[1])
+    source = _source_lanes(emitter, node.op, amount)
+    emitter.define(node, gather_lanes(emitter, value, source))
+
+
+def _source_lanes(emitter: Emitter, op: str, amount: Lanes) -> str:
+    """From which lane each lane takes its value, as a vector of i32."""
+    text = emitter.text
+    if emitter.width == 1:
+        return "0"
+    wide = text.vector_type("i32")
+    number = text.as_vector(amount)
+    if amount.type != "i32":
+        kind = "trunc" if int(amount.type[1:]) > 32 else "zext"
+        number = text.emit(f"{kind} {text.vector_type(amount.type)} {number} to {wide}")
+    lanes = text.as_vector(Lanes("i32", "0", 1))
+    if "Xor" in op:
+        number = text.emit(f"xor {wide} {lanes}, {number}")
+    elif op.endswith("Up"):
+        number = text.emit(f"sub {wide} {lanes}, {number}")
+    elif op.endswith("Down"):
+        number = text.emit(f"add {wide} {lanes}, {number}")
+    return text.emit(f"and {wide} {number}, {text.splat('i32', str(emitter.width - 1))}")
+
+
+def gather_lanes(emitter: Emitter, value: Value, source: str) -> Value:
+    """Each lane takes the value of the lane that `source` names, through memory."""
+    if isinstance(value, list):
+        return [gather_lanes(emitter, part, source) for part in value]
+    if emitter.width == 1 or value.stride == 0:
+        return value
+    text, width = emitter.text, emitter.width
+    wide = text.vector_type(value.type)
+    vector = text.as_vector(value)
+    result = "poison"
+    for lane in range(width):
+        index = text.emit(f"extractelement {text.vector_type('i32')} {source}, i64 {lane}")
+        picked = text.emit(f"extractelement {wide} {vector}, i32 {index}")
+        result = text.emit(f"insertelement {wide} {result}, {value.type} {picked}, i64 {lane}")
+    return Lanes(value.type, result, None)
+
+
+@handles("SubgroupBallotKHR", "GroupNonUniformBallot")
+def _ballot(emitter: Emitter, node: Node) -> None:
+    text, width = emitter.text, emitter.width
+    condition = emitter.scalar(node.operands[-1])
+    mask = text.as_vector(condition)
+    bits = text.vector_type("i1")
+    if emitter.mask is not None:
+        mask = text.emit(f"and {bits} {mask}, {emitter.mask}")
+    if width == 1:
+        number = text.emit(f"zext i1 {mask} to i32")
+    else:
+        number = text.emit(f"bitcast {bits} {mask} to i{width}")
+        number = number if width == 32 else text.emit(f"zext i{width} {number} to i32")
+    zero = Lanes(scalar_type_of(node), "0")
+    emitter.define(node, [Lanes(scalar_type_of(node), number), zero, zero, zero])
+
+
+def scalar_type_of(node: Node) -> str:
+    """The type of a vector's components."""
+    return scalar_type(getattr(node.type, "element", node.type))

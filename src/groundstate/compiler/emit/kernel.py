@@ -1,0 +1,360 @@
+"""The functions around a kernel's body: one sub-group's `step`, and `run` with the loops over groups.
+
+`step` returns 0 when its sub-group has ended, or the number of the barrier it waits at; `run` calls it
+for each sub-group of a group, and again from that barrier on, until the group has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import groundstate.compiler.emit.atomics
+import groundstate.compiler.emit.composites
+import groundstate.compiler.emit.groups
+import groundstate.compiler.emit.memory
+import groundstate.compiler.emit.opencl
+import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
+from groundstate.compiler.emit.control import ControlFlow
+from groundstate.compiler.emit.emitter import Emitter, KernelContext
+from groundstate.compiler.emit.text import scalar_type
+from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.graph import Graph
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.signature import Argument, Signature
+from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.uniformity import Uniformity, lane_stride
+
+OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32
+OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES = 68, 72, 80, 88
+"""Where native/kernel.h puts the members of gs_dispatch."""
+
+PARAMETERS = (
+    "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, ptr %scratch, ptr %own"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """LLVM IR of a kernel variant, and the memory that it needs."""
+
+    text: str
+    scratch_bytes: int
+    """For each worker, behind local memory."""
+
+
+class KernelWriter:
+    """Writes one variant of a kernel."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        types: list[Type],
+        signature: Signature,
+        placement: dict[int, tuple[str, int]],
+        group_size: tuple[int, int, int],
+        width: int,
+        contract: bool,
+    ) -> None:
+        self.kernel = kernel
+        self.types = types
+        self.signature = signature
+        self.placement = placement
+        """Of each variable of the module: "local" or "global", and the offset in that memory."""
+        self.size = group_size
+        self.width = width
+        self.items = group_size[0] * group_size[1] * group_size[2]
+        self.subgroups = -(-self.items // width)
+        self.graph = Graph(kernel)
+        self.uniformity = Uniformity(kernel, self.graph, group_size, width)
+        self.context = KernelContext()
+        self.context.contract = contract
+        self.emitter = Emitter(kernel, self.uniformity, self.context)
+        self.text = self.emitter.text
+        self.private: dict[Node, tuple[str, int]] = {}
+        self.private_bytes = 0
+
+    def write(self, has_barriers: bool) -> Code:
+        """The whole LLVM module."""
+        text = self.text
+        self.context.private_base = self._private_base
+        self._write_arguments()
+        self._write_ids()
+        entry_mask = self._entry_mask()
+        flow = ControlFlow(self.emitter, self.graph, entry_mask, "done")
+        flow.context_base = "%own"
+        if not self.graph.reducible and self.width > 1:
+            from groundstate.compiler.emit.control import NeedsOneLane
+
+            raise NeedsOneLane
+        prologue = len(text.lines)
+        flow.write()
+        text.start("done")
+        text.do("ret i32 0")
+        self._insert_resume(prologue, flow.resume_points)
+        context = -(-flow.context_bytes // 64) * 64
+        own_bytes = context + self.private_bytes
+        lines = [
+            "; " + self.kernel.name,
+            *self._step_lines(context),
+            *self._run_lines(own_bytes, has_barriers),
+        ]
+        lines += text.declarations.values()
+        lines.append("!0 = !{}")
+        return Code("\n".join(lines) + "\n", own_bytes * self.subgroups)
+
+    # --- step -----------------------------------------------------------------------------------
+
+    def _step_lines(self, context: int) -> list[str]:
+        private = [
+            f"  {name} = getelementptr i8, ptr %own, i64 {context + offset}"
+            for name, offset in self.private.values()
+        ]
+        return [
+            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind {{",
+            "entry:",
+            *self.emitter.allocas,
+            *private,
+            *self.text.lines,
+            "}",
+        ]
+
+    def _insert_resume(self, position: int, points: list[str]) -> None:
+        """At the start, goes to the barrier that the sub-group waited at."""
+        if not points:
+            return
+        cases = " ".join(f"i32 {number}, label %{label}" for number, label in enumerate(points, 1))
+        self.text.lines[position:position] = [
+            f"  switch i32 %resume, label %begin [{cases}]",
+            "begin:",
+        ]
+
+    def _invariant(self, type_: str, base: str, offset: int) -> str:
+        """Loads something that does not change during a launch."""
+        text = self.text
+        place = text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return text.emit(f"load {type_}, ptr {place}, align 1, !invariant.load !0")
+
+    def _write_arguments(self) -> None:
+        block = self._invariant("ptr", "%dispatch", OFFSET_ARGUMENTS)
+        for argument, type_ in zip(self.signature.arguments, self.types, strict=True):
+            self.context.arguments.append(self._argument(block, argument, type_))
+        for identifier, (memory, offset) in self.placement.items():
+            base = "%scratch"
+            if memory == "global":
+                base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
+            name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
+            self.context.global_names[identifier] = name
+        self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
+
+    def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
+        text = self.text
+        place = text.emit(f"getelementptr i8, ptr {block}, i64 {argument.offset}")
+        if argument.kind == "local":
+            offset = text.emit(f"load i64, ptr {place}, align 1, !invariant.load !0")
+            return Lanes("ptr", text.emit(f"getelementptr i8, ptr %scratch, i64 {offset}"))
+        if isinstance(type_, Pointer) and argument.kind == "value":
+            return Lanes("ptr", place)  # a structure passed by value: it lies in the block
+        return self._load_value(place, 0, type_)
+
+    def _load_value(self, place: str, offset: int, type_: Type) -> Value:
+        from groundstate.compiler.emit.function import components
+        from groundstate.compiler.emit.memory import memory_type, offsets
+        from groundstate.compiler.spirv.types import Bool
+
+        parts = components(type_)
+        if parts is not None:
+            return [
+                self._load_value(place, offset + each, part)
+                for part, each in zip(parts, offsets(type_), strict=True)
+            ]
+        name = self._invariant(memory_type(type_), place, offset)
+        if isinstance(type_, Bool):
+            name = self.text.emit(f"trunc i8 {name} to i1")
+        return Lanes(scalar_type(type_), name)
+
+    def _private_base(self, emitter: Emitter, node: Node) -> str:
+        """Room for a private variable: one copy for each lane."""
+        del emitter
+        if node not in self.private:
+            assert isinstance(node.type, Pointer)
+            pointee = node.type.pointee
+            assert pointee is not None
+            self.private_bytes = -(-self.private_bytes // 64) * 64
+            self.private[node] = (f"%p{node.index}", self.private_bytes)
+            self.private_bytes += lane_stride(pointee) * self.width
+        return self.private[node][0]
+
+    # --- ids ------------------------------------------------------------------------------------
+
+    def _write_ids(self) -> None:
+        text, ids = self.text, self.context.ids
+        local = self._local_ids()
+        counts = [
+            self._invariant("i64", "%dispatch", OFFSET_GROUP_COUNTS + 8 * i) for i in range(3)
+        ]
+        starts = [
+            self._invariant("i64", "%dispatch", OFFSET_GLOBAL_OFFSET + 8 * i) for i in range(3)
+        ]
+        groups = ["%gx", "%gy", "%gz"]
+        bases = []
+        for axis in range(3):
+            scaled = text.emit(f"mul i64 {groups[axis]}, {self.size[axis]}")
+            bases.append(text.emit(f"add i64 {scaled}, {starts[axis]}"))
+        ids["LocalInvocationId"] = local
+        ids["GlobalInvocationId"] = [
+            self._plus(each, base) for each, base in zip(local, bases, strict=True)
+        ]
+        ids["WorkgroupId"] = [Lanes("i64", each) for each in groups]
+        ids["NumWorkgroups"] = [Lanes("i64", each) for each in counts]
+        ids["GlobalOffset"] = [Lanes("i64", each) for each in starts]
+        for name in ("WorkgroupSize", "EnqueuedWorkgroupSize"):
+            ids[name] = [Lanes("i64", str(each)) for each in self.size]
+        ids["GlobalSize"] = [
+            Lanes("i64", text.emit(f"mul i64 {count}, {size}"))
+            for count, size in zip(counts, self.size, strict=True)
+        ]
+        dimensions = self._invariant("i32", "%dispatch", OFFSET_WORK_DIMENSIONS)
+        ids["WorkDim"] = [Lanes("i32", dimensions)]
+        self._write_linear_ids(local)
+
+    def _local_ids(self) -> list[Lanes]:
+        """Lanes run along x first. If a row holds whole sub-groups, y and z are uniform."""
+        text = self.text
+        x, y, _ = self.size
+        first = text.emit(f"mul i64 %sub, {self.width}")
+        self.first_item = first
+        if self.uniformity.rows_are_whole or self.width == 1:
+            column = text.emit(f"urem i64 {first}, {x}")
+            row = text.emit(f"udiv i64 {first}, {x}")
+            second = text.emit(f"urem i64 {row}, {y}")
+            third = text.emit(f"udiv i64 {row}, {y}")
+            stride = 1 if self.width > 1 else 0
+            return [Lanes("i64", column, stride), Lanes("i64", second), Lanes("i64", third)]
+        wide = text.vector_type("i32")
+        narrow = text.emit(f"trunc i64 {first} to i32")
+        index = text.as_vector(Lanes("i32", narrow, 1))
+        columns = text.emit(f"urem {wide} {index}, {text.splat('i32', str(x))}")
+        rows = text.emit(f"udiv {wide} {index}, {text.splat('i32', str(x))}")
+        seconds = text.emit(f"urem {wide} {rows}, {text.splat('i32', str(y))}")
+        thirds = text.emit(f"udiv {wide} {rows}, {text.splat('i32', str(y))}")
+        result = []
+        for name in (columns, seconds, thirds):
+            result.append(
+                Lanes("i64", text.emit(f"zext {wide} {name} to {text.vector_type('i64')}"), None)
+            )
+        return result
+
+    def _plus(self, value: Lanes, scalar: str) -> Lanes:
+        text = self.text
+        if not value.is_vector:
+            return Lanes("i64", text.emit(f"add i64 {value.name}, {scalar}"), value.stride)
+        wide = text.vector_type("i64")
+        return Lanes(
+            "i64", text.emit(f"add {wide} {value.name}, {text.splat('i64', scalar)}"), None
+        )
+
+    def _write_linear_ids(self, local: list[Lanes]) -> None:
+        text, ids = self.text, self.context.ids
+        step = 1 if self.width > 1 else 0
+        ids["LocalInvocationIndex"] = [Lanes("i64", self.first_item, step)]
+        ids["SubgroupLocalInvocationId"] = [Lanes("i64", "0", step)]
+        ids["SubgroupId"] = [Lanes("i64", "%sub")]
+        ids["SubgroupMaxSize"] = [Lanes("i64", str(self.width))]
+        for name in ("NumSubgroups", "NumEnqueuedSubgroups"):
+            ids[name] = [Lanes("i64", str(self.subgroups))]
+        left = text.emit(f"sub i64 {self.items}, {self.first_item}")
+        small = text.emit(f"icmp ult i64 {left}, {self.width}")
+        ids["SubgroupSize"] = [
+            Lanes("i64", text.emit(f"select i1 {small}, i64 {left}, i64 {self.width}"))
+        ]
+        ids["GlobalLinearId"] = [self._global_linear_id(local)]
+
+    def _global_linear_id(self, local: list[Lanes]) -> Lanes:
+        """((z * height) + y) * width + x, without the global offset."""
+        text, ids = self.text, self.context.ids
+        sizes = [each.name for each in ids["GlobalSize"]]
+        scalars = [
+            text.emit(f"mul i64 {group}, {size}")
+            for group, size in zip(("%gx", "%gy", "%gz"), self.size, strict=True)
+        ]
+        parts = [self._plus(each, scalar) for each, scalar in zip(local, scalars, strict=True)]
+        total = self._times(parts[2], sizes[1])
+        total = self._times(self._sum(total, parts[1]), sizes[0])
+        return self._sum(total, parts[0])
+
+    def _times(self, value: Lanes, scalar: str) -> Lanes:
+        text = self.text
+        if not value.is_vector:
+            return Lanes("i64", text.emit(f"mul i64 {value.name}, {scalar}"), value.stride)
+        wide = text.vector_type("i64")
+        return Lanes(
+            "i64", text.emit(f"mul {wide} {value.name}, {text.splat('i64', scalar)}"), None
+        )
+
+    def _sum(self, left: Lanes, right: Lanes) -> Lanes:
+        text = self.text
+        if not left.is_vector and not right.is_vector:
+            assert left.stride is not None and right.stride is not None
+            name = text.emit(f"add i64 {left.name}, {right.name}")
+            return Lanes("i64", name, left.stride + right.stride)
+        wide = text.vector_type("i64")
+        name = text.emit(f"add {wide} {text.as_vector(left)}, {text.as_vector(right)}")
+        return Lanes("i64", name, None)
+
+    def _entry_mask(self) -> str | None:
+        """Which lanes of the sub-group exist; None if always all do."""
+        if self.items % self.width == 0:
+            return None
+        text = self.text
+        wide = text.vector_type("i64")
+        index = text.as_vector(Lanes("i64", self.first_item, 1))
+        return text.emit(f"icmp ult {wide} {index}, {text.splat('i64', str(self.items))}")
+
+    # --- run ------------------------------------------------------------------------------------
+
+    def _run_lines(self, own_bytes: int, has_barriers: bool) -> list[str]:
+        call = "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, ptr %scratch, ptr %own)"
+        again = "%stop" if has_barriers else "0"
+        return [
+            "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, ptr %scratch) nounwind {",
+            "entry:",
+            f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
+            f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
+            "  %cx = load i64, ptr %px, align 8, !invariant.load !0",
+            "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
+            "  %end = add i64 %first, %count",
+            f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
+            "  %local = load i64, ptr %pl, align 8, !invariant.load !0",
+            "  %owns = getelementptr i8, ptr %scratch, i64 %local",
+            "  br label %groups",
+            "groups:",
+            "  %g = phi i64 [ %first, %entry ], [ %g.next, %group.end ]",
+            "  %more = icmp ult i64 %g, %end",
+            "  br i1 %more, label %group, label %finish",
+            "group:",
+            "  %x = urem i64 %g, %cx",
+            "  %row = udiv i64 %g, %cx",
+            "  %y = urem i64 %row, %cy",
+            "  %z = udiv i64 %row, %cy",
+            "  br label %round",
+            "round:",
+            f"  %from = phi i32 [ 0, %group ], [ {again}, %round.end ]",
+            "  br label %subs",
+            "subs:",
+            "  %s = phi i64 [ 0, %round ], [ %s.next, %subs ]",
+            f"  %at = mul i64 %s, {own_bytes}",
+            "  %own = getelementptr i8, ptr %owns, i64 %at",
+            f"  %stop = {call}",
+            "  %s.next = add i64 %s, 1",
+            f"  %s.more = icmp ult i64 %s.next, {self.subgroups}",
+            "  br i1 %s.more, label %subs, label %round.end",
+            "round.end:",
+            "  %waits = icmp ne i32 %stop, 0",
+            f"  br i1 {'%waits' if has_barriers else 'false'}, label %round, label %group.end",
+            "group.end:",
+            "  %g.next = add i64 %g, 1",
+            "  br label %groups",
+            "finish:",
+            "  ret void",
+            "}",
+        ]

@@ -1,0 +1,374 @@
+"""Loads, stores and addresses.
+
+An address that is the same in all lanes is a scalar access; addresses one element apart are one vector
+access; others gather and scatter. Composite values are read and written part by part, except that
+OpenCL vectors next to each other are read as one wide vector and taken apart by shuffles.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.emit.emitter import Emitter, handles
+from groundstate.compiler.emit.function import components
+from groundstate.compiler.emit.text import overloaded, scalar_type
+from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.ir import Node
+from groundstate.compiler.spirv.types import Array, Bool, Pointer, Struct, Type, Vector
+from groundstate.compiler.uniformity import chain_steps, constant_int
+
+ALIGNED = 0x2
+VOLATILE = 0x1
+
+
+def memory_type(type_: Type) -> str:
+    """How a scalar lies in memory: a truth value takes a byte."""
+    return "i8" if isinstance(type_, Bool) else scalar_type(type_)
+
+
+def offsets(type_: Type) -> list[int]:
+    """Where the parts of a composite lie."""
+    if isinstance(type_, Struct):
+        return list(type_.offsets)
+    if isinstance(type_, Vector):
+        return [index * type_.element.size for index in range(type_.count)]
+    assert isinstance(type_, Array)
+    return [index * type_.stride for index in range(type_.length)]
+
+
+def add_offset(emitter: Emitter, pointer: Lanes, offset: int) -> Lanes:
+    """The address some bytes further on."""
+    if offset == 0:
+        return pointer
+    text = emitter.text
+    if pointer.is_vector:
+        wide = text.vector_type("ptr")
+        name = text.emit(f"getelementptr i8, {wide} {pointer.name}, i64 {offset}")
+    else:
+        name = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {offset}")
+    return Lanes("ptr", name, pointer.stride)
+
+
+# --- Loads --------------------------------------------------------------------------------------
+
+
+def load(
+    emitter: Emitter, pointer: Lanes, type_: Type, align: int, volatile: bool = False
+) -> Value:
+    """The value of a type at an address."""
+    parts = components(type_)
+    if parts is None:
+        return _load_scalar(emitter, pointer, type_, align, volatile)
+    if isinstance(type_, Vector) and pointer.stride == type_.size and emitter.width > 1:
+        return _load_neighbours(emitter, pointer, type_, align)
+    return [
+        load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
+        for part, offset in zip(parts, offsets(type_), strict=True)
+    ]
+
+
+def _align_at(align: int, offset: int, part: Type) -> int:
+    """How far an address is aligned that lies `offset` behind one aligned to `align`."""
+    lowest = offset & -offset if offset else align
+    return max(1, min(align, lowest, max(part.align, 1)))
+
+
+def _load_scalar(
+    emitter: Emitter, pointer: Lanes, type_: Type, align: int, volatile: bool
+) -> Lanes:
+    text = emitter.text
+    scalar, stored = scalar_type(type_), memory_type(type_)
+    keyword = "load volatile" if volatile else "load"
+    if pointer.stride == 0:
+        name = text.emit(f"{keyword} {stored}, ptr {pointer.name}, align {align}")
+        return Lanes(scalar, _from_memory(emitter, name, type_, False))
+    wide = text.vector_type(stored)
+    if pointer.stride == type_.size:
+        if emitter.mask is None:
+            name = text.emit(f"{keyword} {wide}, ptr {pointer.name}, align {align}")
+        else:
+            name = _masked_load(emitter, wide, pointer.name, align, emitter.mask)
+    else:
+        addresses = text.as_vector(pointer)
+        name = text.emit(
+            f"call {wide} @{_gather(emitter, wide)}({text.vector_type('ptr')} align {align} "
+            f"{addresses}, {text.vector_type('i1')} {emitter.full_mask()}, {wide} poison)"
+        )
+    return Lanes(scalar, _from_memory(emitter, name, type_, True), None)
+
+
+def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: str) -> str:
+    count = wide[1:].split(" ")[0]
+    function = f"llvm.masked.load.{overloaded(wide)}.p0"
+    emitter.text.declarations.setdefault(
+        function, f"declare {wide} @{function}(ptr, <{count} x i1>, {wide})"
+    )
+    return emitter.text.emit(
+        f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, {wide} poison)"
+    )
+
+
+def _gather(emitter: Emitter, wide: str) -> str:
+    pointers, bits = emitter.text.vector_type("ptr"), emitter.text.vector_type("i1")
+    function = f"llvm.masked.gather.{overloaded(wide)}.{overloaded(pointers)}"
+    emitter.text.declarations.setdefault(
+        function, f"declare {wide} @{function}({pointers}, {bits}, {wide})"
+    )
+    return function
+
+
+def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
+    if not isinstance(type_, Bool):
+        return name
+    wide = emitter.text.vector_type("i8") if vector else "i8"
+    bit = emitter.text.vector_type("i1") if vector else "i1"
+    return emitter.text.emit(f"trunc {wide} {name} to {bit}")
+
+
+def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int) -> Value:
+    """The OpenCL vectors of all lanes, which lie next to each other, as components."""
+    text = emitter.text
+    scalar, step = scalar_type(type_.element), type_.size // type_.element.size
+    total = step * emitter.width
+    wide = f"<{total} x {scalar}>"
+    if emitter.mask is None:
+        whole = text.emit(f"load {wide}, ptr {pointer.name}, align {align}")
+    else:
+        mask = _repeat_mask(emitter, emitter.mask, step)
+        whole = _masked_load(emitter, wide, pointer.name, align, mask)
+    parts: list[Value] = []
+    for component in range(type_.count):
+        picks = ", ".join(f"i32 {component + step * lane}" for lane in range(emitter.width))
+        name = text.emit(
+            f"shufflevector {wide} {whole}, {wide} poison, <{emitter.width} x i32> <{picks}>"
+        )
+        parts.append(Lanes(scalar, name, None))
+    return parts
+
+
+def _repeat_mask(emitter: Emitter, mask: str, step: int) -> str:
+    """Each lane's bit, once for each component."""
+    bits = emitter.text.vector_type("i1")
+    picks = ", ".join(f"i32 {lane}" for lane in range(emitter.width) for _ in range(step))
+    count = step * emitter.width
+    return emitter.text.emit(
+        f"shufflevector {bits} {mask}, {bits} poison, <{count} x i32> <{picks}>"
+    )
+
+
+# --- Stores -------------------------------------------------------------------------------------
+
+
+def store(
+    emitter: Emitter, pointer: Lanes, type_: Type, value: Value, align: int, volatile: bool = False
+) -> None:
+    """Writes a value of a type to an address."""
+    parts = components(type_)
+    if parts is None:
+        assert isinstance(value, Lanes)
+        _store_scalar(emitter, pointer, type_, value, align, volatile)
+        return
+    assert isinstance(value, list)
+    whole = isinstance(type_, Vector) and type_.count * type_.element.size == type_.size
+    if whole and pointer.stride == type_.size and emitter.width > 1:
+        assert isinstance(type_, Vector)
+        _store_neighbours(emitter, pointer, type_, value, align)
+        return
+    for part, offset, each in zip(parts, offsets(type_), value, strict=True):
+        place = add_offset(emitter, pointer, offset)
+        store(emitter, place, part, each, _align_at(align, offset, part), volatile)
+
+
+def _store_scalar(
+    emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes, align: int, volatile: bool
+) -> None:
+    text = emitter.text
+    stored = memory_type(type_)
+    keyword = "store volatile" if volatile else "store"
+    if pointer.stride == 0 and value.stride == 0:
+        name = value.name
+        if isinstance(type_, Bool):
+            name = text.emit(f"zext i1 {name} to i8")
+        text.do(f"{keyword} {stored} {name}, ptr {pointer.name}, align {align}")
+        return
+    wide, name = text.vector_type(stored), text.as_vector(value)
+    if isinstance(type_, Bool):
+        name = text.emit(f"zext {text.vector_type('i1')} {name} to {wide}")
+    if pointer.stride == type_.size:
+        if emitter.mask is None:
+            text.do(f"{keyword} {wide} {name}, ptr {pointer.name}, align {align}")
+        else:
+            _masked_store(emitter, wide, name, pointer.name, align, emitter.mask)
+        return
+    pointers, bits = text.vector_type("ptr"), text.vector_type("i1")
+    function = f"llvm.masked.scatter.{overloaded(wide)}.{overloaded(pointers)}"
+    text.declarations.setdefault(function, f"declare void @{function}({wide}, {pointers}, {bits})")
+    addresses = text.as_vector(pointer)
+    text.do(
+        f"call void @{function}({wide} {name}, {pointers} align {align} {addresses}, "
+        f"{bits} {emitter.full_mask()})"
+    )
+
+
+def _masked_store(
+    emitter: Emitter, wide: str, name: str, pointer: str, align: int, mask: str
+) -> None:
+    count = wide[1:].split(" ")[0]
+    function = f"llvm.masked.store.{overloaded(wide)}.p0"
+    emitter.text.declarations.setdefault(
+        function, f"declare void @{function}({wide}, ptr, <{count} x i1>)"
+    )
+    emitter.text.do(
+        f"call void @{function}({wide} {name}, ptr align {align} {pointer}, <{count} x i1> {mask})"
+    )
+
+
+def _store_neighbours(
+    emitter: Emitter, pointer: Lanes, type_: Vector, value: list[Value], align: int
+) -> None:
+    """Puts the components of all lanes in turn and writes them as one wide vector."""
+    text = emitter.text
+    scalar, step = scalar_type(type_.element), type_.count
+    width, total = emitter.width, step * emitter.width
+    names = []
+    for part in value:
+        assert isinstance(part, Lanes)
+        names.append(text.as_vector(part))
+    whole, have = names[0], width
+    for each in names[1:]:
+        whole, have = _append(emitter, scalar, whole, have, each), have + width
+    picks = ", ".join(f"i32 {part * width + lane}" for lane in range(width) for part in range(step))
+    wide = f"<{total} x {scalar}>"
+    turned = text.emit(f"shufflevector {wide} {whole}, {wide} poison, <{total} x i32> <{picks}>")
+    if emitter.mask is None:
+        text.do(f"store {wide} {turned}, ptr {pointer.name}, align {align}")
+    else:
+        mask = _repeat_mask(emitter, emitter.mask, step)
+        _masked_store(emitter, wide, turned, pointer.name, align, mask)
+
+
+def _append(emitter: Emitter, scalar: str, whole: str, have: int, each: str) -> str:
+    """One vector behind another."""
+    width, total = emitter.width, have + emitter.width
+    grow = ", ".join(f"i32 {index}" if index < width else "i32 poison" for index in range(have))
+    same = emitter.text.emit(
+        f"shufflevector <{width} x {scalar}> {each}, <{width} x {scalar}> poison, "
+        f"<{have} x i32> <{grow}>"
+    )
+    picks = ", ".join(f"i32 {index}" for index in range(total))
+    return emitter.text.emit(
+        f"shufflevector <{have} x {scalar}> {whole}, <{have} x {scalar}> {same}, "
+        f"<{total} x i32> <{picks}>"
+    )
+
+
+# --- Instructions -------------------------------------------------------------------------------
+
+
+def _access(node: Node, type_: Type) -> tuple[int, bool]:
+    """The alignment and volatility that an instruction's memory operands state."""
+    literals = [each for each in node.literals if isinstance(each, int)]
+    flags = literals[0] if literals else 0
+    align = literals[1] if flags & ALIGNED and len(literals) > 1 else type_.align
+    return max(1, align), bool(flags & VOLATILE)
+
+
+@handles("Load")
+def _load(emitter: Emitter, node: Node) -> None:
+    align, volatile = _access(node, node.type)
+    emitter.define(
+        node, load(emitter, emitter.scalar(node.operands[0]), node.type, align, volatile)
+    )
+
+
+@handles("Store")
+def _store(emitter: Emitter, node: Node) -> None:
+    pointer, value = node.operands
+    align, volatile = _access(node, value.type)
+    store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
+
+
+@handles("ReadCell")
+def _read_cell(emitter: Emitter, node: Node) -> None:
+    variable = node.literals[0]
+    assert isinstance(variable, Node)
+    emitter.define(node, emitter.load(emitter.cell(variable)))
+
+
+@handles("WriteCell")
+def _write_cell(emitter: Emitter, node: Node) -> None:
+    variable = node.literals[0]
+    assert isinstance(variable, Node)
+    slot = emitter.cell(variable)
+    vector = emitter.uniformity.cell_shape(variable) is None and emitter.width > 1
+    emitter.store(slot, emitter.get(node.operands[0]), emitter.mask if vector else None)
+
+
+@handles("AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain")
+def _chain(emitter: Emitter, node: Node) -> None:
+    """Adds up what does not vary, then what does, so that only the rest is a vector."""
+    text = emitter.text
+    pointer = emitter.scalar(node.operands[0])
+    fixed = 0
+    for index, (size, offset) in zip(node.operands[1:], chain_steps(node), strict=True):
+        number = constant_int(index)
+        if size is None:
+            fixed += offset
+        elif number is not None:
+            fixed += number * size
+        else:
+            pointer = _step(emitter, pointer, emitter.scalar(index), size)
+    pointer = add_offset(emitter, pointer, fixed)
+    wanted = emitter.uniformity.shape(node) if emitter.width > 1 else 0
+    if wanted is None and not pointer.is_vector:
+        pointer = Lanes("ptr", text.as_vector(pointer), None)
+    emitter.define(node, pointer)
+
+
+def _step(emitter: Emitter, pointer: Lanes, index: Lanes, size: int) -> Lanes:
+    """The address `index` elements of `size` bytes further on."""
+    text = emitter.text
+    index = _as_i64(emitter, index)
+    if not pointer.is_vector and not index.is_vector:
+        assert pointer.stride is not None and index.stride is not None
+        name = text.emit(f"getelementptr [{size} x i8], ptr {pointer.name}, i64 {index.name}")
+        return Lanes("ptr", name, pointer.stride + index.stride * size)
+    base = f"{text.vector_type('ptr')} {pointer.name}" if pointer.is_vector else ""
+    if not pointer.is_vector:
+        base = f"ptr {pointer.name}"
+        if pointer.stride != 0:
+            base = f"{text.vector_type('ptr')} {text.as_vector(pointer)}"
+    steps = f"{text.vector_type('i64')} {text.as_vector(index)}"
+    return Lanes("ptr", text.emit(f"getelementptr [{size} x i8], {base}, {steps}"), None)
+
+
+def _as_i64(emitter: Emitter, index: Lanes) -> Lanes:
+    if index.type == "i64":
+        return index
+    text = emitter.text
+    vector = index.is_vector
+    source = text.vector_type(index.type) if vector else index.type
+    target = text.vector_type("i64") if vector else "i64"
+    return Lanes("i64", text.emit(f"sext {source} {index.name} to {target}"), index.stride)
+
+
+@handles("CopyMemory", "CopyMemorySized")
+def _copy(emitter: Emitter, node: Node) -> None:
+    target, source = emitter.scalar(node.operands[0]), emitter.scalar(node.operands[1])
+    pointer = node.operands[0].type
+    assert isinstance(pointer, Pointer)
+    size: str | None = None
+    if node.op == "CopyMemorySized":
+        size = emitter.text.lane(emitter.scalar(node.operands[2]), 0)
+        size = emitter.widen_i64(node.operands[2], size)
+    else:
+        assert pointer.pointee is not None
+        size = str(pointer.pointee.size)
+    emitter.each_lane(
+        lambda lane: emitter.text.do(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {emitter.text.lane(target, lane)}, "
+            f"ptr {emitter.text.lane(source, lane)}, i64 {size}, i1 false)"
+        ),
+        once=target.stride == 0 and source.stride == 0,
+    )
+    emitter.text.declarations.setdefault(
+        "llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)"
+    )

@@ -1,0 +1,114 @@
+"""Writing LLVM IR as text: fresh names, types, constants."""
+
+from __future__ import annotations
+
+import struct
+
+from groundstate.compiler.spirv.types import Bool, Float, Handle, Int, Pointer, Type
+
+
+class Text:
+    """The lines of one function, in the order in which they are written."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self._count = 0
+
+    def name(self, stem: str = "t") -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"%{stem}{self._count}"
+
+    def label(self, stem: str) -> str:
+        """A label that nothing else has, without the percent sign."""
+        return self.name(stem + ".")[1:]
+
+    def emit(self, instruction: str, stem: str = "t") -> str:
+        """Writes an instruction that has a result, and returns the result's name."""
+        name = self.name(stem)
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Writes an instruction without a result."""
+        self.lines.append(f"  {instruction}")
+
+    def start(self, label: str) -> None:
+        """Begins a block."""
+        self.lines.append(f"{label}:")
+
+    def call(
+        self, result: str, function: str, arguments: list[tuple[str, str]], attributes: str = ""
+    ) -> str:
+        """Calls an intrinsic or library function, declaring it on first use. Arguments: type, name."""
+        types = ", ".join(type_ for type_, _ in arguments)
+        self.declarations.setdefault(
+            function, f"declare {result} @{function}({types}) {attributes}"
+        )
+        passed = ", ".join(f"{type_} {name}" for type_, name in arguments)
+        if result == "void":
+            self.do(f"call void @{function}({passed})")
+            return ""
+        return self.emit(f"call {result} @{function}({passed})")
+
+
+def scalar_type(type_: Type) -> str:
+    """The LLVM type of a number, truth value or address."""
+    if isinstance(type_, Bool):
+        return "i1"
+    if isinstance(type_, Int):
+        return f"i{type_.width}"
+    if isinstance(type_, Float):
+        if type_.is_bfloat16:
+            return "bfloat"
+        return {16: "half", 32: "float", 64: "double"}[type_.width]
+    if isinstance(type_, Pointer | Handle):
+        return "ptr"
+    raise TypeError(f"{type_} is not a scalar")
+
+
+def overloaded(llvm_type: str) -> str:
+    """How a type is spelt in the name of an intrinsic: `<8 x float>` is v8f32."""
+    if llvm_type.startswith("<"):
+        count, element = llvm_type[1:-1].split(" x ")
+        return f"v{count}{overloaded(element)}"
+    plain = {"half": "f16", "float": "f32", "double": "f64", "bfloat": "bf16", "ptr": "p0"}
+    return plain.get(llvm_type, llvm_type)
+
+
+def float_literal(value: float, type_: str) -> str:
+    """A floating-point constant, exactly."""
+    if type_ == "half":
+        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if type_ == "float":
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def bits_literal(bits: int, type_: str) -> str:
+    """A constant of a scalar type from its bits."""
+    if type_ == "half":
+        return f"0xH{bits:04X}"
+    if type_ == "bfloat":
+        return f"0xR{bits:04X}"
+    if type_ == "float":
+        return _float_bits(bits)
+    if type_ == "double":
+        return f"0x{bits:016X}"
+    if type_ == "i1":
+        return "true" if bits else "false"
+    if type_ == "ptr":
+        return "null" if bits == 0 else f"inttoptr (i64 {bits} to ptr)"
+    width = int(type_[1:])
+    return str(bits - (1 << width) if bits >> (width - 1) else bits)
+
+
+def _float_bits(bits: int) -> str:
+    """LLVM writes a float with the bits of the double that has the same value."""
+    sign, exponent, fraction = bits >> 31, (bits >> 23) & 0xFF, bits & 0x7FFFFF
+    if exponent == 0xFF:
+        wide = sign << 63 | 0x7FF << 52 | fraction << 29
+        return f"0x{wide:016X}"
+    value = struct.unpack("<f", struct.pack("<I", bits))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -1,0 +1,121 @@
+"""The kernel as the middle of the compiler sees it: a graph of blocks with values in SSA form.
+
+A node is one operation of one inlined copy of a SPIR-V instruction. `op` is the instruction's name
+without "Op" (`IAdd`), or one of a few of our own: `Argument`, `Constant`, `Global`, `Copy`, `Phi`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundstate.compiler.spirv.types import Type
+
+
+class Node:
+    """One operation. What it takes are other nodes; what is not a node is in `literals`."""
+
+    __slots__ = ("block", "decorations", "index", "literals", "op", "operands", "type", "where")
+
+    def __init__(
+        self,
+        op: str,
+        type: Type,  # noqa: A002 - the name SPIR-V gives it
+        operands: list[Node] | None = None,
+        literals: tuple[object, ...] = (),
+        where: str = "",
+    ) -> None:
+        self.op = op
+        self.type = type
+        self.operands = operands if operands is not None else []
+        self.literals = literals
+        self.decorations: dict[int, tuple[int, ...]] = {}
+        self.block: Block | None = None
+        self.index = -1
+        self.where = where
+
+    def __repr__(self) -> str:
+        return f"%{self.index} = {self.op}"
+
+
+class Block:
+    """A straight run of nodes. The terminator is `branch` on `condition`, or a return."""
+
+    __slots__ = (
+        "condition",
+        "index",
+        "nodes",
+        "phis",
+        "predecessors",
+        "successors",
+        "switch",
+        "where",
+    )
+
+    def __init__(self, where: str = "") -> None:
+        self.index = -1
+        self.phis: list[Node] = []
+        self.nodes: list[Node] = []
+        self.condition: Node | None = None
+        self.switch: list[int] | None = None
+        """For a switch: the values that lead to the successors from the second on."""
+        self.successors: list[Block] = []
+        """None: the kernel ends here. Two: taken if the condition is true, and otherwise."""
+        self.predecessors: list[Block] = []
+        self.where = where
+
+    def __repr__(self) -> str:
+        return f"block {self.index}"
+
+
+class Kernel:
+    """All blocks of a kernel, calls inlined, in reverse postorder from the entry."""
+
+    def __init__(self, name: str, arguments: list[Node], entry: Block) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.blocks = _reverse_postorder(entry)
+        self.renumber()
+
+    def renumber(self) -> None:
+        """Numbers blocks and nodes, and finds the predecessors of each block."""
+        count = 0
+        reachable = set(map(id, self.blocks))
+        for index, block in enumerate(self.blocks):
+            block.index = index
+            block.predecessors = []
+        for block in self.blocks:
+            for successor in block.successors:
+                if block not in successor.predecessors:
+                    successor.predecessors.append(block)
+        for block in self.blocks:
+            for phi in block.phis:
+                pairs = list(zip(phi.operands, phi.literals, strict=True))
+                kept = [(value, source) for value, source in pairs if id(source) in reachable]
+                phi.operands = [value for value, _ in kept]
+                phi.literals = tuple(source for _, source in kept)
+            for node in (*block.phis, *block.nodes):
+                node.block, node.index = block, count
+                count += 1
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node, block after block."""
+        for block in self.blocks:
+            yield from block.phis
+            yield from block.nodes
+
+
+def _reverse_postorder(entry: Block) -> list[Block]:
+    order: list[Block] = []
+    seen = {id(entry)}
+    stack = [(entry, iter(entry.successors))]
+    while stack:
+        block, rest = stack[-1]
+        for successor in rest:
+            if id(successor) not in seen:
+                seen.add(id(successor))
+                stack.append((successor, iter(successor.successors)))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order[::-1]

@@ -1,0 +1,107 @@
+"""LLVM IR to machine code in this process, with the disk cache in between."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from threading import Lock
+
+import llvmlite.binding as llvm
+
+from groundstate.compiler.errors import BuildError
+
+_lock = Lock()
+VERSION = b"groundstate-code-1"
+
+
+class Target:
+    """The machine that code is compiled for: this one."""
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.cpu = llvm.get_host_cpu_name()
+        self.features = llvm.get_host_cpu_features().flatten()
+        self.triple = llvm.get_process_triple()
+        found = llvm.Target.from_triple(self.triple)
+        self.machine = found.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
+        )
+        self.jit = llvm.create_lljit_compiler(self.machine)
+
+    @property
+    def natural_width(self) -> int:
+        """How many 32-bit lanes a vector register has."""
+        if "+avx512f" in self.features:
+            return 16
+        return 8 if "+avx2" in self.features else 4
+
+
+@cache
+def target() -> Target:
+    """The target of this process, made on first use."""
+    return Target()
+
+
+class Loaded:
+    """Code in memory. It lives as long as this object."""
+
+    def __init__(self, tracker: object, address: int) -> None:
+        self.tracker = tracker
+        self.address = address
+
+
+_count = iter(range(1 << 62))
+
+
+def optimise(text: str) -> llvm.ModuleRef:
+    """Parses and optimises LLVM IR."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise BuildError(f"the compiler wrote wrong LLVM IR: {error}") from error
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(target().machine, options)
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    return module
+
+
+def assembly(text: str) -> str:
+    """The machine code of LLVM IR, to read."""
+    with _lock:
+        return str(target().machine.emit_assembly(optimise(text)))
+
+
+def object_code(text: str) -> bytes:
+    """Machine code of LLVM IR as an object file."""
+    from groundstate.compiler import cache as disk
+
+    here = target()
+    key = hashlib.sha256(
+        b"\0".join((VERSION, here.cpu.encode(), here.features.encode(), text.encode()))
+    ).digest()
+    known = disk.get(key)
+    if known is not None:
+        return known
+    with _lock:
+        code = bytes(here.machine.emit_object(optimise(text)))
+    disk.put(key, code)
+    return code
+
+
+def load(code: bytes, symbol: str = "run") -> Loaded:
+    """Makes an object file executable."""
+    name = f"kernel{next(_count)}"
+    with _lock:
+        tracker = (
+            llvm.JITLibraryBuilder()
+            .add_object_img(code)
+            .export_symbol(symbol)
+            .add_current_process()
+            .link(target().jit, name)
+        )
+        return Loaded(tracker, int(tracker[symbol]))

@@ -1,0 +1,76 @@
+"""What is known of a kernel without compiling it: its arguments and requirements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groundstate.compiler.spirv.module import Module
+from groundstate.compiler.spirv.types import Image, Pointer, Sampler, Type
+
+STORAGE_UNIFORM_CONSTANT, STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP = 0, 4, 5
+STORAGE_FUNCTION, STORAGE_GENERIC = 7, 8
+MODE_LOCAL_SIZE, MODE_SUBGROUP_SIZE, MODE_CONTRACTION_OFF = 17, 35, 31
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a kernel."""
+
+    name: str
+    type_name: str
+    kind: str
+    """value, pointer, local, image or sampler."""
+    size: int
+    offset: int
+    """In the packed argument block."""
+    address_space: int
+    access: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A kernel as a caller sees it."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    block_bytes: int
+    required_group_size: tuple[int, int, int] | None
+    subgroup_size: int
+    local_bytes: int
+    private_bytes: int
+    attributes: str
+    uses_barriers: bool
+    loop_free: bool
+
+
+def describe_arguments(module: Module, function_id: int) -> tuple[tuple[Argument, ...], list[Type]]:
+    """The arguments of a kernel function, and the types of its parameters."""
+    function = module.function(function_id)
+    arguments: list[Argument] = []
+    types: list[Type] = []
+    offset = 0
+    for parameter in function.parameters:
+        type_ = module.types[parameter.type]
+        kind, size, align = _passing(type_)
+        offset = -(-offset // align) * align
+        space = type_.storage if isinstance(type_, Pointer) else STORAGE_FUNCTION
+        name = module.names.get(parameter.result, f"argument{len(arguments)}")
+        arguments.append(Argument(name, str(type_), kind, size, offset, space))
+        types.append(type_)
+        offset += size
+    return tuple(arguments), types
+
+
+def _passing(type_: Type) -> tuple[str, int, int]:
+    """How an argument travels: kind, bytes, alignment."""
+    if isinstance(type_, Image):
+        return "image", 8, 8
+    if isinstance(type_, Sampler):
+        return "sampler", 8, 8
+    if not isinstance(type_, Pointer):
+        return "value", max(1, type_.size), max(1, type_.align)
+    if type_.storage == STORAGE_WORKGROUP:
+        return "local", 8, 8
+    if type_.storage == STORAGE_FUNCTION and type_.pointee is not None:
+        return "value", max(1, type_.pointee.size), max(1, type_.pointee.align)
+    return "pointer", 8, 8

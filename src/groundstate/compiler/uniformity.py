@@ -1,0 +1,374 @@
+"""Which values differ between the lanes of a sub-group, and how.
+
+Each value has a shape: 0 if all lanes have the same (uniform), k if lane i has the first lane's value
+plus i * k (linear; integers and pointers), `VARYING` otherwise. Shapes start optimistic and only get
+worse until nothing changes. A branch is divergent if its condition is not uniform; a block is partial
+if a divergent branch decides whether it is reached, so that only some lanes may be there.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.graph import Graph, Loop
+from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.spirv.types import Array, Int, Pointer, RuntimeArray, Struct, Type, Vector
+
+VARYING = None
+Shape = int | None
+
+_UNKNOWN = "not reached yet"
+
+PASSES = frozenset(
+    "CopyObject CopyLogical Bitcast ConvertPtrToU ConvertUToPtr PtrCastToGeneric GenericCastToPtr "
+    "GenericCastToPtrExplicit SConvert".split()
+)
+CHAINS = frozenset("AccessChain InBoundsAccessChain PtrAccessChain InBoundsPtrAccessChain".split())
+UNIFORM_RESULTS = frozenset(
+    "GroupAll GroupAny GroupBroadcast SubgroupAllKHR SubgroupAnyKHR SubgroupAllEqualKHR "
+    "SubgroupBallotKHR GroupNonUniformElect".split()
+)
+REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2
+
+
+class Uniformity:
+    """The shapes of a kernel's values for a group size and a number of lanes."""
+
+    def __init__(
+        self, kernel: Kernel, graph: Graph, group_size: tuple[int, int, int], width: int
+    ) -> None:
+        self.kernel = kernel
+        self.graph = graph
+        self.width = width
+        self.rows_are_whole = group_size[0] % width == 0
+        self.shapes: dict[Node, Shape | str] = {}
+        self.cells: dict[object, Shape | str] = {}
+        self.divergent: set[Block] = set()
+        self.partial: set[Block] = set()
+        self.divergent_loops: set[Loop] = set()
+        self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
+        if width > 1:
+            self._solve()
+
+    def shape(self, node: Node) -> Shape:
+        """The shape of a value where it is defined."""
+        if self.width == 1:
+            return 0
+        found = self.shapes.get(node, 0)
+        return 0 if isinstance(found, str) else found
+
+    def cell_shape(self, cell: object) -> Shape:
+        """The shape of what a variable holds."""
+        found = self.cells.get(cell, 0)
+        return 0 if isinstance(found, str) else found
+
+    def shape_at(self, node: Node, block: Block) -> Shape:
+        """The shape of a value where it is used: lanes may have left a loop at different times."""
+        return VARYING if self.escapes(node, block) else self.shape(node)
+
+    def escapes(self, node: Node, block: Block) -> bool:
+        """True if the value is used after a loop that lanes left in different rounds."""
+        if node.block is None:
+            return False
+        loop = self.graph.loop_of.get(node.block)
+        while loop is not None and not loop.contains(block):
+            if loop in self.divergent_loops:
+                return True
+            loop = loop.parent
+        return False
+
+    # --- Solving --------------------------------------------------------------------------------
+
+    def _solve(self) -> None:
+        for node in self.kernel.nodes():
+            self.shapes[node] = _UNKNOWN
+            if node.op in ("ReadCell", "WriteCell"):
+                self.cells[node.literals[0]] = _UNKNOWN
+        changed = True
+        while changed:
+            changed = self._update_values()
+            changed |= self._update_control()
+
+    def _update_values(self) -> bool:
+        changed = False
+        for block in self.kernel.blocks:
+            for node in (*block.phis, *block.nodes):
+                before = self.shapes[node]
+                if before is VARYING:
+                    continue
+                now = self._phi(node, block) if node.op == "Phi" else self._transfer(node, block)
+                if now != before and before != _UNKNOWN:
+                    now = VARYING  # a second change of mind: give up
+                if now != before:
+                    self.shapes[node] = now
+                    changed = True
+        return changed
+
+    def _update_control(self) -> bool:
+        divergent = {
+            block
+            for block in self.kernel.blocks
+            if block.condition is not None and self._known_at(block.condition, block) != 0
+        }
+        partial = self._partial_blocks(divergent)
+        loops = {loop for loop in self.graph.loops if self._leaves_in_parts(loop, divergent)}
+        changed = (divergent, partial, loops) != (
+            self.divergent,
+            self.partial,
+            self.divergent_loops,
+        )
+        self.divergent, self.partial, self.divergent_loops = divergent, partial, loops
+        return changed
+
+    def _partial_blocks(self, divergent: set[Block]) -> set[Block]:
+        partial: set[Block] = set()
+        growing = True
+        while growing:
+            growing = False
+            for block in self.kernel.blocks:
+                if block in partial:
+                    continue
+                deciders = self.graph.deciders[block.index]
+                if any(each in divergent or each in partial for each in deciders):
+                    partial.add(block)
+                    growing = True
+        return partial
+
+    def _leaves_in_parts(self, loop: Loop, divergent: set[Block]) -> bool:
+        """True if some lanes may leave the loop while others go on."""
+        for source, _ in loop.exits():
+            if source in divergent:
+                return True
+            seen: set[Block] = set()
+            waiting = [source]
+            while waiting:
+                for each in self.graph.deciders[waiting.pop().index]:
+                    if each not in seen and loop.contains(each):
+                        seen.add(each)
+                        waiting.append(each)
+            if seen & divergent:
+                return True
+        return False
+
+    # --- Joins ----------------------------------------------------------------------------------
+
+    def _join_region(self, block: Block) -> set[Block]:
+        """The blocks between the last common block of all ways to a join, and the join."""
+        top = self.graph.dominator[block.index]
+        loop = self.graph.loop_of.get(block)
+        is_header = loop is not None and loop.header is block
+        region: set[Block] = set()
+        waiting = [
+            each for each in block.predecessors if not (is_header and loop and loop.contains(each))
+        ]
+        while waiting:
+            each = waiting.pop()
+            if each in region:
+                continue
+            region.add(each)
+            if each is not top:
+                waiting.extend(each.predecessors)
+        return region
+
+    def _phi(self, phi: Node, block: Block) -> Shape | str:
+        loop = self.graph.loop_of.get(block)
+        is_header = loop is not None and loop.header is block
+        inner, outer = [], []
+        for value, source in zip(phi.operands, phi.literals, strict=True):
+            assert isinstance(source, Block)
+            from_latch = is_header and loop is not None and loop.contains(source)
+            (inner if from_latch else outer).append((value, source))
+        if self._mixes(outer, self._regions[block]):
+            return VARYING
+        if is_header and loop is not None and self._mixes(inner, loop.blocks):
+            return VARYING
+        if self._arrives_in_parts(outer, block):
+            return VARYING
+        known = {
+            shape
+            for value, source in (*inner, *outer)
+            if (shape := self._known_at(value, source)) != _UNKNOWN
+        }
+        if not known:
+            return _UNKNOWN
+        return known.pop() if len(known) == 1 else VARYING
+
+    def _mixes(self, incoming: list[tuple[Node, object]], region: set[Block]) -> bool:
+        """True if lanes may come with different values because they came different ways."""
+        values = {id(value) for value, _ in incoming}
+        return len(values) > 1 and not region.isdisjoint(self.divergent)
+
+    def _arrives_in_parts(self, incoming: list[tuple[Node, object]], block: Block) -> bool:
+        """True if lanes come out of a loop in different rounds, with values of that loop."""
+        for value, source in incoming:
+            assert isinstance(source, Block)
+            loop = self.graph.loop_of.get(source)
+            while loop is not None and not loop.contains(block):
+                inside = value.block is not None and loop.contains(value.block)
+                if loop in self.divergent_loops and (inside or len(incoming) > 1):
+                    return True
+                loop = loop.parent
+        return False
+
+    # --- One node -------------------------------------------------------------------------------
+
+    def _known_at(self, node: Node, block: Block) -> Shape | str:
+        if node.op in ("Constant", "Global", "Argument", "Undef"):
+            return 0
+        return VARYING if self.escapes(node, block) else self.shapes[node]
+
+    def _transfer(self, node: Node, block: Block) -> Shape | str:
+        op = node.op
+        if op == "Builtin":
+            return self._builtin(node)
+        if op == "Variable":
+            assert isinstance(node.type, Pointer)
+            return lane_stride(node.type.pointee)
+        if op == "ReadCell":
+            return self.cells[node.literals[0]]
+        inputs = [self._known_at(each, block) for each in node.operands]
+        if _UNKNOWN in inputs:
+            return _UNKNOWN
+        shapes: list[Shape] = [each for each in inputs if not isinstance(each, str)]
+        if op == "WriteCell":
+            return self._write_cell(node, block, shapes[0])
+        return self._result(node, op, shapes)
+
+    def _write_cell(self, node: Node, block: Block, shape: Shape) -> Shape:
+        cell = node.literals[0]
+        before = self.cells[cell]
+        if block in self.partial or before not in (_UNKNOWN, shape):
+            shape = VARYING
+        if before is not VARYING:
+            self.cells[cell] = shape
+        return shape
+
+    def _result(self, node: Node, op: str, shapes: list[Shape]) -> Shape:
+        if op in UNIFORM_RESULTS or (op.startswith("Group") and _is_reduction(node)):
+            return 0
+        if op.startswith(("Atomic", "SubgroupShuffle", "Group", "SubgroupBlockRead")):
+            return (
+                0 if op == "AtomicLoad" and not any(shapes) and VARYING not in shapes else VARYING
+            )
+        if all(shape == 0 for shape in shapes):
+            return 0
+        if VARYING in shapes:
+            return VARYING
+        known = [shape for shape in shapes if shape is not None]
+        return self._linear(node, op, known)
+
+    def _linear(self, node: Node, op: str, shapes: list[int]) -> Shape:
+        """The shape of an operation on linear values."""
+        if op in PASSES:
+            return shapes[0] if _is_address(node.type) else VARYING
+        if op == "UConvert":
+            return shapes[0] if _cannot_wrap(node) else VARYING
+        if op == "IAdd":
+            return shapes[0] + shapes[1]
+        if op == "ISub":
+            return shapes[0] - shapes[1]
+        if op in ("IMul", "ShiftLeftLogical"):
+            return _scaled(node, op, shapes)
+        if op in CHAINS:
+            return chain_stride(node, shapes)
+        if op == "Select" and shapes[0] == 0 and shapes[1] == shapes[2] and _is_address(node.type):
+            return shapes[1]
+        return VARYING
+
+    def _builtin(self, node: Node) -> Shape:
+        name = str(node.literals[0])
+        component = node.literals[1] if len(node.literals) > 1 else None
+        if name in ("LocalInvocationId", "GlobalInvocationId"):
+            if component is None:
+                return VARYING
+            if self.rows_are_whole:
+                return 1 if component == 0 else 0
+            return VARYING
+        if name in ("LocalInvocationIndex", "SubgroupLocalInvocationId", "GlobalLinearId"):
+            return 1 if name != "GlobalLinearId" or self.rows_are_whole else VARYING
+        return VARYING if name.startswith("Subgroup") and name.endswith("Mask") else 0
+
+
+def lane_stride(pointee: Type | None) -> int:
+    """How far apart the lanes' copies of a private variable lie."""
+    assert pointee is not None
+    return max(1, -(-pointee.size // pointee.align) * pointee.align)
+
+
+def _is_reduction(node: Node) -> bool:
+    return len(node.literals) > 0 and REDUCE in node.literals[:1] and not node.op.endswith("Ballot")
+
+
+def _is_address(type_: Type) -> bool:
+    return isinstance(type_, Pointer) or (isinstance(type_, Int) and type_.width >= 32)
+
+
+def _cannot_wrap(node: Node) -> bool:
+    """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32."""
+    source = node.operands[0]
+    while source.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
+        source = source.operands[0]
+    assert isinstance(node.type, Int)
+    operand = node.operands[0].type
+    narrowing = isinstance(operand, Int) and operand.width > node.type.width
+    return narrowing and node.type.width >= 32 or source.op == "Builtin"
+
+
+def _scaled(node: Node, op: str, shapes: list[int]) -> Shape:
+    for linear, other in ((0, 1), (1, 0)):
+        factor = node.operands[other]
+        if shapes[other] == 0 and factor.op == "Constant":
+            value = constant_int(factor)
+            if value is not None and op == "IMul":
+                return shapes[linear] * value
+            if value is not None and linear == 0 and value < 31:
+                return shapes[0] << value
+    return VARYING
+
+
+def constant_int(node: Node) -> int | None:
+    """The value of a constant integer, with its sign, or None."""
+    if node.op != "Constant" or not isinstance(node.type, Int):
+        return None
+    value = getattr(node.literals[0], "value", None)
+    if value is None:
+        return 0
+    half = 1 << (node.type.width - 1)
+    return int(value) - 2 * half if value >= half else int(value)
+
+
+def chain_stride(node: Node, shapes: list[int]) -> Shape:
+    """The distance between the addresses that neighbouring lanes compute."""
+    stride = shapes[0]
+    for (size, _), shape in zip(chain_steps(node), shapes[1:], strict=True):
+        if shape != 0 and size is None:
+            return VARYING
+        stride += shape * (size or 0)
+    return stride
+
+
+def chain_steps(node: Node) -> list[tuple[int | None, int]]:
+    """For each index of an access chain: the bytes of one step, or None and a fixed offset."""
+    pointer = node.operands[0].type
+    assert isinstance(pointer, Pointer)
+    current: Type | None = pointer.pointee
+    steps: list[tuple[int | None, int]] = []
+    indices = node.operands[1:]
+    if "Ptr" in node.op:
+        assert current is not None
+        steps.append((array_step(current), 0))
+        indices = indices[1:]
+    for index in indices:
+        if isinstance(current, Struct):
+            member = constant_int(index) or 0
+            steps.append((None, current.offsets[member]))
+            current = current.members[member]
+        elif isinstance(current, Array | RuntimeArray | Vector):
+            current = current.element
+            steps.append((array_step(current), 0))
+        else:
+            raise TypeError(f"{node.op} steps into {current}")
+    return steps
+
+
+def array_step(element: Type) -> int:
+    """The bytes from one array element to the next."""
+    return -(-element.size // element.align) * element.align
