@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "launch.h"
 #include "queue.h"
 
 /* Copies and fills up to this size take less time than waking another thread. */
@@ -20,6 +21,8 @@ bool gs_command_is_short(const gs_command *command) {
         return command->copy.size <= SHORT_BYTES;
     case GS_FILL:
         return command->fill.size <= SHORT_BYTES;
+    case GS_LAUNCH:
+        return gs_launch_is_short(command->launch);
     default:
         return false;
     }
@@ -68,6 +71,9 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     case GS_HOST_FUNCTION:
         command->host.function(command->host.argument);
         break;
+    case GS_LAUNCH:
+        gs_launch_perform(command->launch, device);
+        break;
     case GS_NOTHING:
     case GS_RUN_PROGRAMS:
         break;
@@ -84,6 +90,8 @@ void gs_command_release(gs_command *command) {
         free(command->fill.pattern);
     } else if (command->operation == GS_RESET_EVENT) {
         gs_object_drop(command->reset);
+    } else if (command->operation == GS_LAUNCH) {
+        gs_launch_free(command->launch);
     } else if (command->operation == GS_QUERY_TIMESTAMPS) {
         for (uint32_t each = 0; each < command->query.count; each++)
             gs_object_drop(command->query.events[each]);

@@ -14,6 +14,7 @@ typedef enum gs_operation {
     GS_QUERY_TIMESTAMPS,
     GS_RESET_EVENT,
     GS_HOST_FUNCTION,
+    GS_LAUNCH,
     GS_RUN_PROGRAMS,
 } gs_operation;
 
@@ -78,6 +79,7 @@ typedef struct gs_command {
             uint32_t count;
         } query;
         gs_event *reset; /* held */
+        struct gs_launch *launch; /* owned */
         struct {
             ze_host_function_callback_t function;
             void *argument;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "list.h"
 
 ze_result_t gs_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice) {
@@ -90,6 +91,10 @@ static ze_result_t append_again(ze_command_list_handle_t into, const gs_command 
         command.fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
     } else if (original->operation == GS_RESET_EVENT) {
         gs_object_hold(command.reset);
+    } else if (original->operation == GS_LAUNCH) {
+        command.launch = gs_launch_copy(original->launch);
+        if (command.launch == NULL)
+            return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a launch");
     } else if (original->operation == GS_QUERY_TIMESTAMPS) {
         command.query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
         command.query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));

@@ -19,6 +19,10 @@ NOUNS = (
     "memory",
     "virtual_memory",
     "event",
+    "build_log",
+    "module",
+    "linking",
+    "kernel",
 )
 """The modules that hold handlers. Importing one registers what it answers."""
 

@@ -64,6 +64,20 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (_P, _INT, _U64, _U32, _P),
     ),
     "gs_last_error_text": (ctypes.c_char_p, ()),
+    "gs_module_new": (_P, (_P, _P, _U64)),
+    "gs_module_end": (_U32, (_P,)),
+    "gs_module_next_dead": (_U64, ()),
+    "gs_module_set_globals": (None, (_P, _P)),
+    "gs_globals_new": (_U32, (_P, _P, ctypes.c_char_p, _U64, _P)),
+    "gs_globals_base": (_P, (_P,)),
+    "gs_globals_drop": (None, (_P,)),
+    "gs_entry_point_add": (_P, (_P, _P)),
+    "gs_code_add": (_BOOL, (_P, _P, _P)),
+    "gs_kernel_new": (_P, (_P, _P)),
+    "gs_kernel_entry_point": (_P, (_P,)),
+    "gs_kernel_block": (_P, (_P,)),
+    "gs_kernel_has_argument": (_BOOL, (_P, _U32)),
+    "gs_kernel_group_size": (None, (_P, _P)),
 }
 
 

@@ -1,0 +1,258 @@
+/* Running a launch: its groups, numbered from 0, are cut into parts that the device's CPUs share.
+ *
+ * Waking another thread costs some microseconds, so how a launch is run depends on how long it will take.
+ * That is judged by what a group of the same kernel took in its last launch. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "launch.h"
+#include "thread.h"
+#include "wait.h"
+
+/* A launch that takes no longer than this stays on one thread. */
+static const uint64_t SMALL_NANOSECONDS = 8000;
+/* Without a measurement, a launch of a kernel without loops is small up to this number of work-items. */
+enum { SMALL_ITEMS = 1024 };
+/* Parts take about this long: long against the handing out, short against the whole. */
+static const uint64_t PART_NANOSECONDS = 20000;
+/* And there are this many for each CPU if possible, so that all end at about the same time. */
+enum { PARTS_PER_CPU = 8, SMALL_STEPS = 4 };
+
+/* --- Scratch memory --------------------------------------------------------------------------------- */
+
+typedef struct scratch {
+    char *memory;
+    size_t size;
+} scratch;
+
+static _Thread_local scratch mine;
+static pthread_key_t at_thread_end;
+
+static void free_scratch(void *unused) {
+    (void)unused;
+    munmap(mine.memory, mine.size);
+    mine = (scratch){0};
+}
+
+__attribute__((constructor)) static void prepare_scratch(void) { pthread_key_create(&at_thread_end, free_scratch); }
+
+/* Local and scratch memory of this thread; what an earlier kernel left in it stays. */
+static char *scratch_of(size_t size) {
+    if (size <= mine.size && mine.memory != NULL)
+        return mine.memory;
+    size_t grown = (size + 65535) & ~(size_t)65535;
+    void *memory = mmap(NULL, grown, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (mine.memory != NULL)
+        munmap(mine.memory, mine.size);
+    mine = (scratch){memory, grown};
+    pthread_setspecific(at_thread_end, memory);
+    return memory;
+}
+
+/* --- The floating-point environment ------------------------------------------------------------------ */
+
+/* Kernels round to nearest and keep denormals, whatever the program has set for the thread they run on. */
+#if defined(__x86_64__)
+enum { DEFAULT_MXCSR = 0x1f80 };
+typedef uint32_t float_environment;
+static float_environment enter_floats(void) {
+    uint32_t before = __builtin_ia32_stmxcsr();
+    if ((before & ~0x3fu) != DEFAULT_MXCSR) /* the low bits only say what has happened so far */
+        __builtin_ia32_ldmxcsr(DEFAULT_MXCSR);
+    return before;
+}
+static void leave_floats(float_environment before) {
+    if ((before & ~0x3fu) != DEFAULT_MXCSR)
+        __builtin_ia32_ldmxcsr(before);
+}
+#elif defined(__aarch64__)
+typedef uint64_t float_environment;
+static float_environment enter_floats(void) {
+    uint64_t before;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    if (before != 0)
+        __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)));
+    return before;
+}
+static void leave_floats(float_environment before) {
+    if (before != 0)
+        __asm__ volatile("msr fpcr, %0" : : "r"(before));
+}
+#endif
+
+/* --- Parts ------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const gs_dispatch *dispatch;
+    gs_code *code;
+    uint64_t first, end;       /* groups */
+    uint64_t groups_per_part;
+    _Atomic uint64_t busy;     /* nanoseconds that threads spent on it */
+} job;
+
+static void run_groups(const job *job, uint64_t first, uint64_t count) {
+    char *memory = scratch_of(job->dispatch->local_bytes + job->code->scratch_bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "groundstate: no memory for a kernel's local variables; a part of its launch did not run\n");
+        return;
+    }
+    float_environment before = enter_floats();
+    job->code->run(job->dispatch, first, count, memory);
+    leave_floats(before);
+}
+
+static void run_part(void *argument, uint64_t part) {
+    job *job = argument;
+    uint64_t first = job->first + part * job->groups_per_part;
+    uint64_t left = job->end - first;
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    run_groups(job, first, left < job->groups_per_part ? left : job->groups_per_part);
+    job->busy += gs_clock(CLOCK_MONOTONIC) - start;
+}
+
+/* How long the rest of a job will take on one CPU, in nanoseconds; 0: nobody knows. */
+static double estimate(const gs_code *code, uint64_t groups) {
+    return (double)atomic_load_explicit(&code->group_picoseconds, memory_order_relaxed) * (double)groups / 1000;
+}
+
+static void remember_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) {
+    double each = (double)nanoseconds * 1000 / (double)groups;
+    uint64_t cost = each < 1 ? 1 : (uint64_t)each;
+    atomic_store_explicit(&code->group_picoseconds, cost, memory_order_relaxed);
+}
+
+/* Runs a job that should be small, in steps, and gives up if it turns out not to be. Returns the time. */
+static uint64_t run_small(job *job) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0;
+    uint64_t step = (job->end - job->first + SMALL_STEPS - 1) / SMALL_STEPS;
+    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS) {
+        uint64_t left = job->end - job->first, count = left < step ? left : step;
+        run_groups(job, job->first, count);
+        job->first += count;
+        spent = gs_clock(CLOCK_MONOTONIC) - start;
+    }
+    return spent;
+}
+
+static uint64_t size_of_parts(const gs_code *code, uint64_t groups, uint32_t width) {
+    uint64_t balanced = groups / ((uint64_t)width * PARTS_PER_CPU);
+    uint64_t each = atomic_load_explicit(&code->group_picoseconds, memory_order_relaxed);
+    uint64_t timely = each > 0 ? PART_NANOSECONDS * 1000 / each : balanced;
+    uint64_t size = timely < balanced ? timely : balanced;
+    return size > 0 ? size : 1;
+}
+
+static bool is_small(const gs_code *code, uint64_t groups) {
+    double expected = estimate(code, groups);
+    if (expected > 0)
+        return expected <= (double)SMALL_NANOSECONDS;
+    uint64_t items = (uint64_t)code->group_size[0] * code->group_size[1] * code->group_size[2];
+    return !code->has_loops && groups <= SMALL_ITEMS / items;
+}
+
+static void run_shared(job *job, gs_pool *pool) {
+    uint64_t groups = job->end - job->first, spent = 0;
+    if (is_small(job->code, groups))
+        spent = run_small(job);
+    uint64_t left = job->end - job->first;
+    if (left > 0) {
+        job->groups_per_part = size_of_parts(job->code, left, gs_pool_width(pool));
+        gs_pool_run(pool, run_part, job, (left + job->groups_per_part - 1) / job->groups_per_part);
+    }
+    remember_cost(job->code, spent + job->busy, groups);
+}
+
+/* --- Cooperative launches ---------------------------------------------------------------------------- */
+
+/* Each group has a thread of its own, so that they may wait for each other. */
+typedef struct cooperation {
+    const job *job;
+    _Atomic uint64_t next;  /* the group that the next thread to come takes */
+    _Atomic uint64_t ended; /* threads, without the one that waits for them */
+    uint64_t started;
+} cooperation;
+
+/* Not in the cooperation, which is gone as soon as the last thread has ended. */
+static gs_bell ending;
+
+static void run_next(cooperation *together) { run_groups(together->job, together->next++, 1); }
+
+static void *run_cooperating(void *argument) {
+    cooperation *together = argument;
+    run_next(together);
+    together->ended++;
+    gs_bell_ring(&ending);
+    return NULL;
+}
+
+static bool all_have_ended(void *state) {
+    cooperation *together = state;
+    return together->ended == together->started;
+}
+
+/* If not every group gets a thread, the rest run one after the other here. */
+static void run_cooperatively(const job *job) {
+    cooperation together = {.job = job};
+    while (together.started + 1 < job->end && gs_thread_start("gs-group", run_cooperating, &together))
+        together.started++;
+    for (uint64_t each = together.started; each < job->end; each++)
+        run_next(&together);
+    gs_bell_wait(&ending, all_have_ended, &together, GS_FOREVER, false);
+}
+
+/* --- Launches ---------------------------------------------------------------------------------------- */
+
+/* The number of groups, or 0 if it is beyond what can be counted, let alone run. */
+static uint64_t count_groups(const gs_dispatch *dispatch) {
+    unsigned __int128 plane = (unsigned __int128)dispatch->group_counts[0] * dispatch->group_counts[1];
+    if (plane > UINT64_MAX / 4 || plane * dispatch->group_counts[2] > UINT64_MAX / 4)
+        return 0;
+    return (uint64_t)plane * dispatch->group_counts[2];
+}
+
+/* What get_work_dim() answers: the API has no word for it, so it is as small as the range allows. */
+static uint32_t count_dimensions(const gs_dispatch *dispatch) {
+    for (uint32_t axis = 2; axis > 0; axis--)
+        if (dispatch->group_counts[axis] * dispatch->group_size[axis] > 1)
+            return axis + 1;
+    return 1;
+}
+
+static void perform_one(const gs_launch *launch, gs_device *device) {
+    gs_dispatch dispatch = launch->dispatch;
+    if (launch->indirect_counts != NULL) {
+        dispatch.group_counts[0] = launch->indirect_counts->groupCountX;
+        dispatch.group_counts[1] = launch->indirect_counts->groupCountY;
+        dispatch.group_counts[2] = launch->indirect_counts->groupCountZ;
+    }
+    job job = {.dispatch = &dispatch, .code = launch->code, .end = count_groups(&dispatch)};
+    if (job.end == 0)
+        return;
+    dispatch.work_dimensions = count_dimensions(&dispatch);
+    if (job.code->format_count > 0)
+        dispatch.print_buffer = gs_print_begin();
+    if (launch->cooperative)
+        run_cooperatively(&job);
+    else if (job.end == 1 || gs_pool_width(device->pool) == 1)
+        run_groups(&job, 0, job.end);
+    else
+        run_shared(&job, device->pool);
+    if (dispatch.print_buffer != NULL)
+        gs_print_end(dispatch.print_buffer, job.code);
+}
+
+void gs_launch_perform(const gs_launch *launch, gs_device *device) {
+    const uint32_t *number = launch->indirect_number;
+    uint32_t limit = number != NULL ? *number : UINT32_MAX;
+    for (; launch != NULL && launch->index < limit; launch = launch->next)
+        perform_one(launch, device);
+}
+
+bool gs_launch_is_short(const gs_launch *launch) {
+    if (launch->cooperative || launch->indirect_counts != NULL || launch->code->has_loops)
+        return false;
+    return is_small(launch->code, count_groups(&launch->dispatch));
+}

@@ -1,0 +1,216 @@
+/* Kernels: arguments, group sizes, and the code that belongs to a size. */
+#include "kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Life ------------------------------------------------------------------------------------------- */
+
+static void release_kernel(gs_object *object) {
+    gs_kernel *kernel = (gs_kernel *)object;
+    free(kernel->block);
+    free(kernel->is_set);
+    gs_object_drop(kernel->module);
+}
+
+GS_EXPORT void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point) {
+    char *block = calloc(1, entry_point->block_bytes + 1);
+    bool *is_set = calloc(entry_point->argument_count + 1, sizeof *is_set);
+    gs_kernel *kernel = block != NULL && is_set != NULL ? gs_object_new(GS_KIND_KERNEL, release_kernel) : NULL;
+    if (kernel == NULL) {
+        free(block);
+        free(is_set);
+        return NULL;
+    }
+    kernel->block = block;
+    kernel->is_set = is_set;
+    kernel->unset = entry_point->argument_count;
+    kernel->entry_point = entry_point;
+    kernel->module = module;
+    gs_object_hold(module);
+    module->kernels++;
+    return kernel;
+}
+
+/* Commands hold the module, not the kernel: a kernel may go while what was launched with it still runs. */
+ze_result_t gs_zeKernelDestroy(ze_kernel_handle_t hKernel) {
+    gs_kernel *kernel = (gs_kernel *)hKernel;
+    gs_module *module = kernel->module;
+    gs_object_hold(module);
+    if (gs_object_close(kernel))
+        module->kernels--;
+    gs_object_drop(module);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* For the Python half, which knows a kernel by its entry point. */
+GS_EXPORT void *gs_kernel_entry_point(const gs_kernel *kernel) { return kernel->entry_point; }
+GS_EXPORT const void *gs_kernel_block(const gs_kernel *kernel) { return kernel->block; }
+GS_EXPORT bool gs_kernel_has_argument(const gs_kernel *kernel, uint32_t index) { return kernel->is_set[index]; }
+
+/* The group size that was set, or the default. */
+GS_EXPORT void gs_kernel_group_size(const gs_kernel *kernel, uint32_t size[3]) {
+    const uint32_t *from = kernel->code != NULL ? kernel->code->group_size : kernel->entry_point->default_size;
+    memcpy(size, from, 3 * sizeof *size);
+}
+
+/* --- Arguments --------------------------------------------------------------------------------------- */
+
+static ze_result_t check_size(enum gs_function function, const gs_argument *argument, uint32_t index, size_t size) {
+    if (size == argument->size)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "%s: argument %u has %u bytes, not %zu",
+                   gs_function_names[function], index, argument->size, size);
+}
+
+/* A local argument keeps its size in the block; launches put its place there. */
+static ze_result_t set_local(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                             const void *value) {
+    const gs_entry_point *entry_point = kernel->entry_point;
+    if (value != NULL)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "%s: argument %u is local memory: pass its size, and a null value",
+                       gs_function_names[function], index);
+    if (size == 0 || size > entry_point->most_local_bytes)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+                       "%s: argument %u asks for %zu bytes of local memory; a group can have 1 to %llu",
+                       gs_function_names[function], index, size, (unsigned long long)entry_point->most_local_bytes);
+    const uint64_t bytes = size;
+    memcpy(kernel->block + entry_point->arguments[index].offset, &bytes, sizeof bytes);
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t set_value(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                             const void *value) {
+    const gs_argument *argument = &kernel->entry_point->arguments[index];
+    ze_result_t result = check_size(function, argument, index, size);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (value != NULL)
+        memcpy(kernel->block + argument->offset, value, size);
+    else
+        memset(kernel->block + argument->offset, 0, size);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                                   const void *value) {
+    const gs_entry_point *entry_point = kernel->entry_point;
+    if (index >= entry_point->argument_count)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX, "%s: the kernel has %u arguments; there is no %u",
+                       gs_function_names[function], entry_point->argument_count, index);
+    uint32_t kind = entry_point->arguments[index].kind;
+    if (kind == GS_ARGUMENT_IMAGE || kind == GS_ARGUMENT_SAMPLER)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: argument %u is an image or a sampler; this device "
+                       "has none (zeDeviceGetImageProperties)", gs_function_names[function], index);
+    ze_result_t result = kind == GS_ARGUMENT_LOCAL ? set_local(function, kernel, index, size, value)
+                                                   : set_value(function, kernel, index, size, value);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    kernel->unset -= !kernel->is_set[index];
+    kernel->is_set[index] = true;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize,
+                                        const void *pArgValue) {
+    return gs_kernel_set_argument(GS_FN_zeKernelSetArgumentValue, (gs_kernel *)hKernel, argIndex, argSize, pArgValue);
+}
+
+/* --- Group sizes ------------------------------------------------------------------------------------- */
+
+static bool is_size(const uint32_t left[3], uint32_t x, uint32_t y, uint32_t z) {
+    return left[0] == x && left[1] == y && left[2] == z;
+}
+
+static gs_code *find_code(gs_entry_point *entry_point, uint32_t x, uint32_t y, uint32_t z) {
+    gs_code *code = entry_point->codes;
+    while (code != NULL && !is_size(code->group_size, x, y, z))
+        code = code->next;
+    return code;
+}
+
+static ze_result_t check_group_size(const gs_entry_point *entry_point, uint32_t x, uint32_t y, uint32_t z) {
+    const uint32_t *required = entry_point->default_size;
+    if (entry_point->size_is_required && !is_size(required, x, y, z))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
+                       "zeKernelSetGroupSize: the kernel requires groups of %u x %u x %u, not %u x %u x %u", required[0], required[1],
+                       required[2], x, y, z);
+    uint32_t most = entry_point->most_items;
+    bool fits = x <= most && y <= most && z <= most && (uint64_t)x * y * z <= most;
+    if (x == 0 || y == 0 || z == 0 || !fits)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
+                       "zeKernelSetGroupSize: groups of %u x %u x %u; each must be at least 1 and the product at most %u", x, y, z, most);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Code for a size that was used before is found here; else Python compiles it. */
+ze_result_t gs_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY,
+                                    uint32_t groupSizeZ) {
+    gs_kernel *kernel = (gs_kernel *)hKernel;
+    if (kernel->code != NULL && is_size(kernel->code->group_size, groupSizeX, groupSizeY, groupSizeZ))
+        return ZE_RESULT_SUCCESS;
+    gs_entry_point *entry_point = kernel->entry_point;
+    ze_result_t result = check_group_size(entry_point, groupSizeX, groupSizeY, groupSizeZ);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    gs_code *code = find_code(entry_point, groupSizeX, groupSizeY, groupSizeZ);
+    if (code == NULL) {
+        result = gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu", (const gs_word[]){{.p = hKernel}, {.u = groupSizeX},
+                                                                                     {.u = groupSizeY}, {.u = groupSizeZ}});
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+        code = find_code(entry_point, groupSizeX, groupSizeY, groupSizeZ);
+    }
+    kernel->code = code;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_kernel_prepare(gs_kernel *kernel) {
+    const uint32_t *size = kernel->entry_point->default_size;
+    if (kernel->code != NULL)
+        return ZE_RESULT_SUCCESS;
+    return gs_zeKernelSetGroupSize((ze_kernel_handle_t)kernel, size[0], size[1], size[2]);
+}
+
+/* Each group of a cooperative launch has a thread, and as many threads as the device has CPUs can run. */
+ze_result_t gs_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t *totalGroupCount) {
+    *totalGroupCount = gs_pool_width(((gs_kernel *)hKernel)->module->device->pool);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* --- The rest of a kernel's state -------------------------------------------------------------------- */
+
+ze_result_t gs_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY,
+                                          uint32_t offsetZ) {
+    gs_kernel *kernel = (gs_kernel *)hKernel;
+    kernel->global_offset[0] = offsetX;
+    kernel->global_offset[1] = offsetY;
+    kernel->global_offset[2] = offsetZ;
+    return ZE_RESULT_SUCCESS;
+}
+
+/* A CPU reaches every allocation; the flags are kept because they can be asked for. */
+ze_result_t gs_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
+    ((gs_kernel *)hKernel)->indirect_access = flags;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t *pFlags) {
+    *pFlags = ((gs_kernel *)hKernel)->indirect_access;
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Local memory and data share a CPU's caches as they are used: there is nothing to divide. */
+ze_result_t gs_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
+    (void)hKernel;
+    (void)flags;
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Unsupported hints are ignored, says the specification, and none is supported. */
+ze_result_t gs_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t *pHint) {
+    (void)hKernel;
+    (void)pHint;
+    return ZE_RESULT_SUCCESS;
+}

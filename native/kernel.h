@@ -1,0 +1,113 @@
+/* Modules and kernels as launches need them. What they were compiled from, and how, is known to Python. */
+#ifndef GS_KERNEL_H
+#define GS_KERNEL_H
+
+#include <pthread.h>
+
+#include "device.h"
+
+/* What compiled code reads; docs/compiler.md describes it, and the layout is part of that contract. */
+typedef struct gs_dispatch {
+    const char *arguments;
+    uint64_t global_offset[3];
+    uint64_t group_counts[3];
+    uint32_t group_size[3];
+    uint32_t work_dimensions;
+    void *print_buffer;
+    char *globals;
+    uint64_t local_bytes;
+} gs_dispatch;
+
+typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *scratch);
+
+/* Local memory, each local argument and the scratch memory after them begin at multiples of this. */
+enum { GS_LOCAL_ALIGNMENT = 128 };
+
+static inline uint64_t gs_align_local(uint64_t bytes) {
+    return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
+}
+
+/* The kinds of driver/native.py, in the same order. */
+typedef enum gs_argument_kind {
+    GS_ARGUMENT_VALUE,
+    GS_ARGUMENT_POINTER,
+    GS_ARGUMENT_LOCAL,
+    GS_ARGUMENT_IMAGE,
+    GS_ARGUMENT_SAMPLER,
+} gs_argument_kind;
+
+/* Mirrored in driver/native.py, like the other descriptions below. */
+typedef struct gs_argument {
+    uint32_t kind;
+    uint32_t size;   /* bytes that a caller passes */
+    uint32_t offset; /* in the argument block */
+} gs_argument;
+
+/* A kernel compiled for one group size. */
+typedef struct gs_code {
+    struct gs_code *next;
+    uint32_t group_size[3];
+    gs_run_groups run;
+    uint64_t local_bytes, scratch_bytes;
+    bool has_loops;
+    uint32_t format_count;
+    char **formats; /* of its printf calls */
+    _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
+} gs_code;
+
+/* What a module knows of one of its kernels. */
+typedef struct gs_entry_point {
+    struct gs_entry_point *next;
+    gs_argument *arguments;
+    uint32_t argument_count, local_argument_count;
+    uint64_t block_bytes;
+    uint32_t default_size[3]; /* for a kernel that is launched without a group size */
+    bool size_is_required;    /* the default is the only one allowed */
+    uint32_t most_items;      /* in a group */
+    uint64_t most_local_bytes;
+    gs_code *_Atomic codes; /* only ever added to */
+} gs_entry_point;
+
+/* The program-scope variables of a module, or of several that were linked. */
+typedef struct gs_globals {
+    _Atomic uint32_t references;
+    gs_context *context;
+    char *base;
+} gs_globals;
+
+typedef struct gs_module {
+    gs_object object;
+    gs_context *context;
+    gs_device *device;
+    struct gs_tombstone *tombstone; /* tells Python when the last user of the code is gone */
+    gs_globals *globals;            /* NULL: none, or not needed so far */
+    gs_entry_point *entry_points;
+    pthread_mutex_t lock;
+    _Atomic uint32_t kernels; /* live handles */
+} gs_module;
+
+typedef struct gs_kernel {
+    gs_object object;
+    gs_module *module; /* held */
+    gs_entry_point *entry_point;
+    gs_code *code;     /* for the group size that was set; NULL: none was */
+    uint64_t global_offset[3];
+    char *block;       /* the arguments; for a local one its size */
+    bool *is_set;      /* each argument */
+    uint32_t unset;    /* arguments that were not set so far */
+    ze_kernel_indirect_access_flags_t indirect_access;
+} gs_kernel;
+
+/* Makes sure that the kernel has code for a group size: the one that was set, or the default. */
+ze_result_t gs_kernel_prepare(gs_kernel *kernel);
+
+/* Sets one argument; says what is wrong with it. */
+ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                                   const void *value);
+
+/* print.c: where a launch prints to, and turning that into text on standard output when it has ended. */
+enum { GS_PRINT_BYTES = 4 << 20 }; /* printfBufferSize of the device's module properties */
+void *gs_print_begin(void);
+void gs_print_end(void *buffer, const gs_code *code);
+
+#endif

@@ -1,0 +1,289 @@
+"""Kernels: what is asked of them and compiled for them. native/kernel.c holds their arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterable
+
+from groundstate import ze
+from groundstate.driver import native, native_kernel, platform
+from groundstate.driver.api import (
+    Extensions,
+    Failure,
+    answer_structs,
+    handler,
+    read_pointer,
+    read_text,
+    read_u32,
+    write_bytes,
+    write_pointer,
+    write_u32,
+)
+from groundstate.driver.build_log import answer_text
+from groundstate.driver.capabilities import MAX_GROUP_SIZE, local_memory_bytes
+from groundstate.driver.module import (
+    EntryPoint,
+    Module,
+    answer_bytes,
+    entry_point_of,
+    of_handle,
+    pointer_in,
+)
+from groundstate.driver.platform import identity
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from groundstate.compiler.program import KernelCode
+    from groundstate.driver.native_kernel import Size
+
+SUGGESTED_GROUP_SIZE = 256
+"""Enough work-items to fill vectors many times over, few enough for many groups."""
+
+
+# --- Creating and compiling -----------------------------------------------------------------------
+
+
+def _entry_point(module: Module, name: str) -> EntryPoint:
+    """The kernel of that name, which the native half learns about when it is first asked for."""
+    with module.lock:
+        if name not in module.entry_points:
+            module.entry_points[name] = _new_entry_point(module, name)
+        return module.entry_points[name]
+
+
+def _new_entry_point(module: Module, name: str) -> EntryPoint:
+    signature = module.program.signature(name)
+    if signature.unresolved:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED,
+            f"kernel {name!r} needs {', '.join(signature.unresolved)}, which the module imports; "
+            "link it with a module that exports them (zeModuleDynamicLink)",
+        )
+    required = signature.required_group_size
+    address = native_kernel.entry_point_add(
+        module.handle,
+        [(argument.kind, argument.size, argument.offset) for argument in signature.arguments],
+        signature.block_bytes,
+        required or (signature.subgroup_size, 1, 1),
+        required is not None,
+        MAX_GROUP_SIZE,
+        local_memory_bytes(platform.device(module.device)),
+    )
+    return EntryPoint(module, signature, address)
+
+
+def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
+    """The code for a group size, compiled once."""
+    module = entry_point.module
+    with module.lock:
+        if size in entry_point.codes:
+            return entry_point.codes[size]
+        code = module.program.compile(entry_point.signature.name, size)
+        native_kernel.code_add(
+            module.handle,
+            entry_point.address,
+            size,
+            code.address,
+            code.local_bytes,
+            code.scratch_bytes,
+            code.has_loops,
+            code.formats,
+        )
+        entry_point.codes[size] = code
+        return code
+
+
+@handler
+def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
+    from groundstate.compiler.errors import BuildError
+
+    module = of_handle(hModule)
+    description = ze.ze_kernel_desc_t.from_address(desc)
+    name = read_text(pointer_in(description, "pKernelName"))
+    if name not in module.program.kernel_names:
+        known = ", ".join(module.program.kernel_names[:10]) or "none"
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
+            f"the module has no kernel {name!r}; it has {known}",
+        )
+    try:
+        entry_point = _entry_point(module, name)
+        if entry_point.signature.required_group_size is not None:
+            _compile(entry_point, entry_point.signature.required_group_size)
+    except BuildError as problem:
+        raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
+    module.need_variables()
+    write_pointer(phKernel, native_kernel.kernel_new(hModule, entry_point.address))
+
+
+@handler
+def zeKernelSetGroupSize(hKernel: int, groupSizeX: int, groupSizeY: int, groupSizeZ: int) -> None:
+    """Compiles for a size that the native half has checked and has no code for."""
+    from groundstate.compiler.errors import BuildError
+
+    try:
+        _compile(entry_point_of(hKernel), (groupSizeX, groupSizeY, groupSizeZ))
+    except BuildError as problem:
+        raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
+
+
+@handler
+def zeKernelGetBinaryExp(hKernel: int, pSize: int, pKernelBinary: int) -> None:
+    """The machine code for the group size that is set."""
+    code = _compile(entry_point_of(hKernel), native_kernel.kernel_group_size(hKernel))
+    answer_bytes(code.binary, pSize, pKernelBinary)
+
+
+# --- Group sizes ----------------------------------------------------------------------------------
+
+
+@handler
+def zeKernelSuggestGroupSize(
+    hKernel: int,
+    globalSizeX: int,
+    globalSizeY: int,
+    globalSizeZ: int,
+    groupSizeX: int,
+    groupSizeY: int,
+    groupSizeZ: int,
+) -> None:
+    size = globalSizeX, globalSizeY, globalSizeZ
+    if 0 in size:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
+            f"a range of {globalSizeX} x {globalSizeY} x {globalSizeZ} has no work-items",
+        )
+    signature = entry_point_of(hKernel).signature
+    suggested = signature.required_group_size or suggest_size(size, signature.subgroup_size)
+    for address, value in zip((groupSizeX, groupSizeY, groupSizeZ), suggested, strict=True):
+        write_u32(address, value)
+
+
+def suggest_size(global_size: Size, lanes: int) -> Size:
+    """A group size that divides the range, so that no work-item is left over.
+
+    Whole vectors along the first axis come before all else. Then the group grows, up to the size
+    that is worth it.
+
+    >>> suggest_size((1024, 1024, 1), 16)
+    (256, 1, 1)
+    >>> suggest_size((20, 30, 1), 16)
+    (20, 10, 1)
+    """
+    width = _best_divisor(global_size[0], SUGGESTED_GROUP_SIZE, lanes)
+    height = _best_divisor(global_size[1], SUGGESTED_GROUP_SIZE // width, 1)
+    depth = _best_divisor(global_size[2], SUGGESTED_GROUP_SIZE // (width * height), 1)
+    return width, height, depth
+
+
+def _best_divisor(number: int, most: int, multiple: int) -> int:
+    """The largest divisor up to a limit, rather one that is a multiple of something."""
+    divisors = [each for each in range(1, min(number, most) + 1) if number % each == 0]
+    return max(divisors, key=lambda each: (each % multiple == 0, each))
+
+
+# --- Asking ---------------------------------------------------------------------------------------
+
+PROPERTIES_EXTENSIONS = Extensions("KERNEL_PROPERTIES")
+
+
+@handler
+def zeKernelGetProperties(hKernel: int, pKernelProperties: int) -> None:
+    entry_point = entry_point_of(hKernel)
+    signature = entry_point.signature
+    properties = ze.ze_kernel_properties_t.from_address(pKernelProperties)
+    properties.numKernelArgs = len(signature.arguments)
+    required = signature.required_group_size or (0, 0, 0)
+    properties.requiredGroupSizeX = required[0]
+    properties.requiredGroupSizeY = required[1]
+    properties.requiredGroupSizeZ = required[2]
+    properties.requiredNumSubGroups = _attribute(signature.attributes, "required_num_sub_groups")
+    properties.requiredSubgroupSize = _attribute(signature.attributes, "intel_reqd_sub_group_size")
+    properties.maxSubgroupSize = signature.subgroup_size
+    properties.maxNumSubgroups = -(-MAX_GROUP_SIZE // signature.subgroup_size)
+    properties.localMemSize = signature.local_bytes
+    properties.privateMemSize = signature.private_bytes
+    properties.spillMemSize = 0  # the stack of the thread that runs the kernel takes all spills
+    write_bytes(properties.uuid.kid, identity("kernel", signature.name, *_source(entry_point)))
+    write_bytes(properties.uuid.mid, identity("module", *_source(entry_point)))
+    PROPERTIES_EXTENSIONS.fill(properties, entry_point)
+
+
+def _attribute(attributes: str, name: str) -> int:
+    """The number in an attribute such as `intel_reqd_sub_group_size(16)`, or 0."""
+    found = re.search(rf"\b{name}\((\d+)\)", attributes)
+    return int(found[1]) if found else 0
+
+
+def _source(entry_point: EntryPoint) -> Iterable[str]:
+    yield entry_point.signature.source_hash.hex()
+
+
+@PROPERTIES_EXTENSIONS.add("ze_kernel_preferred_group_size_properties_t")
+def _preferred_group_size(
+    properties: ze.ze_kernel_preferred_group_size_properties_t, entry_point: EntryPoint
+) -> None:
+    properties.preferredMultiple = entry_point.signature.subgroup_size
+
+
+@PROPERTIES_EXTENSIONS.add("ze_kernel_max_group_size_properties_ext_t")
+def _max_group_size(
+    properties: ze.ze_kernel_max_group_size_properties_ext_t, entry_point: EntryPoint
+) -> None:
+    required = entry_point.signature.required_group_size
+    properties.maxGroupSize = (
+        required[0] * required[1] * required[2] if required else MAX_GROUP_SIZE
+    )
+
+
+@handler
+def zeKernelGetName(hKernel: int, pSize: int, pName: int) -> None:
+    answer_text(entry_point_of(hKernel).signature.name.encode(), pSize, pName)
+
+
+@handler
+def zeKernelGetSourceAttributes(hKernel: int, pSize: int, pString: int) -> None:
+    """The specification's own oddity: the string goes where the pointer at `pString` points."""
+    attributes = entry_point_of(hKernel).signature.attributes.encode() + b"\0"
+    room = read_u32(pSize)
+    write_u32(pSize, len(attributes))
+    target = read_pointer(pString) if pString else 0
+    if target and room:
+        ctypes.memmove(target, attributes[: room - 1] + b"\0", min(room, len(attributes)))
+
+
+@handler
+def zeKernelGetAllocationPropertiesExp(
+    hKernel: int, pCount: int, pAllocationProperties: int
+) -> None:
+    """The allocations that pointer arguments lie in, and the module's variables."""
+    entry_point = entry_point_of(hKernel)
+    structure = ze.ze_kernel_allocation_exp_properties_t
+    found = list(_allocations(hKernel, entry_point))
+    answer_structs(pCount, pAllocationProperties, structure, found, _write_allocation)
+
+
+def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, native.Allocation]]:
+    context = entry_point.module.context
+    for index, argument in enumerate(entry_point.signature.arguments):
+        if argument.kind == "pointer":
+            pointer = native_kernel.kernel_argument_word(kernel, index, argument.offset)
+            allocation = native.allocation(context, pointer) if pointer else None
+            if allocation is not None:
+                yield index, allocation
+    variables = entry_point.module.need_variables()
+    if variables:
+        own = native.allocation(context, native_kernel.globals_base(variables))
+        assert own is not None
+        yield 0xFFFFFFFF, own
+
+
+def _write_allocation(
+    properties: ze.ze_kernel_allocation_exp_properties_t, found: tuple[int, native.Allocation]
+) -> None:
+    index, allocation = found
+    properties.base = allocation.base
+    properties.size = allocation.size
+    properties.type = allocation.type
+    properties.argIndex = index

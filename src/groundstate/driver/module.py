@@ -1,0 +1,270 @@
+"""Modules: programs that were compiled for a device, and what can be asked of them.
+
+A module's code may be in use after its handle is gone: a command that launches one of its kernels
+keeps it. So `Module` objects live until the native half says that nothing refers to them any more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from _thread import allocate_lock
+from itertools import count
+
+from groundstate import ze
+from groundstate.driver import build_log, build_options, native, native_kernel, specialization
+from groundstate.driver.api import (
+    Failure,
+    find_in_chain,
+    handler,
+    read_pointer,
+    read_text,
+    read_u64,
+    take_count,
+    write_pointer,
+    write_u64,
+)
+
+TYPE_CHECKING = False  # as in platform.py; the compiler is imported when it is first needed
+if TYPE_CHECKING:
+    from groundstate.compiler.program import KernelCode, Program, Signature
+    from groundstate.driver.native_kernel import Size
+
+_keys = count(1)
+_by_handle: dict[int, Module] = {}
+_in_use: dict[int, Module] = {}
+"""By key: also modules whose handle is gone, while commands still need their code."""
+
+_entry_points: dict[int, EntryPoint] = {}
+
+
+class Module:
+    """A program for a context and a device."""
+
+    def __init__(self, context: int, device: int, program: Program) -> None:
+        self.context = context
+        self.device = device
+        self.program = program
+        self.parts: tuple[Program, ...] = (program,)
+        """What the program was linked from."""
+        self.is_linked = False
+        self.names = [ctypes.create_string_buffer(name.encode()) for name in program.kernel_names]
+        self.entry_points: dict[str, EntryPoint] = {}
+        self.variables = 0
+        """The program-scope variables in memory, or 0 while nobody needs them."""
+        self.sharers: list[Module] = [self]
+        """The modules that have these variables: those it was linked with, and itself."""
+        self.lock = allocate_lock()
+        self.key = next(_keys)
+        self.handle = native_kernel.module_new(context, device, self.key)
+        _by_handle[self.handle] = _in_use[self.key] = self
+
+    def need_variables(self) -> int:
+        """The program-scope variables, made when a kernel or a pointer first needs them."""
+        with self.lock:
+            if not self.variables and self.program.globals_bytes:
+                image = self.program.globals_image.ljust(self.program.globals_bytes, b"\0")
+                variables = native_kernel.globals_new(self.context, self.device, image)
+                for module in self.sharers:
+                    module.variables = variables
+                    native_kernel.module_set_globals(module.handle, variables)
+                native_kernel.globals_drop(variables)  # each module has its own share
+            return self.variables
+
+
+class EntryPoint:
+    """A kernel of a module: what is known of it without compiling, and the code compiled so far."""
+
+    def __init__(self, module: Module, signature: Signature, address: int) -> None:
+        self.module = module
+        self.signature = signature
+        self.address = address
+        self.codes: dict[Size, KernelCode] = {}
+        _entry_points[address] = self
+
+
+def of_handle(handle: int) -> Module:
+    """The module behind a handle that the C side has found to be live."""
+    return _by_handle[handle]
+
+
+def entry_point_of(kernel: int) -> EntryPoint:
+    """What a kernel was made from."""
+    return _entry_points[native_kernel.kernel_entry_point(kernel)]
+
+
+def bury_the_dead() -> None:
+    """Lets go of the modules that nothing refers to any more, and of their code."""
+    while key := native_kernel.next_dead_module():
+        module = _in_use.pop(key)
+        for entry_point in module.entry_points.values():
+            # The address may belong to a younger entry point by now.
+            if _entry_points.get(entry_point.address) is entry_point:
+                del _entry_points[entry_point.address]
+
+
+# --- Building -------------------------------------------------------------------------------------
+
+
+class _Input:
+    """One binary that a module is built from, with its options and constants."""
+
+    def __init__(self, binary: bytes, options: int, constants: int) -> None:
+        self.binary = binary
+        self.options, self.warnings = build_options.read(read_text(options) if options else "")
+        self.constants = specialization.read(constants, binary)
+
+
+def _inputs(description: ze.ze_module_desc_t) -> list[_Input]:
+    """The binaries of a description: one, or those of the module-program extension."""
+    stype = int(ze.ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC)
+    chained = find_in_chain(pointer_in(description, "pNext"), stype)
+    if chained:
+        return _several_inputs(ze.ze_module_program_exp_desc_t.from_address(chained))
+    size, binary = description.inputSize, pointer_in(description, "pInputModule")
+    if not binary:
+        raise Failure(ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER, "desc->pInputModule is null")
+    if not size:
+        raise Failure(ze.ZE_RESULT_ERROR_INVALID_SIZE, "desc->inputSize is 0")
+    options = pointer_in(description, "pBuildFlags")
+    return [_Input(ctypes.string_at(binary, size), options, pointer_in(description, "pConstants"))]
+
+
+def _several_inputs(several: ze.ze_module_program_exp_desc_t) -> list[_Input]:
+    if several.count == 0:
+        raise Failure(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a program of no modules: count is 0")
+    sizes, binaries = pointer_in(several, "inputSizes"), pointer_in(several, "pInputModules")
+    flags, constants = pointer_in(several, "pBuildFlags"), pointer_in(several, "pConstants")
+    if not sizes or not binaries:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER, "inputSizes and pInputModules must not be null"
+        )
+    return [
+        _Input(
+            ctypes.string_at(read_pointer(binaries + 8 * index), read_u64(sizes + 8 * index)),
+            read_pointer(flags + 8 * index) if flags else 0,
+            read_pointer(constants + 8 * index) if constants else 0,
+        )
+        for index in range(several.count)
+    ]
+
+
+def pointer_in(structure: ctypes.Structure, field: str) -> int:
+    """A pointer field as an address, whatever ctypes makes of it (bytes, for a string)."""
+    return read_pointer(ctypes.addressof(structure) + getattr(type(structure), field).offset)
+
+
+def _build(inputs: list[_Input], is_native: bool) -> Program:
+    from groundstate.compiler.program import Program
+
+    if is_native:
+        programs = [Program.from_native(each.binary) for each in inputs]
+        return programs[0] if len(programs) == 1 else Program.link(programs)
+    first = inputs[0]
+    if all((each.options, each.constants) == (first.options, first.constants) for each in inputs):
+        spirv = first.binary if len(inputs) == 1 else [each.binary for each in inputs]
+        return Program(spirv, options=first.options, constants=first.constants)
+    return Program.link(
+        [Program(each.binary, options=each.options, constants=each.constants) for each in inputs]
+    )
+
+
+@handler
+def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuildLog: int) -> None:
+    if not native.context_uses_device(hContext, hDevice):
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            "the context was created without this device; name it in zeContextCreateEx",
+        )
+    from groundstate.compiler.errors import BuildError
+
+    bury_the_dead()
+    description = ze.ze_module_desc_t.from_address(desc)
+    is_native = description.format == ze.ZE_MODULE_FORMAT_NATIVE
+    inputs = _inputs(description)
+    lines = [warning for each in inputs for warning in each.warnings]
+    try:
+        program = _build(inputs, is_native)
+    except BuildError as problem:
+        reason = problem.log
+    except Exception as problem:
+        reason = f"error: the compiler failed on this module: {type(problem).__name__}: {problem}"
+    else:
+        module = Module(hContext, hDevice, program)
+        build_log.write(phBuildLog, [*lines, program.log])
+        write_pointer(phModule, module.handle)
+        return
+    build_log.write(phBuildLog, [*lines, reason])
+    bad_binary = ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY
+    raise Failure(bad_binary if is_native else ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, reason)
+
+
+@handler
+def zeModuleDestroy(hModule: int) -> None:
+    native_kernel.module_end(hModule)
+    module = _by_handle.pop(hModule)
+    module.sharers.remove(module)
+    bury_the_dead()
+
+
+# --- Asking ---------------------------------------------------------------------------------------
+
+
+@handler
+def zeModuleGetNativeBinary(hModule: int, pSize: int, pModuleNativeBinary: int) -> None:
+    answer_bytes(of_handle(hModule).program.native_binary(), pSize, pModuleNativeBinary)
+
+
+def answer_bytes(content: bytes, size_address: int, bytes_address: int) -> None:
+    """Answers with bytes: their number, and all of them if there is room."""
+    room = read_u64(size_address)
+    write_u64(size_address, len(content))
+    if not bytes_address:
+        return
+    if room < len(content):
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_SIZE,
+            f"the binary has {len(content)} bytes and does not fit in {room}",
+        )
+    ctypes.memmove(bytes_address, content, len(content))
+
+
+@handler
+def zeModuleGetGlobalPointer(hModule: int, pGlobalName: int, pSize: int, pptr: int) -> None:
+    module, name = of_handle(hModule), read_text(pGlobalName)
+    if name not in module.program.global_offsets:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_GLOBAL_NAME, f"the module has no variable {name!r}"
+        )
+    offset, size = module.program.global_offsets[name]
+    if pSize:
+        write_u64(pSize, size)
+    if pptr:
+        write_pointer(pptr, native_kernel.globals_base(module.need_variables()) + offset)
+
+
+@handler
+def zeModuleGetKernelNames(hModule: int, pCount: int, pNames: int) -> None:
+    names = of_handle(hModule).names
+    for index in range(take_count(pCount, pNames, len(names))):
+        write_pointer(pNames + 8 * index, ctypes.addressof(names[index]))
+
+
+@handler
+def zeModuleGetProperties(hModule: int, pModuleProperties: int) -> None:
+    properties = ze.ze_module_properties_t.from_address(pModuleProperties)
+    has_imports = bool(of_handle(hModule).parts[0].imports)
+    properties.flags = ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if has_imports else 0
+
+
+@handler
+def zeModuleGetFunctionPointer(hModule: int, pFunctionName: int, pfnFunction: int) -> None:
+    """Kernels are compiled whole, with what they call inside them: a function has no address."""
+    program, name = of_handle(hModule).program, read_text(pFunctionName)
+    if name not in program.kernel_names and program.exports.get(name) != "function":
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME, f"the module has no function {name!r}"
+        )
+    raise Failure(
+        ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+        f"function {name!r} cannot be called through a pointer on this device",
+    )

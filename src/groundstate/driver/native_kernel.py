@@ -1,0 +1,169 @@
+"""Modules and kernels of the native half: native/module.c and native/kernel.c as Python sees them.
+
+Their functions are declared in native.py with all others; here are the structs that they take.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from groundstate.driver.native import _call, _check
+
+Size = tuple[int, int, int]
+
+ARGUMENT_KINDS = ("value", "pointer", "local", "image", "sampler")
+"""In the order of gs_argument_kind in native/kernel.h."""
+
+
+class _Argument(ctypes.Structure):
+    _fields_ = (
+        ("kind", ctypes.c_uint32),
+        ("size", ctypes.c_uint32),
+        ("offset", ctypes.c_uint32),
+    )
+
+
+class _EntryPoint(ctypes.Structure):
+    _fields_ = (
+        ("arguments", ctypes.c_void_p),
+        ("argument_count", ctypes.c_uint32),
+        ("block_bytes", ctypes.c_uint32),
+        ("default_size", ctypes.c_uint32 * 3),
+        ("size_is_required", ctypes.c_uint32),
+        ("most_items", ctypes.c_uint32),
+        ("most_local_bytes", ctypes.c_uint32),
+    )
+
+
+class _Code(ctypes.Structure):
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        ("local_bytes", ctypes.c_uint64),
+        ("scratch_bytes", ctypes.c_uint64),
+        ("formats", ctypes.c_void_p),
+        ("format_count", ctypes.c_uint32),
+        ("has_loops", ctypes.c_uint32),
+        ("group_size", ctypes.c_uint32 * 3),
+    )
+
+
+def module_new(context: int, device: int, key: int) -> int:
+    """A new module handle. The key comes back from `next_dead_module` when it is no longer used."""
+    handle = _call("gs_module_new", context, device, key)
+    if handle == 0:
+        raise MemoryError("no room for another module")
+    return handle
+
+
+def module_end(module: int) -> None:
+    """Ends a module's handle; fails while kernels of the module exist."""
+    _check("gs_module_end", module)
+
+
+def next_dead_module() -> int:
+    """The key of a module that neither a handle nor a command refers to any more, or 0."""
+    return _call("gs_module_next_dead")
+
+
+def globals_new(context: int, device: int, image: bytes) -> int:
+    """Device memory for program-scope variables, with their initial values."""
+    created = ctypes.c_void_p()
+    _check("gs_globals_new", context, device, image, len(image), ctypes.byref(created))
+    return created.value or 0
+
+
+def globals_base(variables: int) -> int:
+    """Where the variables lie."""
+    return _call("gs_globals_base", variables)
+
+
+def globals_drop(variables: int) -> None:
+    """Gives up the share of `globals_new`; modules that use the variables have their own."""
+    _call("gs_globals_drop", variables)
+
+
+def module_set_globals(module: int, variables: int) -> None:
+    """Makes variables those of a module, and shares them with it."""
+    _call("gs_module_set_globals", module, variables)
+
+
+def entry_point_add(
+    module: int,
+    arguments: Sequence[tuple[str, int, int]],
+    block_bytes: int,
+    default_size: Size,
+    size_is_required: bool,
+    most_items: int,
+    most_local_bytes: int,
+) -> int:
+    """Makes a kernel of a module known; each argument is its kind, size and offset."""
+    described = (_Argument * len(arguments))(
+        *((ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
+    )
+    description = _EntryPoint(
+        ctypes.addressof(described),
+        len(arguments),
+        block_bytes,
+        default_size,
+        size_is_required,
+        most_items,
+        min(most_local_bytes, 0xFFFFFFFF),
+    )
+    added = _call("gs_entry_point_add", module, ctypes.byref(description))
+    if added == 0:
+        raise MemoryError("no room for another kernel")
+    return added
+
+
+def code_add(
+    module: int,
+    entry_point: int,
+    group_size: Size,
+    address: int,
+    local_bytes: int,
+    scratch_bytes: int,
+    has_loops: bool,
+    formats: Sequence[bytes],
+) -> None:
+    """Gives a kernel the code for one group size."""
+    texts = (ctypes.c_char_p * len(formats))(*formats)
+    description = _Code(
+        address,
+        local_bytes,
+        scratch_bytes,
+        ctypes.addressof(texts),
+        len(formats),
+        has_loops,
+        group_size,
+    )
+    if not _call("gs_code_add", module, entry_point, ctypes.byref(description)):
+        raise MemoryError("no room for another kernel")
+
+
+def kernel_new(module: int, entry_point: int) -> int:
+    """A new kernel handle."""
+    handle = _call("gs_kernel_new", module, entry_point)
+    if handle == 0:
+        raise MemoryError("no room for another kernel")
+    return handle
+
+
+def kernel_entry_point(kernel: int) -> int:
+    """Which of `entry_point_add` a kernel was made from."""
+    return _call("gs_kernel_entry_point", kernel)
+
+
+def kernel_group_size(kernel: int) -> Size:
+    """The group size that was set, or the default."""
+    size = (ctypes.c_uint32 * 3)()
+    _call("gs_kernel_group_size", kernel, size)
+    return size[0], size[1], size[2]
+
+
+def kernel_argument_word(kernel: int, index: int, offset: int) -> int:
+    """The eight bytes of an argument such as a pointer; 0 if it was not set."""
+    if not _call("gs_kernel_has_argument", kernel, index):
+        return 0
+    block = _call("gs_kernel_block", kernel)
+    return ctypes.c_uint64.from_address(block + offset).value
