@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 
+from groundstate.compiler.opencl import builtins, mangling
+from groundstate.compiler.opencl.builtins import Body, Declaration
+
 _KERNEL_BODY = re.compile(r"^define (?:dso_local )?(?=.*@__clang_ocl_kern_imp_)", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"^declare spir_func (?P<result>.*?) ?@(?P<name>_Z\w+)\((?P<parameters>.*)\).*\n",
+    re.MULTILINE,
+)
+_ATTRIBUTE = re.compile(r"\b(?:noundef|zeroext|signext|captures\(none\)|align \d+) ?")
+
+INLINE = "alwaysinline convergent nounwind"
 
 
 def fix(ir: str) -> str:
     """All changes, in order."""
     ir = hide_kernel_bodies(ir)
+    ir = write_builtins(ir)
     return allow_contraction(ir)
 
 
@@ -28,3 +39,59 @@ def allow_contraction(ir: str) -> str:
     That is OpenCL's default. The back end takes it to be forbidden unless this mark is there.
     """
     return f"{ir}\n!opencl.enable.FP_CONTRACT = !{{}}\n"
+
+
+def write_builtins(ir: str) -> str:
+    """Gives a body to each declared built-in function for which `builtins` has one."""
+    written: dict[str, tuple[Declaration, Body]] = {}
+    for match in _DECLARATION.finditer(ir):
+        declaration = _parse(match)
+        body = builtins.write(declaration)
+        if body is not None:
+            written[match["name"]] = declaration, body
+    if not written:
+        return ir
+    names = "|".join(re.escape(name) for name in sorted(written, key=len, reverse=True))
+    ir = re.sub(rf"^declare spir_func .*@(?:{names})\(.*\n", "", ir, flags=re.MULTILINE)
+    ir = re.sub(rf"@({names})(?=\()", r'@"groundstate_\1"', ir)
+    definitions = [_define(name, *parts) for name, parts in written.items()]
+    needed: dict[str, str] = {}
+    for _, body in written.values():
+        needed |= body.declarations
+    return "\n".join([ir, *definitions, *_missing_declarations(ir, needed)]) + "\n"
+
+
+def _parse(match: re.Match[str]) -> Declaration:
+    split = mangling.split(match["name"])
+    plain, code = split if split is not None else (match["name"], "")
+    result = _ATTRIBUTE.sub("", match["result"]).strip()
+    parameters = [_ATTRIBUTE.sub("", part).strip() for part in _commas(match["parameters"])]
+    return Declaration(plain, code, result, parameters)
+
+
+def _commas(text: str) -> list[str]:
+    """The parts of `text` between commas that are not inside brackets."""
+    parts, depth, start = [], 0, 0
+    for position, letter in enumerate(text):
+        depth += (letter in "(<[{") - (letter in ")>]}")
+        if letter == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def _define(name: str, declaration: Declaration, body: Body) -> str:
+    parameters = ", ".join(
+        f"{kind} %{number}" for number, kind in enumerate(declaration.parameters)
+    )
+    end = "ret void" if declaration.result == "void" else f"ret {declaration.result} %r"
+    lines = "\n".join(f"  {line}" for line in [*body.lines, end])
+    head = f'define internal spir_func {declaration.result} @"groundstate_{name}"({parameters})'
+    return f"{head} {INLINE} {{\nentry:\n{lines}\n}}"
+
+
+def _missing_declarations(ir: str, needed: dict[str, str]) -> list[str]:
+    """Those of the declarations that the module does not have already."""
+    present = set(re.findall(r'^(?:declare|define) .*?@"?([\w.$]+)"?\(', ir, re.MULTILINE))
+    return [line for name, line in needed.items() if name not in present]
