@@ -70,6 +70,7 @@ class Declarations:
             self._define(id)
         for pointer, pointee in self.waiting:
             pointer.settle_pointee(self.type(pointee))
+        t.check_chains([pointer for pointer, _ in self.waiting])
 
     def _find_spec_constants(self) -> None:
         found: dict[int, tuple[int, ...]] = {}

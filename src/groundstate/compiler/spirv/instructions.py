@@ -43,7 +43,7 @@ class Enumerant:
     operands: tuple[Operand, ...]
 
 
-_ONE_WORD = frozenset(("id", "integer", "extension_instruction", "operation", "float"))
+_ONE_WORD = frozenset(("id", "integer", "extension_instruction", "float"))
 _PLAIN = frozenset(
     name
     for name, text in grammar.ENUMERATIONS.items()

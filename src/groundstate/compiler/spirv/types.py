@@ -7,7 +7,7 @@ Sizes are in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from groundstate.compiler.spirv.errors import InvalidModule
@@ -341,6 +341,30 @@ STORAGE_WORDS = {
 def brief(kind: Type) -> str:
     """A type as text, without what a function takes, which can be long beyond all measure."""
     return "function" if isinstance(kind, FunctionType) else str(kind)
+
+
+def target_of(kind: Type) -> Type | None:
+    """The one type that a pointer or an array is made of; None for all others."""
+    if isinstance(kind, Pointer):
+        return kind.pointee
+    return kind.element if isinstance(kind, Vector | Array | RuntimeArray) else None
+
+
+def check_chains(pointers: Sequence[Pointer]) -> None:
+    """Refuses pointers that lead to themselves with no structure on the way, or too far."""
+    lengths: dict[int, int] = {}  # how far it is from a type to its end, by id()
+    for pointer in pointers:
+        way: list[Type] = []
+        kind: Type | None = pointer
+        while kind is not None and id(kind) not in lengths and len(way) <= MAX_DEPTH:
+            way.append(kind)
+            kind = target_of(kind)
+        length = lengths.get(id(kind), 0)
+        if len(way) + length > MAX_DEPTH:
+            raise InvalidModule(f"pointers are nested more than {MAX_DEPTH} deep")
+        for step in reversed(way):
+            length += 1
+            lengths[id(step)] = length
 
 
 def power_of_two_from(number: int) -> int:
