@@ -1,21 +1,17 @@
-"""Reads the body of one function and checks that it hangs together.
+"""Reads the body of one function into blocks, each with a label and an instruction that leaves it.
 
-After this, every block begins with a label and ends with an instruction that leaves it, every id
-that is used is defined somewhere in the module or the function, labels are used as labels and
-types as types, and no instruction lacks an operand. Whether the types of operands fit is for the
-emitter.
+`checks` then looks at how the blocks and values hang together.
 """
 
 from __future__ import annotations
 
 from array import array
 
-from groundstate.compiler.spirv import types as t
+from groundstate.compiler.spirv.checks import Checker, check_signature
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS, Row, opcode_name
 from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
 from groundstate.compiler.spirv.opcodes import Op
-from groundstate.compiler.spirv.operands import ids_of
 
 DROPPED = frozenset((Op.Nop, Op.Line, Op.NoLine))
 TERMINATORS = frozenset(
@@ -31,15 +27,6 @@ TERMINATORS = frozenset(
         Op.AbortKHR,
     )
 )
-LABEL_OPERANDS = {
-    Op.Branch: (0,),
-    Op.BranchConditional: (1, 2),
-    Op.LoopMerge: (0, 1),
-    Op.SelectionMerge: (0,),
-}
-"""Which operands of an instruction are labels; OpSwitch and OpPhi are handled by themselves."""
-
-BRANCHES = frozenset((*LABEL_OPERANDS, Op.Switch, Op.Phi))
 
 
 def read_function(module: Module, words: array[int], start: int, end: int) -> Function:
@@ -58,17 +45,20 @@ class _Body:
         self.block: Block | None = None
         self.position = start
         self.row = ROWS[Op.Function]
-        self.places: dict[int, int] = {}
-        """Where each id of the function is defined."""
         self.value_types: dict[int, int] = {}
+        """The type of each id that the function defines; 0 for labels."""
         self.uses: list[tuple[int, Instruction]] = []
 
     def read(self, end: int) -> Function:
         try:
-            self._check_signature_types()
+            check_signature(self.module, self.function, self.return_type)
             self._walk(end)
-            self._check_parameters()
-            self._check_uses()
+            checker = Checker(self.module, self.function, self.value_types)
+            for position, instruction in self.uses:
+                self.position, self.row = position, ROWS[instruction.opcode]
+                checker.check(instruction)
+            self.position, self.row = self.start, ROWS[Op.Function]
+            checker.check_whole()
         except InvalidModule as problem:
             raise InvalidModule(
                 problem.reason,
@@ -153,51 +143,6 @@ class _Body:
         id = instruction.result
         if not 0 < id < self.module.bound:
             raise InvalidModule(f"the id %{id} is out of range (the bound is {self.module.bound})")
-        if id in self.places or id in self.module.global_ids:
+        if id in self.value_types or id in self.module.global_ids:
             raise InvalidModule(f"%{id} is defined twice")
-        self.places[id] = self.position
         self.value_types[id] = instruction.type
-
-    # --- Checking ---------------------------------------------------------------------------------
-
-    def _check_signature_types(self) -> None:
-        signature = self.module.types.get(self.function.type)
-        if not isinstance(signature, t.FunctionType):
-            raise InvalidModule(f"its type, %{self.function.type}, is not that of a function")
-        if self.module.types.get(self.return_type) != signature.result:
-            raise InvalidModule(f"it returns a {signature.result}, not %{self.return_type}")
-
-    def _check_parameters(self) -> None:
-        types = self.module.types
-        signature = types[self.function.type]
-        assert isinstance(signature, t.FunctionType)
-        given = [types[parameter.type] for parameter in self.function.parameters]
-        if len(given) != len(signature.parameters):
-            expected = len(signature.parameters)
-            self.position, self.row = self.start, ROWS[Op.Function]
-            raise InvalidModule(f"its type has {expected} parameters, and it has {len(given)}")
-
-    def _check_uses(self) -> None:
-        places, global_ids = self.places, self.module.global_ids
-        labels = {block.label for block in self.function.blocks}
-        for position, instruction in self.uses:
-            self.position, self.row = position, ROWS[instruction.opcode]
-            if instruction.opcode in BRANCHES:
-                self._check_labels(instruction, labels)
-            for id in ids_of(self.module, instruction, self.row, self.value_types):
-                if id not in places and id not in global_ids:
-                    raise InvalidModule(f"%{id} is used and never defined")
-
-    def _check_labels(self, instruction: Instruction, labels: set[int]) -> None:
-        operands, opcode = instruction.operands, instruction.opcode
-        if opcode == Op.Switch:
-            targets: tuple[int, ...] = (operands[1],)
-        elif opcode == Op.Phi:
-            if len(operands) % 2:
-                raise InvalidModule("a value has no block that it comes from")
-            targets = operands[1::2]
-        else:
-            targets = tuple(operands[at] for at in LABEL_OPERANDS.get(opcode, ()))
-        for target in targets:
-            if target not in labels:
-                raise InvalidModule(f"%{target} is not a block of this function")

@@ -65,17 +65,17 @@ class Declarations:
     def define_all(self, spec_values: Mapping[int, bytes]) -> None:
         """Defines every type, constant and variable, with values for specialization constants."""
         self.spec_values = spec_values
-        self._find_spec_constants()
         for id in self.preamble.declared:
             self._define(id)
         for pointer, pointee in self.waiting:
             pointer.settle_pointee(self.type(pointee))
         t.check_chains([pointer for pointer, _ in self.waiting])
+        self._find_spec_constants()
 
     def _find_spec_constants(self) -> None:
         found: dict[int, tuple[int, ...]] = {}
-        for id, said in self.module.decorations.items():
-            operands = said.get(Decoration.SpecId)
+        for id in self.module.constants:
+            operands = self.module.decorations.get(id, {}).get(Decoration.SpecId)
             if isinstance(operands, tuple):
                 found[operands[0]] = (*found.get(operands[0], ()), id)
         self.module.spec_constants = found
@@ -333,11 +333,6 @@ def composite(kind: t.Type, parts: tuple[Constant, ...]) -> Constant:
         raise InvalidModule(f"a {kind} has {t.member_count(kind)} parts, not {len(parts)}")
     for index, part in enumerate(parts):
         expected = t.member_type(kind, index)
-        if expected is None or not compatible(expected, part.type):
+        if expected is None or not t.compatible(expected, part.type):
             raise InvalidModule(f"part {index} of a {kind} is a {expected}, not a {part.type}")
     return Constant(kind, parts)
-
-
-def compatible(expected: t.Type, given: t.Type) -> bool:
-    """Whether a value of one type can stand for one of another: pointers often differ."""
-    return expected == given or (type(expected) is type(given) and expected.size == given.size)

@@ -15,13 +15,10 @@ from groundstate.compiler.spirv.strings import read_string
 OPENCL_STD = "OpenCL.std"
 
 
-def ids_of(
-    module: Module, instruction: Instruction, row: Row, value_types: Mapping[int, int]
-) -> Sequence[int]:
-    """The ids that an instruction uses, without its type and its result.
+def ids_of(module: Module, instruction: Instruction, row: Row) -> tuple[int, ...]:
+    """The ids that an instruction other than OpSwitch uses, without its type and its result.
 
-    `value_types` has the type of each value of the function. Raises `InvalidModule` where words are
-    missing or left over.
+    Raises `InvalidModule` where words are missing or left over.
     """
     operands = instruction.operands
     if instruction.opcode == Op.ExtInst:
@@ -31,9 +28,7 @@ def ids_of(
         return (*ids, *operands[row.all_ids_from :])
     if row.memory_at is not None and has_plain_memory(operands, row.memory_at):
         return operands[: row.memory_at]
-    if instruction.opcode == Op.Switch:
-        return [operands[0], *(target for _, target in switch_cases(module, operands, value_types))]
-    return [word for kind, word in walk(row.operands, operands) if kind == "id"]
+    return tuple(word for kind, word in walk(row.operands, operands) if kind == "id")
 
 
 def has_plain_memory(operands: tuple[int, ...], at: int) -> bool:
@@ -46,7 +41,7 @@ def has_plain_memory(operands: tuple[int, ...], at: int) -> bool:
     return extra == (2 if operands[at] & MemoryAccess.Aligned else 1)
 
 
-def extension_ids(module: Module, operands: tuple[int, ...]) -> Sequence[int]:
+def extension_ids(module: Module, operands: tuple[int, ...]) -> tuple[int, ...]:
     """The ids that OpExtInst uses; of sets other than OpenCL.std none are known."""
     name = module.ext_imports.get(operands[0])
     if name is None:
@@ -66,7 +61,10 @@ def extension_ids(module: Module, operands: tuple[int, ...]) -> Sequence[int]:
 def switch_cases(
     module: Module, operands: tuple[int, ...], value_types: Mapping[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """The numbers and labels of OpSwitch; a number takes as many words as the selector does."""
+    """The numbers and labels of OpSwitch; a number takes as many words as the selector does.
+
+    `value_types` has the id of the type of each value that the function defines.
+    """
     selector = operands[0]
     constant = module.constants.get(selector)
     kind = constant.type if constant else module.types.get(value_types.get(selector, 0))

@@ -19,6 +19,7 @@ from groundstate.compiler.spirv.preamble import Preamble
 MAGIC = 0x07230203
 SWAPPED_MAGIC = 0x03022307
 HEADER_WORDS = 5
+MAX_MINOR = 6
 MAX_BOUND = 1 << 26
 """Sixteen times as many ids as SPIR-V's limits ask implementations to support."""
 
@@ -62,7 +63,7 @@ def read_header(words: array[int]) -> Module:
     """The empty module that a header announces."""
     version, generator, bound = words[1], words[2], words[3]
     major, minor = version >> 16 & 0xFF, version >> 8 & 0xFF
-    if version >> 24 or version & 0xFF or major != 1:
+    if version >> 24 or version & 0xFF or major != 1 or minor > MAX_MINOR:
         raise InvalidModule(f"SPIR-V version {major}.{minor} is not known", offset=1)
     if not 0 < bound <= MAX_BOUND:
         raise InvalidModule(f"the bound of ids is {bound}; the limit is {MAX_BOUND}", offset=3)

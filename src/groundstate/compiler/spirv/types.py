@@ -406,3 +406,8 @@ def member_count(kind: Type) -> int:
         case Vector(count=count) | Array(length=count):
             return count
     return 0
+
+
+def compatible(expected: Type, given: Type) -> bool:
+    """Whether a value of one type can stand for one of another: pointers often differ."""
+    return expected == given or (type(expected) is type(given) and expected.size == given.size)
