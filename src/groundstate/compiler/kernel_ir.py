@@ -11,7 +11,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.module import Function, Instruction, Module
-from groundstate.compiler.spirv.instructions import ROWS
+from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.types import Bool, FunctionType, Pointer, Type, Void
 
 MAX_NODES = 2_000_000
@@ -170,7 +170,7 @@ class _Instance:
         """Which words of an instruction are ids of values."""
         words = instruction.operands
         if name == "ExtInst":
-            return [("n", words[0]), ("n", words[1]), *(("id", each) for each in words[2:])]
+            return [("n", words[0]), ("n", words[1]), *_extended_kinds(words)]
         row = ROWS[instruction.opcode]
         positions = (
             range(LEADING_IDS.get(name, 0)) if row.id_positions is None else row.id_positions
@@ -260,6 +260,17 @@ class _Instance:
         block.nodes.append(copy)
         result.operands.append(copy)
         result.literals = (*result.literals, block)
+
+
+def _extended_kinds(words: tuple[int, ...]) -> list[tuple[str, int]]:
+    """Which operands of an extended instruction are ids: a few take a number at the end."""
+    row = opencl_rows().get(words[1])
+    numbers = {
+        index
+        for index, operand in enumerate(row.operands if row is not None else ())
+        if operand.kind in ("integer", "FPRoundingMode")
+    }
+    return [("n" if index in numbers else "id", each) for index, each in enumerate(words[2:])]
 
 
 def build_kernel(module: Module, name: str) -> Kernel:

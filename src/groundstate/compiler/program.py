@@ -12,6 +12,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lower import lower_builtins, split_at_barriers
+from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.signature import (
     MODE_CONTRACTION_OFF,
     MODE_LOCAL_SIZE,
@@ -112,13 +113,15 @@ class Program:
 
     # --- Kernels --------------------------------------------------------------------------------
 
-    def _kernel(self, name: str) -> tuple[Kernel, bool]:
+    def _kernel(self, name: str) -> tuple[Kernel, bool, int]:
+        """The graph of a kernel, whether it has barriers, and the cells that its groups share."""
         try:
             kernel = build_kernel(self.module, name)
         except InvalidModule as error:
             raise BuildError(str(error)) from error
         lower_builtins(kernel)
-        return kernel, split_at_barriers(kernel)
+        cells = lower_group_operations(kernel)
+        return kernel, split_at_barriers(kernel), cells
 
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
@@ -133,7 +136,7 @@ class Program:
         arguments, _ = describe_arguments(self.module, function)
         modes = self.module.execution_modes.get(function, {})
         required = modes.get(MODE_LOCAL_SIZE)
-        kernel, has_barriers = self._kernel(name)
+        kernel, has_barriers, _ = self._kernel(name)
         _, local_bytes = self._place_locals(kernel)
         size = (required[0], required[1], required[2]) if required else None
         lanes = modes.get(MODE_SUBGROUP_SIZE, (machine.target().natural_width,))[0]
@@ -166,7 +169,7 @@ class Program:
             return self._write(name, group_size, 1)
 
     def _write(self, name: str, group_size: tuple[int, int, int], width: int) -> Code:
-        kernel, has_barriers = self._kernel(name)
+        kernel, has_barriers, cells = self._kernel(name)
         locals_, _ = self._place_locals(kernel)
         placement = {each: ("local", offset) for each, offset in locals_.items()}
         placement |= {each: ("global", offset) for each, offset in self._globals.items()}
@@ -182,7 +185,7 @@ class Program:
             width,
             MODE_CONTRACTION_OFF not in modes,
         )
-        return writer.write(has_barriers)
+        return writer.write(has_barriers, cells)
 
     def compile(
         self, name: str, group_size: tuple[int, int, int], width: int | None = None

@@ -41,6 +41,9 @@ class Signature:
     attributes: str
     uses_barriers: bool
     loop_free: bool
+    unresolved: tuple[str, ...] = ()
+    """The imported names that the kernel uses and nothing defines."""
+    source_hash: bytes = b""
 
 
 def describe_arguments(module: Module, function_id: int) -> tuple[tuple[Argument, ...], list[Type]]:

@@ -224,6 +224,8 @@ class Uniformity:
             return lane_stride(node.type.pointee)
         if op == "ReadCell":
             return self.cells[node.literals[0]]
+        if op in ("ReadGroupCells", "GroupAsyncCopy"):
+            return 0
         inputs = [self._known_at(each, block) for each in node.operands]
         if _UNKNOWN in inputs:
             return _UNKNOWN

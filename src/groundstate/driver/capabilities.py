@@ -13,7 +13,7 @@ MINIMUM_LOCAL_MEMORY = 64 << 10
 MAX_ARGUMENTS_SIZE = 2048
 PRINTF_BUFFER_SIZE = 4 << 20
 
-MAX_FILL_PATTERN_SIZE = 1 << 30
+MAX_FILL_PATTERN_SIZE = (1 << 64) - 1
 """Any pattern can be filled; programs that make one as large as this says must be able to."""
 
 NATIVE_KERNEL_FORMAT = "1"

@@ -181,21 +181,24 @@ def write_operation(
     return writer(text, t, s, operands) if writer is not None else None
 
 
+CONVERSIONS = frozenset(("SConvert", "UConvert", "FConvert", "ConvertFToS", "ConvertFToU"))
+
+
 def write_conversion(text: Text, op: str, t: str, s: str, operand: str) -> str | None:
-    """Width and number conversions without rounding or saturation decorations."""
-    if t == s and op != "Bitcast":
+    """Width and number conversions; None if the instruction is no conversion."""
+    if op not in CONVERSIONS:
+        return None
+    if t == s:
         return operand
     if op in ("SConvert", "UConvert"):
         wider = _width(t) > _width(s)
         kind = ("sext" if op == "SConvert" else "zext") if wider else "trunc"
     elif op == "FConvert":
         kind = "fpext" if _width(t) > _width(s) else "fptrunc"
-    elif op in ("ConvertFToS", "ConvertFToU"):
+    else:
         # Out of range gives any number in OpenCL; the saturating form gives one without a trap.
         name = "fptosi" if op == "ConvertFToS" else "fptoui"
         return text.call(t, f"llvm.{name}.sat.{overloaded(t)}.{overloaded(s)}", [(s, operand)])
-    else:
-        return None
     return text.emit(f"{kind} {s} {operand} to {t}")
 
 

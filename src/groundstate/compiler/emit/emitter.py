@@ -142,6 +142,7 @@ class KernelContext:
         self.global_names: dict[int, str] = {}
         self.private_base: Callable[[Emitter, Node], str] | None = None
         self.print_buffer = "null"
+        self.subgroups = 1
 
     def global_address(self, emitter: Emitter, node: Node) -> Lanes:
         """The address of a program-scope or local variable."""

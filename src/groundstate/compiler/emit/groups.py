@@ -14,7 +14,7 @@ INFINITY = {"half": "0xH7C00", "float": "0x7FF0000000000000", "double": "0x7FF00
 MINUS_INFINITY = {"half": "0xHFC00", "float": "0xFFF0000000000000", "double": "0xFFF0000000000000"}
 
 
-def _combine(kind: str, t: str, left: str, right: str, emitter: Emitter) -> str:
+def combine(kind: str, t: str, left: str, right: str, emitter: Emitter) -> str:
     """One step of a reduction."""
     text = emitter.text
     plain = {"IAdd": "add", "FAdd": "fadd", "IMul": "mul", "FMul": "fmul"}
@@ -29,7 +29,7 @@ def _combine(kind: str, t: str, left: str, right: str, emitter: Emitter) -> str:
     return text.call(t, f"llvm.{name[kind]}.{overloaded(t)}", [(t, left), (t, right)])
 
 
-def _identity(kind: str, type_: str) -> str:
+def identity(kind: str, type_: str) -> str:
     """The value that changes nothing in a reduction."""
     if kind in ("IAdd", "Or", "Xor", "UMax"):
         return "false" if type_ == "i1" else "0"
@@ -49,7 +49,7 @@ def _identity(kind: str, type_: str) -> str:
     return str((1 << (width - 1)) - 1) if kind == "SMin" else str(-(1 << (width - 1)))
 
 
-def _kind_of(op: str) -> str:
+def kind_of(op: str) -> str:
     """`GroupNonUniformFAdd` and `GroupFAdd` both add numbers."""
     for prefix in ("GroupNonUniform", "Group"):
         op = op.removeprefix(prefix)
@@ -86,7 +86,7 @@ def _arithmetic(emitter: Emitter, node: Node) -> None:
     check_subgroup(node)
     operation = int(str(node.literals[0]))
     value = emitter.get(node.operands[1])
-    kind = _kind_of(node.op)
+    kind = kind_of(node.op)
     cluster = constant_int(node.operands[2]) if len(node.operands) > 2 else None
     result = emitter.map_components(
         node.type, [value], lambda _, parts: _reduce(emitter, kind, operation, parts[0], cluster)
@@ -99,11 +99,11 @@ def _reduce(
     emitter: Emitter, kind: str, operation: int, value: Lanes, cluster: int | None
 ) -> Lanes:
     text, width = emitter.text, emitter.width
-    identity = _identity(kind, value.type)
+    nothing = identity(kind, value.type)
     if width == 1:
-        return Lanes(value.type, identity if operation == EXCLUSIVE_SCAN else value.name)
+        return Lanes(value.type, nothing if operation == EXCLUSIVE_SCAN else value.name)
     wide = text.vector_type(value.type)
-    neutral = text.splat(value.type, identity)
+    neutral = text.splat(value.type, nothing)
     current = text.select(emitter.mask, value.type, text.as_vector(value), neutral)
     if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
         return Lanes(value.type, _scan(emitter, kind, operation, wide, current, neutral), None)
@@ -113,7 +113,7 @@ def _reduce(
         other = text.emit(
             f"shufflevector {wide} {current}, {wide} poison, <{width} x i32> <{picks}>"
         )
-        current = _combine(kind, wide, current, other, emitter)
+        current = combine(kind, wide, current, other, emitter)
         distance *= 2
     if cluster is not None and cluster < width:
         return Lanes(value.type, current, None)
@@ -135,7 +135,7 @@ def _scan(
 
     distance = 1
     while distance < width:
-        current = _combine(kind, wide, shifted(current, distance), current, emitter)
+        current = combine(kind, wide, shifted(current, distance), current, emitter)
         distance *= 2
     return shifted(current, 1) if operation == EXCLUSIVE_SCAN else current
 

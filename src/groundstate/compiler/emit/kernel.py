@@ -13,11 +13,13 @@ import groundstate.compiler.emit.composites
 import groundstate.compiler.emit.groups
 import groundstate.compiler.emit.memory
 import groundstate.compiler.emit.opencl
+import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow
 from groundstate.compiler.emit.emitter import Emitter, KernelContext
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.emit.workgroups import CELL_BYTES
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.signature import Argument, Signature
@@ -29,7 +31,7 @@ OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES 
 """Where native/kernel.h puts the members of gs_dispatch."""
 
 PARAMETERS = (
-    "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, ptr %scratch, ptr %own"
+    "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, ptr %scratch, ptr %own, ptr %shared"
 )
 
 
@@ -68,12 +70,13 @@ class KernelWriter:
         self.uniformity = Uniformity(kernel, self.graph, group_size, width)
         self.context = KernelContext()
         self.context.contract = contract
+        self.context.subgroups = self.subgroups
         self.emitter = Emitter(kernel, self.uniformity, self.context)
         self.text = self.emitter.text
         self.private: dict[Node, tuple[str, int]] = {}
         self.private_bytes = 0
 
-    def write(self, has_barriers: bool) -> Code:
+    def write(self, has_barriers: bool, cells: int) -> Code:
         """The whole LLVM module."""
         text = self.text
         self.context.private_base = self._private_base
@@ -100,7 +103,8 @@ class KernelWriter:
         ]
         lines += text.declarations.values()
         lines.append("!0 = !{}")
-        return Code("\n".join(lines) + "\n", own_bytes * self.subgroups)
+        shared_bytes = cells * CELL_BYTES * self.subgroups
+        return Code("\n".join(lines) + "\n", own_bytes * self.subgroups + shared_bytes)
 
     # --- step -----------------------------------------------------------------------------------
 
@@ -313,7 +317,7 @@ class KernelWriter:
     # --- run ------------------------------------------------------------------------------------
 
     def _run_lines(self, own_bytes: int, has_barriers: bool) -> list[str]:
-        call = "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, ptr %scratch, ptr %own)"
+        call = "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, ptr %scratch, ptr %own, ptr %shared)"
         again = "%stop" if has_barriers else "0"
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, ptr %scratch) nounwind {",
@@ -326,6 +330,7 @@ class KernelWriter:
             f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
             "  %local = load i64, ptr %pl, align 8, !invariant.load !0",
             "  %owns = getelementptr i8, ptr %scratch, i64 %local",
+            f"  %shared = getelementptr i8, ptr %owns, i64 {own_bytes * self.subgroups}",
             "  br label %groups",
             "groups:",
             "  %g = phi i64 [ %first, %entry ], [ %g.next, %group.end ]",

@@ -13,7 +13,7 @@ from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Array, Bool, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import chain_steps, constant_int
+from groundstate.compiler.uniformity import array_step, chain_steps, constant_int
 
 ALIGNED = 0x2
 VOLATILE = 0x1
@@ -348,6 +348,12 @@ def _as_i64(emitter: Emitter, index: Lanes) -> Lanes:
     source = text.vector_type(index.type) if vector else index.type
     target = text.vector_type("i64") if vector else "i64"
     return Lanes("i64", text.emit(f"sext {source} {index.name} to {target}"), index.stride)
+
+
+def array_step_of(pointer: Pointer) -> int:
+    """The bytes from one element to the next behind a pointer."""
+    assert pointer.pointee is not None
+    return array_step(pointer.pointee)
 
 
 @handles("CopyMemory", "CopyMemorySized")

@@ -1,0 +1,168 @@
+"""Cells that the sub-groups of a work-group share, and copies that a group does together."""
+
+from __future__ import annotations
+
+from groundstate.compiler.emit.emitter import Emitter, handles
+from groundstate.compiler.emit.function import components
+from groundstate.compiler.emit.groups import combine, identity, kind_of
+from groundstate.compiler.emit.memory import array_step_of, load, store
+from groundstate.compiler.emit.text import scalar_type
+from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.ir import Node
+from groundstate.compiler.spirv.types import Pointer, Type
+
+CELL_BYTES = 128
+"""Room for the largest OpenCL vector."""
+
+
+def _cell(emitter: Emitter, number: int, subgroup: str) -> Lanes:
+    """The address of a sub-group's cell."""
+    text = emitter.text
+    first = number * CELL_BYTES * emitter.context.subgroups
+    offset = text.emit(f"mul i64 {subgroup}, {CELL_BYTES}")
+    base = text.emit(f"getelementptr i8, ptr %shared, i64 {first}")
+    return Lanes("ptr", text.emit(f"getelementptr i8, ptr {base}, i64 {offset}"))
+
+
+@handles("WriteGroupCell")
+def _write(emitter: Emitter, node: Node) -> None:
+    number, mode = int(str(node.literals[0])), node.literals[1]
+    value = emitter.get(node.operands[0])
+    kind = node.operands[0].type
+    if mode == "all":
+        store(emitter, _cell(emitter, number, "%sub"), kind, value, 16)
+    else:
+        _write_one(emitter, node, _cell(emitter, number, "0"), value, kind)
+
+
+def _write_one(emitter: Emitter, node: Node, cell: Lanes, value: Value, kind: Type) -> None:
+    """Writes the value of the work-item with a local id, if it is in this sub-group."""
+    text = emitter.text
+    wanted = emitter.get(node.operands[1])
+    parts = wanted if isinstance(wanted, list) else [wanted]
+    mine = emitter.context.ids["LocalInvocationId"]
+    bits = text.vector_type("i1")
+    here = emitter.full_mask()
+    for part, own in zip(parts, mine, strict=False):
+        assert isinstance(part, Lanes)
+        wide = text.vector_type("i64")
+        name = text.as_vector(part)
+        if part.type != "i64":
+            name = text.emit(f"zext {text.vector_type(part.type)} {name} to {wide}")
+        same = text.emit(f"icmp eq {wide} {name}, {text.as_vector(own)}")
+        here = text.emit(f"and {bits} {here}, {same}")
+    found, inside, after = text.any(here), text.label("one"), text.label("after")
+    text.do(f"br i1 {found}, label %{inside}, label %{after}")
+    text.start(inside)
+    lane = "0"
+    if emitter.width > 1:
+        number = text.emit(f"bitcast {bits} {here} to i{emitter.width}")
+        count = f"llvm.cttz.i{emitter.width}"
+        lane = text.call(f"i{emitter.width}", count, [(f"i{emitter.width}", number), ("i1", "false")])
+        lane = text.emit(f"zext i{emitter.width} {lane} to i64")
+    store(emitter, cell, kind, _lane_of(emitter, value, lane), 16)
+    text.do(f"br label %{after}")
+    text.start(after)
+
+
+def _lane_of(emitter: Emitter, value: Value, lane: str) -> Value:
+    if isinstance(value, list):
+        return [_lane_of(emitter, part, lane) for part in value]
+    if emitter.width == 1 or value.stride == 0:
+        return value
+    wide = emitter.text.vector_type(value.type)
+    vector = emitter.text.as_vector(value)
+    return Lanes(value.type, emitter.text.emit(f"extractelement {wide} {vector}, i64 {lane}"))
+
+
+@handles("ReadGroupCells")
+def _read(emitter: Emitter, node: Node) -> None:
+    number, mode = int(str(node.literals[0])), node.literals[1]
+    if mode == "one":
+        emitter.define(node, load(emitter, _cell(emitter, number, "0"), node.type, 16))
+        return
+    kind = kind_of(str(node.literals[2]))
+    total: Value | None = None
+    for subgroup in range(emitter.context.subgroups):
+        value = load(emitter, _cell(emitter, number, str(subgroup)), node.type, 16)
+        if mode == "before":
+            value = _if_before(emitter, kind, node.type, value, subgroup)
+        total = value if total is None else _merge(emitter, kind, node.type, total, value)
+    assert total is not None
+    emitter.define(node, total)
+
+
+def _if_before(emitter: Emitter, kind: str, type_: Type, value: Value, subgroup: int) -> Value:
+    """The value of an earlier sub-group's cell, or what changes nothing."""
+    parts = components(type_)
+    if parts is not None:
+        assert isinstance(value, list)
+        return [
+            _if_before(emitter, kind, part, each, subgroup)
+            for part, each in zip(parts, value, strict=True)
+        ]
+    assert isinstance(value, Lanes)
+    text = emitter.text
+    earlier = text.emit(f"icmp ult i64 {subgroup}, %sub")
+    neutral = identity(kind, value.type)
+    name = text.emit(f"select i1 {earlier}, {value.type} {value.name}, {value.type} {neutral}")
+    return Lanes(value.type, name)
+
+
+def _merge(emitter: Emitter, kind: str, type_: Type, left: Value, right: Value) -> Value:
+    def one(each: Type, parts: list[Lanes]) -> Lanes:
+        scalar = scalar_type(each)
+        text = emitter.text
+        vector = emitter.width > 1 and any(part.stride != 0 for part in parts)
+        t = text.vector_type(scalar) if vector else scalar
+        names = [text.as_vector(part) if vector else part.name for part in parts]
+        return Lanes(scalar, combine(kind, t, names[0], names[1], emitter), None if vector else 0)
+
+    result = emitter.map_components(type_, [left, right], one)
+    assert result is not None
+    return result
+
+
+@handles("CombineGroup")
+def _combine_group(emitter: Emitter, node: Node) -> None:
+    before, inner = (emitter.get(each) for each in node.operands)
+    kind = kind_of(str(node.literals[0]))
+    emitter.define(node, _merge(emitter, kind, node.type, before, inner))
+
+
+# --- Copies of a group --------------------------------------------------------------------------
+
+
+@handles("GroupAsyncCopy")
+def _async_copy(emitter: Emitter, node: Node) -> None:
+    """The first sub-group copies for all; GroupWaitEvents is a barrier."""
+    text = emitter.text
+    target, source = emitter.scalar(node.operands[1]), emitter.scalar(node.operands[2])
+    count = emitter.widen_i64(node.operands[3], text.lane(emitter.scalar(node.operands[3]), 0))
+    stride = emitter.widen_i64(node.operands[4], text.lane(emitter.scalar(node.operands[4]), 0))
+    pointer = node.operands[1].type
+    assert isinstance(pointer, Pointer)
+    size = array_step_of(pointer)
+    to_local = pointer.storage == 4
+    first, body, after = text.label("copy"), text.label("element"), text.label("copied")
+    check, begin = text.label("check"), text.emit("icmp eq i64 %sub, 0")
+    text.do(f"br i1 {begin}, label %{first}, label %{after}")
+    text.start(first)
+    cursor = emitter.new_slot("i64", "i")
+    text.do(f"store i64 0, ptr {cursor}")
+    text.do(f"br label %{check}")
+    text.start(check)
+    index = text.emit(f"load i64, ptr {cursor}")
+    more = text.emit(f"icmp ult i64 {index}, {count}")
+    text.do(f"br i1 {more}, label %{body}, label %{after}")
+    text.start(body)
+    far = text.emit(f"mul i64 {index}, {stride}")
+    into, out = (index, far) if to_local else (far, index)
+    there = text.emit(f"getelementptr [{size} x i8], ptr {text.lane(target, 0)}, i64 {into}")
+    here = text.emit(f"getelementptr [{size} x i8], ptr {text.lane(source, 0)}, i64 {out}")
+    text.call("void", "llvm.memcpy.p0.p0.i64", [("ptr", there), ("ptr", here), ("i64", str(size)), ("i1", "false")])
+    following = text.emit(f"add i64 {index}, 1")
+    text.do(f"store i64 {following}, ptr {cursor}")
+    text.do(f"br label %{check}")
+    text.start(after)
+    emitter.define(node, Lanes("ptr", "null"))

@@ -1,0 +1,76 @@
+"""Operations of a whole work-group, in terms of sub-groups, shared cells and barriers.
+
+`GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and writes the sum into its cell;
+barrier; everybody combines the cells; barrier, so that the cells may be used again. The nodes
+`WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py writes them.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.lower import SCOPE_SUBGROUP, SCOPE_WORKGROUP
+from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.types import Int, Void
+from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, REDUCE, constant_int
+
+SEMANTICS = 0x108  # acquire and release, work-group memory
+VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}
+
+
+def lower_group_operations(kernel: Kernel) -> int:
+    """Rewrites the operations of work-groups; returns how many cells for each sub-group they need."""
+    cells = 0
+    for block in kernel.blocks:
+        nodes: list[Node] = []
+        for node in block.nodes:
+            if _is_group_operation(node):
+                nodes += _rewrite(node, cells)
+                cells += 1
+            else:
+                nodes.append(node)
+        block.nodes = nodes
+    kernel.renumber()
+    return cells
+
+
+def _is_group_operation(node: Node) -> bool:
+    if not node.op.startswith("Group") or not node.operands:
+        return False
+    if node.op.startswith(("GroupNonUniform", "GroupAsync", "GroupWait")):
+        return False
+    return constant_int(node.operands[0]) == SCOPE_WORKGROUP
+
+
+def _number(value: int) -> Node:
+    kind = Int(32, False)
+    return Node("Constant", kind, literals=(Constant(kind, value),))
+
+
+def _barrier(where: str) -> Node:
+    scope = _number(SCOPE_WORKGROUP)
+    return Node("ControlBarrier", Void(), [scope, scope, _number(SEMANTICS)], where=where)
+
+
+def _rewrite(node: Node, cell: int) -> list[Node]:
+    where = node.where
+    if node.op == "GroupBroadcast":
+        write = Node("WriteGroupCell", Void(), node.operands[1:], (cell, "one"), where)
+        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "one")
+        return [write, _barrier(where), node, _barrier(where)]
+    operation = REDUCE if node.op in VOTES else int(str(node.literals[0]))
+    if node.op in VOTES:
+        part = Node(node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (), where)
+        kind = VOTES[node.op]
+    else:
+        scope = _number(SCOPE_SUBGROUP)
+        part = Node(node.op, node.type, [scope, node.operands[1]], (REDUCE,), where)
+        kind = node.op
+    write = Node("WriteGroupCell", Void(), [part], (cell, "all"), where)
+    if operation == REDUCE:
+        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "all", kind)
+        return [part, write, _barrier(where), node, _barrier(where)]
+    assert operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN)
+    inner = Node(node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (operation,), where)
+    before = Node("ReadGroupCells", node.type, [], (cell, "before", kind), where)
+    node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
+    return [part, write, _barrier(where), before, inner, node, _barrier(where)]
