@@ -62,8 +62,6 @@ TEMPLATES: dict[str, str] = {
     "Ordered": "fcmp ord {s} {0}, {1}",
     "Unordered": "fcmp uno {s} {0}, {1}",
     "LessOrGreater": "fcmp one {s} {0}, {1}",
-    "ConvertSToF": "sitofp {s} {0} to {t}",
-    "ConvertUToF": "uitofp {s} {0} to {t}",
     "ConvertPtrToU": "ptrtoint {s} {0} to {t}",
     "ConvertUToPtr": "inttoptr {s} {0} to {t}",
 }
@@ -179,29 +177,3 @@ def write_operation(
         return text.emit(template.format(*operands, t=t, s=s, f=flags, zero=zero, ones=ones))
     writer = WRITERS.get(op)
     return writer(text, t, s, operands) if writer is not None else None
-
-
-CONVERSIONS = frozenset(("SConvert", "UConvert", "FConvert", "ConvertFToS", "ConvertFToU"))
-
-
-def write_conversion(text: Text, op: str, t: str, s: str, operand: str) -> str | None:
-    """Width and number conversions; None if the instruction is no conversion."""
-    if op not in CONVERSIONS:
-        return None
-    if t == s:
-        return operand
-    if op in ("SConvert", "UConvert"):
-        wider = _width(t) > _width(s)
-        kind = ("sext" if op == "SConvert" else "zext") if wider else "trunc"
-    elif op == "FConvert":
-        kind = "fpext" if _width(t) > _width(s) else "fptrunc"
-    else:
-        # Out of range gives any number in OpenCL; the saturating form gives one without a trap.
-        name = "fptosi" if op == "ConvertFToS" else "fptoui"
-        return text.call(t, f"llvm.{name}.sat.{overloaded(t)}.{overloaded(s)}", [(s, operand)])
-    return text.emit(f"{kind} {s} {operand} to {t}")
-
-
-def _width(t: str) -> int:
-    element = t.strip("<>").split(" x ")[-1]
-    return {"half": 16, "bfloat": 16, "float": 32, "double": 64}.get(element) or int(element[1:])

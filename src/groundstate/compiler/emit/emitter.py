@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from groundstate.compiler.emit.arithmetic import write_conversion, write_operation
+from groundstate.compiler.emit.arithmetic import write_operation
 from groundstate.compiler.emit.function import Values, components
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
@@ -99,9 +99,7 @@ class Emitter(Values):
         scalar = scalar_type(type_)
         t = text.vector_type(scalar) if vector else scalar
         s = text.vector_type(operands[0].type) if vector else operands[0].type
-        name = write_conversion(text, node.op, t, s, names[0]) if len(names) == 1 else None
-        if name is None:
-            name = write_operation(text, node.op, t, s, names, self.contract)
+        name = write_operation(text, node.op, t, s, names, self.contract)
         return None if name is None else Lanes(scalar, name, None if vector else shape)
 
     def each_lane(self, write: Callable[[int], None], once: bool = False) -> None:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import groundstate.compiler.emit.atomics
 import groundstate.compiler.emit.composites
+import groundstate.compiler.emit.conversions
 import groundstate.compiler.emit.groups
+import groundstate.compiler.emit.integers
 import groundstate.compiler.emit.memory
 import groundstate.compiler.emit.opencl
 import groundstate.compiler.emit.workgroups
