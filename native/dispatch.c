@@ -11,7 +11,9 @@
 #include "wait.h"
 
 /* A launch that takes no longer than this stays on one thread. */
-static const uint64_t SMALL_NANOSECONDS = 8000;
+static const uint64_t SMALL_NANOSECONDS = 10000;
+/* One that takes no longer than this, all CPUs together, may run on the thread that appends it. */
+static const uint64_t SHORT_NANOSECONDS = 50000;
 /* Without a measurement, a launch of a kernel without loops is small up to this number of work-items. */
 enum { SMALL_ITEMS = 1024 };
 /* Parts take about this long: long against the handing out, short against the whole. */
@@ -41,7 +43,7 @@ __attribute__((constructor)) static void prepare_scratch(void) { pthread_key_cre
 static char *scratch_of(size_t size) {
     if (size <= mine.size && mine.memory != NULL)
         return mine.memory;
-    size_t grown = (size + 65535) & ~(size_t)65535;
+    size_t grown = (size + 65536) & ~(size_t)65535; /* at least a byte, so that there is an address */
     void *memory = mmap(NULL, grown, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
@@ -124,10 +126,12 @@ static void remember_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) 
     atomic_store_explicit(&code->group_picoseconds, cost, memory_order_relaxed);
 }
 
-/* Runs a job that should be small, in steps, and gives up if it turns out not to be. Returns the time. */
+/* Runs a job that should be small, in steps, and gives up if it turns out not to be. Returns the time.
+ * Looking at the clock is not worth it for a job that should be over in a moment. */
 static uint64_t run_small(job *job) {
-    uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0;
-    uint64_t step = (job->end - job->first + SMALL_STEPS - 1) / SMALL_STEPS;
+    uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0, groups = job->end - job->first;
+    uint64_t steps = estimate(job->code, groups) * SMALL_STEPS < (double)SMALL_NANOSECONDS ? 1 : SMALL_STEPS;
+    uint64_t step = (groups + steps - 1) / steps;
     while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS) {
         uint64_t left = job->end - job->first, count = left < step ? left : step;
         run_groups(job, job->first, count);
@@ -145,17 +149,17 @@ static uint64_t size_of_parts(const gs_code *code, uint64_t groups, uint32_t wid
     return size > 0 ? size : 1;
 }
 
-static bool is_small(const gs_code *code, uint64_t groups) {
+static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanoseconds) {
     double expected = estimate(code, groups);
     if (expected > 0)
-        return expected <= (double)SMALL_NANOSECONDS;
+        return expected <= (double)nanoseconds;
     uint64_t items = (uint64_t)code->group_size[0] * code->group_size[1] * code->group_size[2];
     return !code->has_loops && groups <= SMALL_ITEMS / items;
 }
 
 static void run_shared(job *job, gs_pool *pool) {
     uint64_t groups = job->end - job->first, spent = 0;
-    if (is_small(job->code, groups))
+    if (takes_at_most(job->code, groups, SMALL_NANOSECONDS))
         spent = run_small(job);
     uint64_t left = job->end - job->first;
     if (left > 0) {
@@ -254,5 +258,5 @@ void gs_launch_perform(const gs_launch *launch, gs_device *device) {
 bool gs_launch_is_short(const gs_launch *launch) {
     if (launch->cooperative || launch->indirect_counts != NULL || launch->code->has_loops)
         return false;
-    return is_small(launch->code, count_groups(&launch->dispatch));
+    return takes_at_most(launch->code, count_groups(&launch->dispatch), SHORT_NANOSECONDS);
 }

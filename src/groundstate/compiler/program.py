@@ -65,7 +65,11 @@ class Program:
         self.options = options
         self.log = ""
         self.kernel_names = tuple(self.module.entry_points)
-        self.imports = tuple(self.module.imports.values())
+        self.imports = tuple(
+            name
+            for each, name in self.module.imports.items()
+            if each not in self.module.variables or self.module.variables[each].builtin is None
+        )
         self.exports = {name: "function" for name in self.module.exports.values()}
         self._signatures: dict[str, Signature] = {}
         self._codes: dict[tuple[str, tuple[int, int, int]], KernelCode] = {}

@@ -110,9 +110,20 @@ from groundstate.core.event import (
     EventPool,
     Timestamps,
 )
+from groundstate.core.kernel import (
+    Kernel,
+    KernelProperties,
+)
+from groundstate.core.kernel_arguments import (
+    Argument,
+    Local,
+)
 from groundstate.core.memory import (
     AllocationProperties,
     Memory,
+)
+from groundstate.core.module import (
+    Module,
 )
 from groundstate.core.properties import (
     CacheProperties,
@@ -137,6 +148,7 @@ __all__ = [
     "AddressNotFound",
     "Advice",
     "AllocationProperties",
+    "Argument",
     "CacheFlag",
     "CacheProperties",
     "ClosedError",
@@ -191,13 +203,17 @@ __all__ = [
     "InvalidSize",
     "InvalidSynchronizationObject",
     "IpcFlag",
+    "Kernel",
+    "KernelProperties",
     "LevelZeroError",
+    "Local",
     "Memory",
     "MemoryAccess",
     "MemoryAccessProperties",
     "MemoryFlag",
     "MemoryProperties",
     "MemoryType",
+    "Module",
     "ModuleBuildFailure",
     "ModuleFlag",
     "ModuleLinkFailure",

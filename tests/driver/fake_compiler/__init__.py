@@ -214,7 +214,7 @@ class Program:
         return KernelCode(
             LIBRARY.address(name),
             LOCAL_BYTES.get(base, 0),
-            256,
+            256 if base in LOCAL_BYTES else 0,
             LIBRARY,
             base in WITH_LOOPS,
             FORMATS.get(base, ()),

@@ -74,6 +74,7 @@ class Options:
         return [
             *self._common_arguments(),
             *("-S", "-emit-llvm", "-O2" if self.optimise else "-O0"),
+            "-fno-discard-value-names",  # so that the arguments of kernels have their names
             *("-Xclang", "-disable-llvm-passes", "-o", "-", "-"),
         ]
 
