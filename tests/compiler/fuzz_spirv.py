@@ -1,0 +1,279 @@
+"""Changes SPIR-V modules at random and reads them: anything but `InvalidModule` is a failure.
+
+    python -m tests.compiler.fuzz_spirv --count 1000000
+    python -m tests.compiler.fuzz_spirv --count 100000 --modules some/folder --jobs 8
+    python -m tests.compiler.fuzz_spirv --seed 77 --count 1 --keep failed.hex
+
+Mutation number n is made from the seed n, so that a failure can be made again by its number. What
+failed is written as hexadecimal text into a folder; what is kept in `tests/compiler/corpus` is read
+again by every run of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+import traceback
+from array import array
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from groundstate.compiler.spirv import InvalidModule, read
+from groundstate.compiler.spirv.assembly import assembly
+from groundstate.compiler.spirv.disassemble import disassemble
+from groundstate.compiler.spirv.instructions import ROWS
+from tests.compiler.spirv_support import MODULE_NAMES, module_data
+
+CORPUS = Path(__file__).parent / "corpus"
+BATCH = 500
+SLOW_S = 5.0
+"""Reading a small module must never come near this: it tells a hang from a busy machine."""
+HEADER_WORDS = 5
+LARGEST_WORDS = 16384
+INTERESTING = (0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65, 127, 255, 256, 0x7FFF, 0xFFFF, 0x10000)
+INTERESTING += (0x3FFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
+OPCODES = tuple(ROWS)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A module that was answered with something other than a sentence."""
+
+    seed: int
+    data: bytes
+    report: str
+
+
+def seed_modules(folder: Path | None) -> list[bytes]:
+    """The modules to change: those beside the tests, and those of a folder."""
+    modules = [module_data(name) for name in MODULE_NAMES]
+    for path in sorted(folder.rglob("*.spv")) if folder else []:
+        data = path.read_bytes()
+        if len(data) <= 4 * LARGEST_WORDS:
+            modules.append(data)
+    return modules
+
+
+# --- Changing -------------------------------------------------------------------------------------
+
+
+def mutate(data: bytes, chance: random.Random) -> bytes:
+    """A changed copy of a module."""
+    words = array("I", data)
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+        chance.choice(MUTATIONS)(words, chance)
+    raw = words.tobytes()
+    if chance.random() < 0.03:
+        raw = raw[: chance.randrange(len(raw) + 1)]
+    if chance.random() < 0.02:
+        swapped = array("I", raw[: len(raw) // 4 * 4])
+        swapped.byteswap()
+        raw = swapped.tobytes()
+    return raw
+
+
+def starts(words: array[int]) -> list[int]:
+    """Where instructions begin, as far as it can be told."""
+    found, at = [], HEADER_WORDS
+    while at < len(words) and words[at] >> 16:
+        found.append(at)
+        at += words[at] >> 16
+    return found
+
+
+def some_place(words: array[int], chance: random.Random) -> int:
+    return chance.randrange(len(words)) if words else 0
+
+
+def flip_bit(words: array[int], chance: random.Random) -> None:
+    if words:
+        words[some_place(words, chance)] ^= 1 << chance.randrange(32)
+
+
+def set_word(words: array[int], chance: random.Random) -> None:
+    if words:
+        words[some_place(words, chance)] = chance.choice(INTERESTING)
+
+
+def copy_word(words: array[int], chance: random.Random) -> None:
+    if words:
+        words[some_place(words, chance)] = words[some_place(words, chance)]
+
+
+def other_id(words: array[int], chance: random.Random) -> None:
+    if len(words) > 3:
+        words[some_place(words, chance)] = chance.randrange(min(words[3], 1 << 20) + 2)
+
+
+def other_opcode(words: array[int], chance: random.Random) -> None:
+    places = starts(words)
+    if places:
+        at = chance.choice(places)
+        words[at] = (words[at] & 0xFFFF0000) | chance.choice(OPCODES)
+
+
+def other_length(words: array[int], chance: random.Random) -> None:
+    places = starts(words)
+    if places:
+        at = chance.choice(places)
+        length = (words[at] >> 16) + chance.choice((-2, -1, 1, 2, 1000))
+        words[at] = (max(length, 0) & 0xFFFF) << 16 | (words[at] & 0xFFFF)
+
+
+def remove_instruction(words: array[int], chance: random.Random) -> None:
+    places = starts(words)
+    if places:
+        at = chance.choice(places)
+        del words[at : at + (words[at] >> 16)]
+
+
+def repeat_instruction(words: array[int], chance: random.Random) -> None:
+    places = starts(words)
+    if places:
+        source, target = chance.choice(places), chance.choice(places)
+        words[target:target] = words[source : source + (words[source] >> 16)]
+
+
+def swap_instructions(words: array[int], chance: random.Random) -> None:
+    places = starts(words)
+    if len(places) > 1:
+        first, second = sorted(chance.sample(places, 2))
+        early = words[first : first + (words[first] >> 16)]
+        late = words[second : second + (words[second] >> 16)]
+        between = words[first + len(early) : second]
+        words[first : second + len(late)] = late + between + early
+
+
+def remove_words(words: array[int], chance: random.Random) -> None:
+    at = some_place(words, chance)
+    del words[at : at + chance.randrange(1, 4)]
+
+
+MUTATIONS = (
+    flip_bit,
+    set_word,
+    copy_word,
+    other_id,
+    other_id,
+    other_id,
+    other_opcode,
+    other_opcode,
+    other_length,
+    remove_instruction,
+    repeat_instruction,
+    swap_instructions,
+    remove_words,
+)
+
+
+# --- Reading --------------------------------------------------------------------------------------
+
+
+def read_all(data: bytes) -> None:
+    """Reads everything of a module that can be read, and shows it."""
+    try:
+        for _ in assembly(data):
+            pass
+    except InvalidModule as problem:
+        str(problem)
+    try:
+        module = read(data)
+    except InvalidModule as problem:
+        str(problem)
+        return
+    module.specialise({1: b"\x07", 2: b"\0" * 8, 3: b"", 4: b"\xff" * 8})
+    for id in module.function_ids:
+        try:
+            module.function(id)
+        except InvalidModule as problem:
+            str(problem)
+            return
+    for _ in disassemble(module):
+        pass
+
+
+def check(seed: int, data: bytes) -> Failure | None:
+    """Reads one module; what went wrong, if something did."""
+    began = time.process_time()
+    try:
+        read_all(data)
+    except InvalidModule:
+        pass  # specialising may make an array too large, and showing may find what reading left
+    except BaseException:
+        return Failure(seed, data, traceback.format_exc(limit=-6))
+    took = time.process_time() - began
+    return Failure(seed, data, f"it took {took:.1f} s of processor time") if took > SLOW_S else None
+
+
+def run_batch(modules: list[bytes], seeds: range) -> list[Failure]:
+    """Makes and reads a batch of mutations."""
+    failures = []
+    for seed in seeds:
+        chance = random.Random(seed)
+        failure = check(seed, mutate(chance.choice(modules), chance))
+        if failure is not None:
+            failures.append(failure)
+    return failures
+
+
+def batches(first: int, count: int) -> Iterator[range]:
+    for start in range(first, first + count, BATCH):
+        yield range(start, min(start + BATCH, first + count))
+
+
+# --- The corpus -----------------------------------------------------------------------------------
+
+
+def corpus() -> Iterator[tuple[str, bytes]]:
+    """The modules that once failed: hexadecimal text, with `;` in front of remarks."""
+    for path in sorted(CORPUS.glob("*.hex")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        text = " ".join(line for line in lines if not line.startswith(";"))
+        yield path.stem, bytes.fromhex(text)
+
+
+def keep(failure: Failure, folder: Path) -> Path:
+    """Writes a failure as text."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"seed-{failure.seed}.hex"
+    said = "".join(f"; {line}\n" for line in failure.report.rstrip().splitlines())
+    rows = [failure.data[at : at + 32] for at in range(0, len(failure.data), 32)]
+    path.write_text(said + "".join(f"{row.hex(' ', 4)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.compiler.fuzz_spirv")
+    parser.add_argument("--count", type=int, default=100_000, help="how many mutations")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--modules", type=Path, help="a folder with more .spv files to change")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes")
+    parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="folder for failures")
+    args = parser.parse_args()
+    modules = seed_modules(args.modules)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), "{task.description}")
+    failures = 0
+    with Progress(*columns) as progress, ProcessPoolExecutor(args.jobs) as pool:
+        task = progress.add_task(f"{len(modules)} modules", total=args.count)
+        work = list(batches(args.seed, args.count))
+        for seeds, found in zip(work, pool.map(partial(run_batch, modules), work), strict=True):
+            for failure in found:
+                failures += 1
+                last = failure.report.strip().splitlines()[-1]
+                progress.print(f"seed {failure.seed}: {last} ({keep(failure, args.keep)})")
+            progress.advance(task, len(seeds))
+    print(
+        f"{args.count} mutations from seed {args.seed} of {len(modules)} modules: {failures} failed"
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
