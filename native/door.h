@@ -25,6 +25,12 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
 /* True if `handle` is a live object of `kind`; safe for any bit pattern. */
 bool gs_is_live(const void *handle, enum gs_kind kind);
 
+/* The handle, if it is a live object of `kind`, else NULL. What it leads to then stays until gs_unpin, even if
+ * another thread destroys the object meanwhile. */
+void *gs_pin(const void *handle, enum gs_kind kind);
+void gs_unpin(void **pinned);
+#define GS_PIN __attribute__((cleanup(gs_unpin)))
+
 bool gs_is_initialised(void);
 
 /* Each records a sentence for zeDriverGetLastErrorDescription and returns the result to answer. */

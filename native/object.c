@@ -81,9 +81,10 @@ void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
         (ze_dditable_driver_t *)&gs_core_table, (zet_dditable_driver_t *)&gs_tools_table,
         (zes_dditable_driver_t *)&gs_sysman_table, (zer_dditable_driver_t *)&gs_runtime_table};
     object->release = release;
-    object->references = 1;
     of->live++;
     atomic_store_explicit(&object->kind, kind, memory_order_release);
+    /* Last, so that nobody who finds the slot by an old handle can hold an object in the making. */
+    atomic_store_explicit(&object->references, 1, memory_order_release);
     return object;
 }
 
@@ -98,6 +99,21 @@ bool gs_is_live(const void *handle, enum gs_kind kind) {
         return false;
     const gs_object *object = handle;
     return atomic_load_explicit(&object->kind, memory_order_acquire) == kind;
+}
+
+void *gs_pin(const void *handle, enum gs_kind kind) {
+    void *object = (void *)handle;
+    if (!gs_is_live(handle, kind) || !gs_object_try_hold(object))
+        return NULL;
+    if (gs_is_live(handle, kind))
+        return object;
+    gs_object_drop(object); /* closed meanwhile */
+    return NULL;
+}
+
+void gs_unpin(void **pinned) {
+    if (*pinned != NULL)
+        gs_object_drop(*pinned);
 }
 
 /* The slab an object came from: its kind is gone once it is closed. */

@@ -93,8 +93,9 @@ void *gs_pages_take(size_t size, size_t alignment, uint64_t *span) {
     if (alignment < GS_PAGE)
         alignment = GS_PAGE;
     unsigned shift = shift_for(size > alignment ? size : alignment);
-    if (shift > CACHED_SHIFT) {
-        *span = (size + GS_PAGE - 1) & ~(size_t)(GS_PAGE - 1);
+    if (shift > CACHED_SHIFT) { /* large, or strictly aligned: then of the size that its free list will expect */
+        unsigned own_shift = shift_for(size);
+        *span = own_shift > CACHED_SHIFT ? (size + GS_PAGE - 1) & ~(size_t)(GS_PAGE - 1) : UINT64_C(1) << own_shift;
         return map_aligned(*span, alignment > HUGE_PAGE ? alignment : HUGE_PAGE);
     }
     *span = UINT64_C(1) << shift;

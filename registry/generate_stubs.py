@@ -50,6 +50,9 @@ def _stub(function: Function, registry: Registry) -> Iterator[str]:
 
 def _check(check: Check, function: Function, registry: Registry) -> Iterator[str]:
     condition, failure = _test(check, function, registry)
+    if _is_pinned(check, registry):
+        kind = f"GS_KIND_{registry.kind_of(check.type)}"
+        yield f"    GS_PIN void *pinned_{check.parameter} = gs_pin({check.parameter}, {kind});"
     if check.kind is CheckKind.HANDLE_ARRAY:
         bound = f"NULL != {check.parameter} && i < {check.count}"
         yield f"    for (size_t i = 0; {bound}; i++)"
@@ -60,18 +63,31 @@ def _check(check: Check, function: Function, registry: Registry) -> Iterator[str
         yield from _refuse(condition, failure, function, "    ")
 
 
+def _is_pinned(check: Check, registry: Registry) -> bool:
+    """True for a handle that another thread may destroy while the call runs.
+
+    Drivers and devices live as long as the process.
+    """
+    if check.kind not in (CheckKind.HANDLE, CheckKind.OPTIONAL_HANDLE):
+        return False
+    return registry.kind_of(check.type) not in ("DRIVER", "DEVICE")
+
+
 def _test(check: Check, function: Function, registry: Registry) -> tuple[str, str]:
     """The C expression that refuses, and the C call that says why."""
     fn, name, subject = f"GS_FN_{function.name}", f'"{check.subject}"', check.subject
     kind = f"GS_KIND_{registry.kind_of(check.type)}"
+    dead = f"!gs_is_live({subject}, {kind})"
+    if _is_pinned(check, registry):
+        dead = f"NULL == pinned_{check.parameter}"
     match check.kind:
         case CheckKind.INITIALISED:
             return "!gs_is_initialised()", f"gs_fail_uninitialised({fn})"
         case CheckKind.HANDLE:
             failure = f"gs_fail_handle({fn}, {name}, {subject}, {kind})"
-            return f"!gs_is_live({subject}, {kind})", failure
+            return dead, failure
         case CheckKind.OPTIONAL_HANDLE:
-            condition = f"NULL != {subject} && !gs_is_live({subject}, {kind})"
+            condition = f"NULL != {subject} && {dead}"
             return condition, _dead_handle(check, fn, name, subject, kind)
         case CheckKind.HANDLE_ARRAY:
             element = f"{subject}[i]"

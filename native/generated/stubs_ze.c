@@ -562,7 +562,8 @@ GS_PUBLIC ze_result_t zeContextCreateEx(ze_driver_handle_t hDriver, const ze_con
 
 GS_PUBLIC ze_result_t zeContextDestroy(ze_context_handle_t hContext)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextDestroy, "hContext", hContext, GS_KIND_CONTEXT);
     if (gs_zeContextDestroy)
         return gs_zeContextDestroy(hContext);
@@ -571,7 +572,8 @@ GS_PUBLIC ze_result_t zeContextDestroy(ze_context_handle_t hContext)
 
 GS_PUBLIC ze_result_t zeContextGetStatus(ze_context_handle_t hContext)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextGetStatus, "hContext", hContext, GS_KIND_CONTEXT);
     if (gs_zeContextGetStatus)
         return gs_zeContextGetStatus(hContext);
@@ -580,7 +582,8 @@ GS_PUBLIC ze_result_t zeContextGetStatus(ze_context_handle_t hContext)
 
 GS_PUBLIC ze_result_t zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t *desc, ze_command_queue_handle_t *phCommandQueue)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeCommandQueueCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeCommandQueueCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -601,7 +604,8 @@ GS_PUBLIC ze_result_t zeCommandQueueCreate(ze_context_handle_t hContext, ze_devi
 
 GS_PUBLIC ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue)
 {
-    if (!gs_is_live(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueDestroy, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueDestroy)
         return gs_zeCommandQueueDestroy(hCommandQueue);
@@ -610,12 +614,14 @@ GS_PUBLIC ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQu
 
 GS_PUBLIC ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists, ze_fence_handle_t hFence)
 {
-    if (!gs_is_live(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
         if (!gs_is_live(phCommandLists[i], GS_KIND_COMMAND_LIST))
             return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
-    if (NULL != hFence && !gs_is_live(hFence, GS_KIND_FENCE))
+    GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
+    if (NULL != hFence && NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "hFence", hFence, GS_KIND_FENCE);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists");
@@ -628,7 +634,8 @@ GS_PUBLIC ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_
 
 GS_PUBLIC ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout)
 {
-    if (!gs_is_live(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueSynchronize, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueSynchronize)
         return gs_zeCommandQueueSynchronize(hCommandQueue, timeout);
@@ -637,7 +644,8 @@ GS_PUBLIC ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hComma
 
 GS_PUBLIC ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal)
 {
-    if (!gs_is_live(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueGetOrdinal, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pOrdinal)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetOrdinal, "pOrdinal");
@@ -648,7 +656,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hComman
 
 GS_PUBLIC ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex)
 {
-    if (!gs_is_live(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueGetIndex, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pIndex)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetIndex, "pIndex");
@@ -659,7 +668,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQ
 
 GS_PUBLIC ze_result_t zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t *pFlags)
 {
-    if (!gs_is_live(hCmdQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCmdQueue = gs_pin(hCmdQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCmdQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueGetFlags, "hCmdQueue", hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetFlags, "pFlags");
@@ -670,7 +680,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue
 
 GS_PUBLIC ze_result_t zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t *pMode)
 {
-    if (!gs_is_live(hCmdQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCmdQueue = gs_pin(hCmdQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCmdQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueGetMode, "hCmdQueue", hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pMode)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetMode, "pMode");
@@ -681,7 +692,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue,
 
 GS_PUBLIC ze_result_t zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t *pPriority)
 {
-    if (!gs_is_live(hCmdQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCmdQueue = gs_pin(hCmdQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCmdQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueGetPriority, "hCmdQueue", hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pPriority)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetPriority, "pPriority");
@@ -692,7 +704,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQu
 
 GS_PUBLIC ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t *desc, ze_command_list_handle_t *phCommandList)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeCommandListCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeCommandListCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -709,7 +722,8 @@ GS_PUBLIC ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_devic
 
 GS_PUBLIC ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t *altdesc, ze_command_list_handle_t *phCommandList)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeCommandListCreateImmediate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeCommandListCreateImmediate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -730,7 +744,8 @@ GS_PUBLIC ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext,
 
 GS_PUBLIC ze_result_t zeCommandListDestroy(ze_command_list_handle_t hCommandList)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListDestroy, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListDestroy)
         return gs_zeCommandListDestroy(hCommandList);
@@ -739,7 +754,8 @@ GS_PUBLIC ze_result_t zeCommandListDestroy(ze_command_list_handle_t hCommandList
 
 GS_PUBLIC ze_result_t zeCommandListClose(ze_command_list_handle_t hCommandList)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListClose, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListClose)
         return gs_zeCommandListClose(hCommandList);
@@ -748,7 +764,8 @@ GS_PUBLIC ze_result_t zeCommandListClose(ze_command_list_handle_t hCommandList)
 
 GS_PUBLIC ze_result_t zeCommandListReset(ze_command_list_handle_t hCommandList)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListReset, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListReset)
         return gs_zeCommandListReset(hCommandList);
@@ -757,13 +774,15 @@ GS_PUBLIC ze_result_t zeCommandListReset(ze_command_list_handle_t hCommandList)
 
 GS_PUBLIC ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t *dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "dstptr");
@@ -776,7 +795,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_ha
 
 GS_PUBLIC ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListHostSynchronize, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListHostSynchronize)
         return gs_zeCommandListHostSynchronize(hCommandList, timeout);
@@ -785,7 +805,8 @@ GS_PUBLIC ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCom
 
 GS_PUBLIC ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetDeviceHandle, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phDevice)
         return gs_fail_pointer(GS_FN_zeCommandListGetDeviceHandle, "phDevice");
@@ -796,7 +817,8 @@ GS_PUBLIC ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCom
 
 GS_PUBLIC ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t *phContext)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetContextHandle, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phContext)
         return gs_fail_pointer(GS_FN_zeCommandListGetContextHandle, "phContext");
@@ -807,7 +829,8 @@ GS_PUBLIC ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCo
 
 GS_PUBLIC ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetOrdinal, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pOrdinal)
         return gs_fail_pointer(GS_FN_zeCommandListGetOrdinal, "pOrdinal");
@@ -818,7 +841,8 @@ GS_PUBLIC ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandL
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex)
 {
-    if (!gs_is_live(hCommandListImmediate, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandListImmediate = gs_pin(hCommandListImmediate, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandListImmediate)
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetIndex, "hCommandListImmediate", hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (NULL == pIndex)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetIndex, "pIndex");
@@ -829,7 +853,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hC
 
 GS_PUBLIC ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListIsImmediate, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pIsImmediate)
         return gs_fail_pointer(GS_FN_zeCommandListIsImmediate, "pIsImmediate");
@@ -840,7 +865,8 @@ GS_PUBLIC ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommand
 
 GS_PUBLIC ze_result_t zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t *pFlags)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetFlags, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeCommandListGetFlags, "pFlags");
@@ -851,7 +877,8 @@ GS_PUBLIC ze_result_t zeCommandListGetFlags(ze_command_list_handle_t hCommandLis
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t *pFlags)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetFlags, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetFlags, "pFlags");
@@ -862,7 +889,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetFlags(ze_command_list_handle_t hC
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t *pMode)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetMode, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pMode)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetMode, "pMode");
@@ -873,7 +901,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetMode(ze_command_list_handle_t hCo
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t *pPriority)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetPriority, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pPriority)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetPriority, "pPriority");
@@ -884,13 +913,15 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetPriority(ze_command_list_handle_t
 
 GS_PUBLIC ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendBarrier, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendBarrier, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
@@ -901,13 +932,15 @@ GS_PUBLIC ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hComma
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t *pRangeSizes, const void **pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryRangesBarrier, "hSignalEvent", hSignalEvent);
     if (NULL == pRangeSizes)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryRangesBarrier, "pRangeSizes");
@@ -922,7 +955,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_han
 
 GS_PUBLIC ze_result_t zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextSystemBarrier, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeContextSystemBarrier, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -933,13 +967,15 @@ GS_PUBLIC ze_result_t zeContextSystemBarrier(ze_context_handle_t hContext, ze_de
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryCopy, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopy, "dstptr");
@@ -954,13 +990,15 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCo
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr, size_t size, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "dstptr");
@@ -975,13 +1013,15 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_lis
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void *ptr, const void *pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryFill, "hSignalEvent", hSignalEvent);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryFill, "ptr");
@@ -998,13 +1038,15 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCo
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void *ptr, const void *pattern, size_t pattern_size, size_t size, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryFillWithParameters, "hSignalEvent", hSignalEvent);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryFillWithParameters, "ptr");
@@ -1021,13 +1063,15 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_lis
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void *dstptr, const ze_copy_region_t *dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void *srcptr, const ze_copy_region_t *srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyRegion, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopyRegion, "dstptr");
@@ -1046,15 +1090,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void *dstptr, ze_context_handle_t hContextSrc, const void *srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hContextSrc, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContextSrc = gs_pin(hContextSrc, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContextSrc)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "hContextSrc", hContextSrc, GS_KIND_CONTEXT);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyFromContext, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopyFromContext, "dstptr");
@@ -1069,17 +1116,21 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_h
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hDstImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hDstImage = gs_pin(hDstImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hDstImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "hDstImage", hDstImage, GS_KIND_IMAGE);
-    if (!gs_is_live(hSrcImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopy, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopy, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
@@ -1090,17 +1141,21 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCom
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t *pDstRegion, const ze_image_region_t *pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hDstImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hDstImage = gs_pin(hDstImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hDstImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "hDstImage", hDstImage, GS_KIND_IMAGE);
-    if (!gs_is_live(hSrcImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopyRegion, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopyRegion, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
@@ -1111,15 +1166,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void *dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t *pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hSrcImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemory, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyToMemory, "dstptr");
@@ -1132,15 +1190,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handl
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void *srcptr, const ze_image_region_t *pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hDstImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hDstImage = gs_pin(hDstImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hDstImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "hDstImage", hDstImage, GS_KIND_IMAGE);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemory, "hSignalEvent", hSignalEvent);
     if (NULL == srcptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyFromMemory, "srcptr");
@@ -1153,7 +1214,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_han
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void *ptr, size_t size)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryPrefetch, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryPrefetch, "ptr");
@@ -1164,7 +1226,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void *ptr, size_t size, ze_memory_advice_t advice)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemAdvise, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeCommandListAppendMemAdvise, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1179,7 +1242,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCom
 
 GS_PUBLIC ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t *desc, uint32_t numDevices, ze_device_handle_t *phDevices, ze_event_pool_handle_t *phEventPool)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeEventPoolCreate, "hContext", hContext, GS_KIND_CONTEXT);
     for (size_t i = 0; NULL != phDevices && i < numDevices; i++)
         if (!gs_is_live(phDevices[i], GS_KIND_DEVICE))
@@ -1201,7 +1265,8 @@ GS_PUBLIC ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_e
 
 GS_PUBLIC ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool)
 {
-    if (!gs_is_live(hEventPool, GS_KIND_EVENT_POOL))
+    GS_PIN void *pinned_hEventPool = gs_pin(hEventPool, GS_KIND_EVENT_POOL);
+    if (NULL == pinned_hEventPool)
         return gs_fail_handle(GS_FN_zeEventPoolDestroy, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (gs_zeEventPoolDestroy)
         return gs_zeEventPoolDestroy(hEventPool);
@@ -1210,7 +1275,8 @@ GS_PUBLIC ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool)
 
 GS_PUBLIC ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t *desc, ze_event_handle_t *phEvent)
 {
-    if (!gs_is_live(hEventPool, GS_KIND_EVENT_POOL))
+    GS_PIN void *pinned_hEventPool = gs_pin(hEventPool, GS_KIND_EVENT_POOL);
+    if (NULL == pinned_hEventPool)
         return gs_fail_handle(GS_FN_zeEventCreate, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeEventCreate, "desc");
@@ -1227,7 +1293,8 @@ GS_PUBLIC ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_
 
 GS_PUBLIC ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t *desc, ze_event_handle_t *phEvent)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeEventCounterBasedCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeEventCounterBasedCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1248,7 +1315,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze
 
 GS_PUBLIC ze_result_t zeEventDestroy(ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventDestroy, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeEventDestroy)
         return gs_zeEventDestroy(hEvent);
@@ -1257,7 +1325,8 @@ GS_PUBLIC ze_result_t zeEventDestroy(ze_event_handle_t hEvent)
 
 GS_PUBLIC ze_result_t zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t *phIpc)
 {
-    if (!gs_is_live(hEventPool, GS_KIND_EVENT_POOL))
+    GS_PIN void *pinned_hEventPool = gs_pin(hEventPool, GS_KIND_EVENT_POOL);
+    if (NULL == pinned_hEventPool)
         return gs_fail_handle(GS_FN_zeEventPoolGetIpcHandle, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == phIpc)
         return gs_fail_pointer(GS_FN_zeEventPoolGetIpcHandle, "phIpc");
@@ -1268,7 +1337,8 @@ GS_PUBLIC ze_result_t zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool,
 
 GS_PUBLIC ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeEventPoolPutIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (gs_zeEventPoolPutIpcHandle)
         return gs_zeEventPoolPutIpcHandle(hContext, hIpc);
@@ -1277,7 +1347,8 @@ GS_PUBLIC ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_i
 
 GS_PUBLIC ze_result_t zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t *phEventPool)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeEventPoolOpenIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == phEventPool)
         return gs_fail_pointer(GS_FN_zeEventPoolOpenIpcHandle, "phEventPool");
@@ -1288,7 +1359,8 @@ GS_PUBLIC ze_result_t zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_
 
 GS_PUBLIC ze_result_t zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool)
 {
-    if (!gs_is_live(hEventPool, GS_KIND_EVENT_POOL))
+    GS_PIN void *pinned_hEventPool = gs_pin(hEventPool, GS_KIND_EVENT_POOL);
+    if (NULL == pinned_hEventPool)
         return gs_fail_handle(GS_FN_zeEventPoolCloseIpcHandle, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (gs_zeEventPoolCloseIpcHandle)
         return gs_zeEventPoolCloseIpcHandle(hEventPool);
@@ -1297,7 +1369,8 @@ GS_PUBLIC ze_result_t zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPoo
 
 GS_PUBLIC ze_result_t zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t *phIpc)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventCounterBasedGetIpcHandle, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == phIpc)
         return gs_fail_pointer(GS_FN_zeEventCounterBasedGetIpcHandle, "phIpc");
@@ -1308,7 +1381,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, 
 
 GS_PUBLIC ze_result_t zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t *phEvent)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeEventCounterBasedOpenIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == phEvent)
         return gs_fail_pointer(GS_FN_zeEventCounterBasedOpenIpcHandle, "phEvent");
@@ -1319,7 +1393,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hCont
 
 GS_PUBLIC ze_result_t zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventCounterBasedCloseIpcHandle, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeEventCounterBasedCloseIpcHandle)
         return gs_zeEventCounterBasedCloseIpcHandle(hEvent);
@@ -1328,7 +1403,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent
 
 GS_PUBLIC ze_result_t zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t *completionValue, uint64_t *deviceAddress)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventCounterBasedGetDeviceAddress, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == completionValue)
         return gs_fail_pointer(GS_FN_zeEventCounterBasedGetDeviceAddress, "completionValue");
@@ -1341,9 +1417,11 @@ GS_PUBLIC ze_result_t zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEve
 
 GS_PUBLIC ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendSignalEvent, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendSignalEvent, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeCommandListAppendSignalEvent)
         return gs_zeCommandListAppendSignalEvent(hCommandList, hEvent);
@@ -1352,7 +1430,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t hC
 
 GS_PUBLIC ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t *phEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendWaitOnEvents, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phEvents && i < numEvents; i++)
         if (!gs_is_live(phEvents[i], GS_KIND_EVENT))
@@ -1367,7 +1446,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t h
 
 GS_PUBLIC ze_result_t zeEventHostSignal(ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventHostSignal, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeEventHostSignal)
         return gs_zeEventHostSignal(hEvent);
@@ -1376,7 +1456,8 @@ GS_PUBLIC ze_result_t zeEventHostSignal(ze_event_handle_t hEvent)
 
 GS_PUBLIC ze_result_t zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventHostSynchronize, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeEventHostSynchronize)
         return gs_zeEventHostSynchronize(hEvent, timeout);
@@ -1385,7 +1466,8 @@ GS_PUBLIC ze_result_t zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t 
 
 GS_PUBLIC ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventQueryStatus, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeEventQueryStatus)
         return gs_zeEventQueryStatus(hEvent);
@@ -1394,9 +1476,11 @@ GS_PUBLIC ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent)
 
 GS_PUBLIC ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendEventReset, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendEventReset, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeCommandListAppendEventReset)
         return gs_zeCommandListAppendEventReset(hCommandList, hEvent);
@@ -1405,7 +1489,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCo
 
 GS_PUBLIC ze_result_t zeEventHostReset(ze_event_handle_t hEvent)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventHostReset, "hEvent", hEvent, GS_KIND_EVENT);
     if (gs_zeEventHostReset)
         return gs_zeEventHostReset(hEvent);
@@ -1414,7 +1499,8 @@ GS_PUBLIC ze_result_t zeEventHostReset(ze_event_handle_t hEvent)
 
 GS_PUBLIC ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventQueryKernelTimestamp, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeEventQueryKernelTimestamp, "dstptr");
@@ -1425,7 +1511,8 @@ GS_PUBLIC ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_k
 
 GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t *phEvents, void *dstptr, const size_t *pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phEvents && i < numEvents; i++)
         if (!gs_is_live(phEvents[i], GS_KIND_EVENT))
@@ -1435,7 +1522,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_h
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendQueryKernelTimestamps, "hSignalEvent", hSignalEvent);
     if (NULL == phEvents)
         return gs_fail_pointer(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents");
@@ -1450,7 +1538,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_h
 
 GS_PUBLIC ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventGetEventPool, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == phEventPool)
         return gs_fail_pointer(GS_FN_zeEventGetEventPool, "phEventPool");
@@ -1461,7 +1550,8 @@ GS_PUBLIC ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_poo
 
 GS_PUBLIC ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pSignalScope)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventGetSignalScope, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == pSignalScope)
         return gs_fail_pointer(GS_FN_zeEventGetSignalScope, "pSignalScope");
@@ -1472,7 +1562,8 @@ GS_PUBLIC ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_s
 
 GS_PUBLIC ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pWaitScope)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventGetWaitScope, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == pWaitScope)
         return gs_fail_pointer(GS_FN_zeEventGetWaitScope, "pWaitScope");
@@ -1483,7 +1574,8 @@ GS_PUBLIC ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_sco
 
 GS_PUBLIC ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext)
 {
-    if (!gs_is_live(hEventPool, GS_KIND_EVENT_POOL))
+    GS_PIN void *pinned_hEventPool = gs_pin(hEventPool, GS_KIND_EVENT_POOL);
+    if (NULL == pinned_hEventPool)
         return gs_fail_handle(GS_FN_zeEventPoolGetContextHandle, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == phContext)
         return gs_fail_pointer(GS_FN_zeEventPoolGetContextHandle, "phContext");
@@ -1494,7 +1586,8 @@ GS_PUBLIC ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventP
 
 GS_PUBLIC ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags)
 {
-    if (!gs_is_live(hEventPool, GS_KIND_EVENT_POOL))
+    GS_PIN void *pinned_hEventPool = gs_pin(hEventPool, GS_KIND_EVENT_POOL);
+    if (NULL == pinned_hEventPool)
         return gs_fail_handle(GS_FN_zeEventPoolGetFlags, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeEventPoolGetFlags, "pFlags");
@@ -1505,7 +1598,8 @@ GS_PUBLIC ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_
 
 GS_PUBLIC ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t *pFlags)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventGetCounterBasedFlags, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeEventGetCounterBasedFlags, "pFlags");
@@ -1516,7 +1610,8 @@ GS_PUBLIC ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_e
 
 GS_PUBLIC ze_result_t zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t *desc, ze_fence_handle_t *phFence)
 {
-    if (!gs_is_live(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+    GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeFenceCreate, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeFenceCreate, "desc");
@@ -1531,7 +1626,8 @@ GS_PUBLIC ze_result_t zeFenceCreate(ze_command_queue_handle_t hCommandQueue, con
 
 GS_PUBLIC ze_result_t zeFenceDestroy(ze_fence_handle_t hFence)
 {
-    if (!gs_is_live(hFence, GS_KIND_FENCE))
+    GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
+    if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceDestroy, "hFence", hFence, GS_KIND_FENCE);
     if (gs_zeFenceDestroy)
         return gs_zeFenceDestroy(hFence);
@@ -1540,7 +1636,8 @@ GS_PUBLIC ze_result_t zeFenceDestroy(ze_fence_handle_t hFence)
 
 GS_PUBLIC ze_result_t zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout)
 {
-    if (!gs_is_live(hFence, GS_KIND_FENCE))
+    GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
+    if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceHostSynchronize, "hFence", hFence, GS_KIND_FENCE);
     if (gs_zeFenceHostSynchronize)
         return gs_zeFenceHostSynchronize(hFence, timeout);
@@ -1549,7 +1646,8 @@ GS_PUBLIC ze_result_t zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t 
 
 GS_PUBLIC ze_result_t zeFenceQueryStatus(ze_fence_handle_t hFence)
 {
-    if (!gs_is_live(hFence, GS_KIND_FENCE))
+    GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
+    if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceQueryStatus, "hFence", hFence, GS_KIND_FENCE);
     if (gs_zeFenceQueryStatus)
         return gs_zeFenceQueryStatus(hFence);
@@ -1558,7 +1656,8 @@ GS_PUBLIC ze_result_t zeFenceQueryStatus(ze_fence_handle_t hFence)
 
 GS_PUBLIC ze_result_t zeFenceReset(ze_fence_handle_t hFence)
 {
-    if (!gs_is_live(hFence, GS_KIND_FENCE))
+    GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
+    if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceReset, "hFence", hFence, GS_KIND_FENCE);
     if (gs_zeFenceReset)
         return gs_zeFenceReset(hFence);
@@ -1584,7 +1683,8 @@ GS_PUBLIC ze_result_t zeImageGetProperties(ze_device_handle_t hDevice, const ze_
 
 GS_PUBLIC ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_handle_t *phImage)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeImageCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeImageCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1603,7 +1703,8 @@ GS_PUBLIC ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_hand
 
 GS_PUBLIC ze_result_t zeImageDestroy(ze_image_handle_t hImage)
 {
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeImageDestroy, "hImage", hImage, GS_KIND_IMAGE);
     if (gs_zeImageDestroy)
         return gs_zeImageDestroy(hImage);
@@ -1612,7 +1713,8 @@ GS_PUBLIC ze_result_t zeImageDestroy(ze_image_handle_t hImage)
 
 GS_PUBLIC ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc, const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemAllocShared, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL != hDevice && !gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeMemAllocShared, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1637,7 +1739,8 @@ GS_PUBLIC ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_de
 
 GS_PUBLIC ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemAllocDevice, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeMemAllocDevice, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1658,7 +1761,8 @@ GS_PUBLIC ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_de
 
 GS_PUBLIC ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment, void **pptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemAllocHost, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == host_desc)
         return gs_fail_pointer(GS_FN_zeMemAllocHost, "host_desc");
@@ -1677,7 +1781,8 @@ GS_PUBLIC ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host
 
 GS_PUBLIC ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemFree, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemFree, "ptr");
@@ -1688,7 +1793,8 @@ GS_PUBLIC ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr)
 
 GS_PUBLIC ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *ptr, ze_memory_allocation_properties_t *pMemAllocProperties, ze_device_handle_t *phDevice)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetAllocProperties, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemGetAllocProperties, "ptr");
@@ -1701,7 +1807,8 @@ GS_PUBLIC ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, cons
 
 GS_PUBLIC ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetAddressRange, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemGetAddressRange, "ptr");
@@ -1712,7 +1819,8 @@ GS_PUBLIC ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const v
 
 GS_PUBLIC ze_result_t zeMemGetIpcHandle(ze_context_handle_t hContext, const void *ptr, ze_ipc_mem_handle_t *pIpcHandle)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandle, "ptr");
@@ -1725,7 +1833,8 @@ GS_PUBLIC ze_result_t zeMemGetIpcHandle(ze_context_handle_t hContext, const void
 
 GS_PUBLIC ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t *pIpcHandle)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == pIpcHandle)
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp, "pIpcHandle");
@@ -1736,7 +1845,8 @@ GS_PUBLIC ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t
 
 GS_PUBLIC ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t *pHandle)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == pHandle)
         return gs_fail_pointer(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp, "pHandle");
@@ -1747,7 +1857,8 @@ GS_PUBLIC ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t
 
 GS_PUBLIC ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemPutIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (gs_zeMemPutIpcHandle)
         return gs_zeMemPutIpcHandle(hContext, handle);
@@ -1756,7 +1867,8 @@ GS_PUBLIC ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem
 
 GS_PUBLIC ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void **pptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemOpenIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeMemOpenIpcHandle, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1771,7 +1883,8 @@ GS_PUBLIC ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device
 
 GS_PUBLIC ze_result_t zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemCloseIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemCloseIpcHandle, "ptr");
@@ -1782,7 +1895,8 @@ GS_PUBLIC ze_result_t zeMemCloseIpcHandle(ze_context_handle_t hContext, const vo
 
 GS_PUBLIC ze_result_t zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void *ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemSetAtomicAccessAttributeExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeMemSetAtomicAccessAttributeExp, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1797,7 +1911,8 @@ GS_PUBLIC ze_result_t zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hCont
 
 GS_PUBLIC ze_result_t zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void *ptr, size_t size, ze_memory_atomic_attr_exp_flags_t *pAttr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetAtomicAccessAttributeExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeMemGetAtomicAccessAttributeExp, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1812,7 +1927,8 @@ GS_PUBLIC ze_result_t zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hCont
 
 GS_PUBLIC ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t *desc, ze_module_handle_t *phModule, ze_module_build_log_handle_t *phBuildLog)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeModuleCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeModuleCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -1833,7 +1949,8 @@ GS_PUBLIC ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_han
 
 GS_PUBLIC ze_result_t zeModuleDestroy(ze_module_handle_t hModule)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeModuleDestroy, "hModule", hModule, GS_KIND_MODULE);
     if (gs_zeModuleDestroy)
         return gs_zeModuleDestroy(hModule);
@@ -1854,7 +1971,8 @@ GS_PUBLIC ze_result_t zeModuleDynamicLink(uint32_t numModules, ze_module_handle_
 
 GS_PUBLIC ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog)
 {
-    if (!gs_is_live(hModuleBuildLog, GS_KIND_MODULE_BUILD_LOG))
+    GS_PIN void *pinned_hModuleBuildLog = gs_pin(hModuleBuildLog, GS_KIND_MODULE_BUILD_LOG);
+    if (NULL == pinned_hModuleBuildLog)
         return gs_fail_handle(GS_FN_zeModuleBuildLogDestroy, "hModuleBuildLog", hModuleBuildLog, GS_KIND_MODULE_BUILD_LOG);
     if (gs_zeModuleBuildLogDestroy)
         return gs_zeModuleBuildLogDestroy(hModuleBuildLog);
@@ -1863,7 +1981,8 @@ GS_PUBLIC ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModu
 
 GS_PUBLIC ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t *pSize, char *pBuildLog)
 {
-    if (!gs_is_live(hModuleBuildLog, GS_KIND_MODULE_BUILD_LOG))
+    GS_PIN void *pinned_hModuleBuildLog = gs_pin(hModuleBuildLog, GS_KIND_MODULE_BUILD_LOG);
+    if (NULL == pinned_hModuleBuildLog)
         return gs_fail_handle(GS_FN_zeModuleBuildLogGetString, "hModuleBuildLog", hModuleBuildLog, GS_KIND_MODULE_BUILD_LOG);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeModuleBuildLogGetString, "pSize");
@@ -1874,7 +1993,8 @@ GS_PUBLIC ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hMo
 
 GS_PUBLIC ze_result_t zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t *pSize, uint8_t *pModuleNativeBinary)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeModuleGetNativeBinary, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeModuleGetNativeBinary, "pSize");
@@ -1885,7 +2005,8 @@ GS_PUBLIC ze_result_t zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t
 
 GS_PUBLIC ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char *pGlobalName, size_t *pSize, void **pptr)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeModuleGetGlobalPointer, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pGlobalName)
         return gs_fail_pointer(GS_FN_zeModuleGetGlobalPointer, "pGlobalName");
@@ -1896,7 +2017,8 @@ GS_PUBLIC ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t hModule, const
 
 GS_PUBLIC ze_result_t zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t *pCount, const char **pNames)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeModuleGetKernelNames, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeModuleGetKernelNames, "pCount");
@@ -1907,7 +2029,8 @@ GS_PUBLIC ze_result_t zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_
 
 GS_PUBLIC ze_result_t zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t *pModuleProperties)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeModuleGetProperties, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pModuleProperties)
         return gs_fail_pointer(GS_FN_zeModuleGetProperties, "pModuleProperties");
@@ -1918,7 +2041,8 @@ GS_PUBLIC ze_result_t zeModuleGetProperties(ze_module_handle_t hModule, ze_modul
 
 GS_PUBLIC ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *desc, ze_kernel_handle_t *phKernel)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeKernelCreate, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeKernelCreate, "desc");
@@ -1935,7 +2059,8 @@ GS_PUBLIC ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel
 
 GS_PUBLIC ze_result_t zeKernelDestroy(ze_kernel_handle_t hKernel)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelDestroy, "hKernel", hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelDestroy)
         return gs_zeKernelDestroy(hKernel);
@@ -1944,7 +2069,8 @@ GS_PUBLIC ze_result_t zeKernelDestroy(ze_kernel_handle_t hKernel)
 
 GS_PUBLIC ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char *pFunctionName, void **pfnFunction)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zeModuleGetFunctionPointer, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pFunctionName)
         return gs_fail_pointer(GS_FN_zeModuleGetFunctionPointer, "pFunctionName");
@@ -1957,7 +2083,8 @@ GS_PUBLIC ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t hModule, con
 
 GS_PUBLIC ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetGroupSize, "hKernel", hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetGroupSize)
         return gs_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
@@ -1966,7 +2093,8 @@ GS_PUBLIC ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t 
 
 GS_PUBLIC ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t *groupSizeX, uint32_t *groupSizeY, uint32_t *groupSizeZ)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSuggestGroupSize, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == groupSizeX)
         return gs_fail_pointer(GS_FN_zeKernelSuggestGroupSize, "groupSizeX");
@@ -1981,7 +2109,8 @@ GS_PUBLIC ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint3
 
 GS_PUBLIC ze_result_t zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t *totalGroupCount)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == totalGroupCount)
         return gs_fail_pointer(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, "totalGroupCount");
@@ -1992,7 +2121,8 @@ GS_PUBLIC ze_result_t zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t
 
 GS_PUBLIC ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void *pArgValue)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetArgumentValue, "hKernel", hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetArgumentValue)
         return gs_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
@@ -2001,7 +2131,8 @@ GS_PUBLIC ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint3
 
 GS_PUBLIC ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetIndirectAccess, "hKernel", hKernel, GS_KIND_KERNEL);
     if (0 != (flags & ~0x7u))
         return gs_fail_enum(GS_FN_zeKernelSetIndirectAccess, "flags", flags);
@@ -2012,7 +2143,8 @@ GS_PUBLIC ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_k
 
 GS_PUBLIC ze_result_t zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t *pFlags)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelGetIndirectAccess, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeKernelGetIndirectAccess, "pFlags");
@@ -2023,7 +2155,8 @@ GS_PUBLIC ze_result_t zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_k
 
 GS_PUBLIC ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pSize, char **pString)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelGetSourceAttributes, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeKernelGetSourceAttributes, "pSize");
@@ -2034,7 +2167,8 @@ GS_PUBLIC ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, ui
 
 GS_PUBLIC ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetCacheConfig, "hKernel", hKernel, GS_KIND_KERNEL);
     if (0 != (flags & ~0x3u))
         return gs_fail_enum(GS_FN_zeKernelSetCacheConfig, "flags", flags);
@@ -2045,7 +2179,8 @@ GS_PUBLIC ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cach
 
 GS_PUBLIC ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t *pKernelProperties)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelGetProperties, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pKernelProperties)
         return gs_fail_pointer(GS_FN_zeKernelGetProperties, "pKernelProperties");
@@ -2056,7 +2191,8 @@ GS_PUBLIC ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kerne
 
 GS_PUBLIC ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pName)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelGetName, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeKernelGetName, "pSize");
@@ -2067,15 +2203,18 @@ GS_PUBLIC ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize,
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "hKernel", hKernel, GS_KIND_KERNEL);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchKernel, "hSignalEvent", hSignalEvent);
     if (NULL == pLaunchFuncArgs)
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernel, "pLaunchFuncArgs");
@@ -2088,15 +2227,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t h
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pGroupCounts, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "hKernel", hKernel, GS_KIND_KERNEL);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "hSignalEvent", hSignalEvent);
     if (NULL == pGroupCounts)
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "pGroupCounts");
@@ -2109,15 +2251,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_l
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t groupCounts, const ze_group_size_t groupSizes, void **pArguments, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "hKernel", hKernel, GS_KIND_KERNEL);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "hSignalEvent", hSignalEvent);
     if (NULL == pArguments)
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "pArguments");
@@ -2130,15 +2275,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_li
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "hKernel", hKernel, GS_KIND_KERNEL);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "hSignalEvent", hSignalEvent);
     if (NULL == pLaunchFuncArgs)
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "pLaunchFuncArgs");
@@ -2151,15 +2299,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "hKernel", hKernel, GS_KIND_KERNEL);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelIndirect, "hSignalEvent", hSignalEvent);
     if (NULL == pLaunchArgumentsBuffer)
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelIndirect, "pLaunchArgumentsBuffer");
@@ -2172,7 +2323,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_ha
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t *phKernels, const uint32_t *pCountBuffer, const ze_group_count_t *pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
         if (!gs_is_live(phKernels[i], GS_KIND_KERNEL))
@@ -2181,7 +2333,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_comman
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "hSignalEvent", hSignalEvent);
     if (NULL == phKernels)
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phKernels");
@@ -2198,7 +2351,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_comman
 
 GS_PUBLIC ze_result_t zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr, size_t size)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextMakeMemoryResident, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeContextMakeMemoryResident, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2211,7 +2365,8 @@ GS_PUBLIC ze_result_t zeContextMakeMemoryResident(ze_context_handle_t hContext, 
 
 GS_PUBLIC ze_result_t zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr, size_t size)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextEvictMemory, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeContextEvictMemory, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2224,11 +2379,13 @@ GS_PUBLIC ze_result_t zeContextEvictMemory(ze_context_handle_t hContext, ze_devi
 
 GS_PUBLIC ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextMakeImageResident, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeContextMakeImageResident, "hDevice", hDevice, GS_KIND_DEVICE);
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeContextMakeImageResident, "hImage", hImage, GS_KIND_IMAGE);
     if (gs_zeContextMakeImageResident)
         return gs_zeContextMakeImageResident(hContext, hDevice, hImage);
@@ -2237,11 +2394,13 @@ GS_PUBLIC ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, z
 
 GS_PUBLIC ze_result_t zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextEvictImage, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeContextEvictImage, "hDevice", hDevice, GS_KIND_DEVICE);
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeContextEvictImage, "hImage", hImage, GS_KIND_IMAGE);
     if (gs_zeContextEvictImage)
         return gs_zeContextEvictImage(hContext, hDevice, hImage);
@@ -2250,7 +2409,8 @@ GS_PUBLIC ze_result_t zeContextEvictImage(ze_context_handle_t hContext, ze_devic
 
 GS_PUBLIC ze_result_t zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t *desc, ze_sampler_handle_t *phSampler)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeSamplerCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeSamplerCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2269,7 +2429,8 @@ GS_PUBLIC ze_result_t zeSamplerCreate(ze_context_handle_t hContext, ze_device_ha
 
 GS_PUBLIC ze_result_t zeSamplerDestroy(ze_sampler_handle_t hSampler)
 {
-    if (!gs_is_live(hSampler, GS_KIND_SAMPLER))
+    GS_PIN void *pinned_hSampler = gs_pin(hSampler, GS_KIND_SAMPLER);
+    if (NULL == pinned_hSampler)
         return gs_fail_handle(GS_FN_zeSamplerDestroy, "hSampler", hSampler, GS_KIND_SAMPLER);
     if (gs_zeSamplerDestroy)
         return gs_zeSamplerDestroy(hSampler);
@@ -2278,7 +2439,8 @@ GS_PUBLIC ze_result_t zeSamplerDestroy(ze_sampler_handle_t hSampler)
 
 GS_PUBLIC ze_result_t zeVirtualMemReserve(ze_context_handle_t hContext, const void *pStart, size_t size, void **pptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemReserve, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == pptr)
         return gs_fail_pointer(GS_FN_zeVirtualMemReserve, "pptr");
@@ -2291,7 +2453,8 @@ GS_PUBLIC ze_result_t zeVirtualMemReserve(ze_context_handle_t hContext, const vo
 
 GS_PUBLIC ze_result_t zeVirtualMemFree(ze_context_handle_t hContext, const void *ptr, size_t size)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemFree, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeVirtualMemFree, "ptr");
@@ -2304,7 +2467,8 @@ GS_PUBLIC ze_result_t zeVirtualMemFree(ze_context_handle_t hContext, const void 
 
 GS_PUBLIC ze_result_t zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t *pagesize)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemQueryPageSize, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeVirtualMemQueryPageSize, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2319,9 +2483,11 @@ GS_PUBLIC ze_result_t zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze
 
 GS_PUBLIC ze_result_t zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t *pMemProperties)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zePhysicalMemGetProperties, "hContext", hContext, GS_KIND_CONTEXT);
-    if (!gs_is_live(hPhysicalMem, GS_KIND_PHYSICAL_MEM))
+    GS_PIN void *pinned_hPhysicalMem = gs_pin(hPhysicalMem, GS_KIND_PHYSICAL_MEM);
+    if (NULL == pinned_hPhysicalMem)
         return gs_fail_handle(GS_FN_zePhysicalMemGetProperties, "hPhysicalMem", hPhysicalMem, GS_KIND_PHYSICAL_MEM);
     if (NULL == pMemProperties)
         return gs_fail_pointer(GS_FN_zePhysicalMemGetProperties, "pMemProperties");
@@ -2332,7 +2498,8 @@ GS_PUBLIC ze_result_t zePhysicalMemGetProperties(ze_context_handle_t hContext, z
 
 GS_PUBLIC ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t *desc, ze_physical_mem_handle_t *phPhysicalMemory)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zePhysicalMemCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zePhysicalMemCreate, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2351,9 +2518,11 @@ GS_PUBLIC ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_devic
 
 GS_PUBLIC ze_result_t zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zePhysicalMemDestroy, "hContext", hContext, GS_KIND_CONTEXT);
-    if (!gs_is_live(hPhysicalMemory, GS_KIND_PHYSICAL_MEM))
+    GS_PIN void *pinned_hPhysicalMemory = gs_pin(hPhysicalMemory, GS_KIND_PHYSICAL_MEM);
+    if (NULL == pinned_hPhysicalMemory)
         return gs_fail_handle(GS_FN_zePhysicalMemDestroy, "hPhysicalMemory", hPhysicalMemory, GS_KIND_PHYSICAL_MEM);
     if (gs_zePhysicalMemDestroy)
         return gs_zePhysicalMemDestroy(hContext, hPhysicalMemory);
@@ -2362,9 +2531,11 @@ GS_PUBLIC ze_result_t zePhysicalMemDestroy(ze_context_handle_t hContext, ze_phys
 
 GS_PUBLIC ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemMap, "hContext", hContext, GS_KIND_CONTEXT);
-    if (!gs_is_live(hPhysicalMemory, GS_KIND_PHYSICAL_MEM))
+    GS_PIN void *pinned_hPhysicalMemory = gs_pin(hPhysicalMemory, GS_KIND_PHYSICAL_MEM);
+    if (NULL == pinned_hPhysicalMemory)
         return gs_fail_handle(GS_FN_zeVirtualMemMap, "hPhysicalMemory", hPhysicalMemory, GS_KIND_PHYSICAL_MEM);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeVirtualMemMap, "ptr");
@@ -2379,7 +2550,8 @@ GS_PUBLIC ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *
 
 GS_PUBLIC ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, size_t size)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemUnmap, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeVirtualMemUnmap, "ptr");
@@ -2392,7 +2564,8 @@ GS_PUBLIC ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void
 
 GS_PUBLIC ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void *ptr, size_t size, ze_memory_access_attribute_t access)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemSetAccessAttribute, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeVirtualMemSetAccessAttribute, "ptr");
@@ -2407,7 +2580,8 @@ GS_PUBLIC ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContex
 
 GS_PUBLIC ze_result_t zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void *ptr, size_t size, ze_memory_access_attribute_t *access, size_t *outSize)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeVirtualMemGetAccessAttribute, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeVirtualMemGetAccessAttribute, "ptr");
@@ -2424,7 +2598,8 @@ GS_PUBLIC ze_result_t zeVirtualMemGetAccessAttribute(ze_context_handle_t hContex
 
 GS_PUBLIC ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetGlobalOffsetExp, "hKernel", hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetGlobalOffsetExp)
         return gs_zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
@@ -2455,7 +2630,8 @@ GS_PUBLIC ze_result_t zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void
 
 GS_PUBLIC ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount, ze_kernel_timestamp_result_t *pTimestamps)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventQueryTimestampsExp, "hEvent", hEvent, GS_KIND_EVENT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeEventQueryTimestampsExp, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2468,7 +2644,8 @@ GS_PUBLIC ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_dev
 
 GS_PUBLIC ze_result_t zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t *pMemoryProperties)
 {
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeImageGetMemoryPropertiesExp, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == pMemoryProperties)
         return gs_fail_pointer(GS_FN_zeImageGetMemoryPropertiesExp, "pMemoryProperties");
@@ -2479,11 +2656,13 @@ GS_PUBLIC ze_result_t zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze
 
 GS_PUBLIC ze_result_t zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_handle_t hImage, ze_image_handle_t *phImageView)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeImageViewCreateExt, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeImageViewCreateExt, "hDevice", hDevice, GS_KIND_DEVICE);
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeImageViewCreateExt, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeImageViewCreateExt, "desc");
@@ -2500,11 +2679,13 @@ GS_PUBLIC ze_result_t zeImageViewCreateExt(ze_context_handle_t hContext, ze_devi
 
 GS_PUBLIC ze_result_t zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_handle_t hImage, ze_image_handle_t *phImageView)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeImageViewCreateExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeImageViewCreateExp, "hDevice", hDevice, GS_KIND_DEVICE);
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeImageViewCreateExp, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeImageViewCreateExp, "desc");
@@ -2521,7 +2702,8 @@ GS_PUBLIC ze_result_t zeImageViewCreateExp(ze_context_handle_t hContext, ze_devi
 
 GS_PUBLIC ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t *pHint)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSchedulingHintExp, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pHint)
         return gs_fail_pointer(GS_FN_zeKernelSchedulingHintExp, "pHint");
@@ -2545,15 +2727,18 @@ GS_PUBLIC ze_result_t zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void *dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t *pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hSrcImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "dstptr");
@@ -2566,15 +2751,18 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_ha
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void *srcptr, const ze_image_region_t *pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hDstImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hDstImage = gs_pin(hDstImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hDstImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "hDstImage", hDstImage, GS_KIND_IMAGE);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "hSignalEvent", hSignalEvent);
     if (NULL == srcptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "srcptr");
@@ -2587,9 +2775,11 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_
 
 GS_PUBLIC ze_result_t zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t *pImageAllocProperties)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeImageGetAllocPropertiesExt, "hContext", hContext, GS_KIND_CONTEXT);
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeImageGetAllocPropertiesExt, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == pImageAllocProperties)
         return gs_fail_pointer(GS_FN_zeImageGetAllocPropertiesExt, "pImageAllocProperties");
@@ -2618,7 +2808,8 @@ GS_PUBLIC ze_result_t zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t
 
 GS_PUBLIC ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc, void *ptr)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemFreeExt, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == pMemFreeDesc)
         return gs_fail_pointer(GS_FN_zeMemFreeExt, "pMemFreeDesc");
@@ -2644,7 +2835,8 @@ GS_PUBLIC ze_result_t zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t 
 
 GS_PUBLIC ze_result_t zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t *pCount, ze_fabric_vertex_handle_t *phSubvertices)
 {
-    if (!gs_is_live(hVertex, GS_KIND_FABRIC_VERTEX))
+    GS_PIN void *pinned_hVertex = gs_pin(hVertex, GS_KIND_FABRIC_VERTEX);
+    if (NULL == pinned_hVertex)
         return gs_fail_handle(GS_FN_zeFabricVertexGetSubVerticesExp, "hVertex", hVertex, GS_KIND_FABRIC_VERTEX);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeFabricVertexGetSubVerticesExp, "pCount");
@@ -2655,7 +2847,8 @@ GS_PUBLIC ze_result_t zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t 
 
 GS_PUBLIC ze_result_t zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t *pVertexProperties)
 {
-    if (!gs_is_live(hVertex, GS_KIND_FABRIC_VERTEX))
+    GS_PIN void *pinned_hVertex = gs_pin(hVertex, GS_KIND_FABRIC_VERTEX);
+    if (NULL == pinned_hVertex)
         return gs_fail_handle(GS_FN_zeFabricVertexGetPropertiesExp, "hVertex", hVertex, GS_KIND_FABRIC_VERTEX);
     if (NULL == pVertexProperties)
         return gs_fail_pointer(GS_FN_zeFabricVertexGetPropertiesExp, "pVertexProperties");
@@ -2666,7 +2859,8 @@ GS_PUBLIC ze_result_t zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t h
 
 GS_PUBLIC ze_result_t zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t *phDevice)
 {
-    if (!gs_is_live(hVertex, GS_KIND_FABRIC_VERTEX))
+    GS_PIN void *pinned_hVertex = gs_pin(hVertex, GS_KIND_FABRIC_VERTEX);
+    if (NULL == pinned_hVertex)
         return gs_fail_handle(GS_FN_zeFabricVertexGetDeviceExp, "hVertex", hVertex, GS_KIND_FABRIC_VERTEX);
     if (NULL == phDevice)
         return gs_fail_pointer(GS_FN_zeFabricVertexGetDeviceExp, "phDevice");
@@ -2688,9 +2882,11 @@ GS_PUBLIC ze_result_t zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_
 
 GS_PUBLIC ze_result_t zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t *pCount, ze_fabric_edge_handle_t *phEdges)
 {
-    if (!gs_is_live(hVertexA, GS_KIND_FABRIC_VERTEX))
+    GS_PIN void *pinned_hVertexA = gs_pin(hVertexA, GS_KIND_FABRIC_VERTEX);
+    if (NULL == pinned_hVertexA)
         return gs_fail_handle(GS_FN_zeFabricEdgeGetExp, "hVertexA", hVertexA, GS_KIND_FABRIC_VERTEX);
-    if (!gs_is_live(hVertexB, GS_KIND_FABRIC_VERTEX))
+    GS_PIN void *pinned_hVertexB = gs_pin(hVertexB, GS_KIND_FABRIC_VERTEX);
+    if (NULL == pinned_hVertexB)
         return gs_fail_handle(GS_FN_zeFabricEdgeGetExp, "hVertexB", hVertexB, GS_KIND_FABRIC_VERTEX);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeFabricEdgeGetExp, "pCount");
@@ -2701,7 +2897,8 @@ GS_PUBLIC ze_result_t zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_
 
 GS_PUBLIC ze_result_t zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t *phVertexA, ze_fabric_vertex_handle_t *phVertexB)
 {
-    if (!gs_is_live(hEdge, GS_KIND_FABRIC_EDGE))
+    GS_PIN void *pinned_hEdge = gs_pin(hEdge, GS_KIND_FABRIC_EDGE);
+    if (NULL == pinned_hEdge)
         return gs_fail_handle(GS_FN_zeFabricEdgeGetVerticesExp, "hEdge", hEdge, GS_KIND_FABRIC_EDGE);
     if (NULL == phVertexA)
         return gs_fail_pointer(GS_FN_zeFabricEdgeGetVerticesExp, "phVertexA");
@@ -2714,7 +2911,8 @@ GS_PUBLIC ze_result_t zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, 
 
 GS_PUBLIC ze_result_t zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t *pEdgeProperties)
 {
-    if (!gs_is_live(hEdge, GS_KIND_FABRIC_EDGE))
+    GS_PIN void *pinned_hEdge = gs_pin(hEdge, GS_KIND_FABRIC_EDGE);
+    if (NULL == pinned_hEdge)
         return gs_fail_handle(GS_FN_zeFabricEdgeGetPropertiesExp, "hEdge", hEdge, GS_KIND_FABRIC_EDGE);
     if (NULL == pEdgeProperties)
         return gs_fail_pointer(GS_FN_zeFabricEdgeGetPropertiesExp, "pEdgeProperties");
@@ -2725,7 +2923,8 @@ GS_PUBLIC ze_result_t zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge
 
 GS_PUBLIC ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount, ze_event_query_kernel_timestamps_results_ext_properties_t *pResults)
 {
-    if (!gs_is_live(hEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
+    if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventQueryKernelTimestampsExt, "hEvent", hEvent, GS_KIND_EVENT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeEventQueryKernelTimestampsExt, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2753,7 +2952,8 @@ GS_PUBLIC ze_result_t zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const z
 
 GS_PUBLIC ze_result_t zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t *pBuildOpDescriptor, ze_rtas_builder_exp_properties_t *pProperties)
 {
-    if (!gs_is_live(hBuilder, GS_KIND_RTAS_BUILDER_EXP))
+    GS_PIN void *pinned_hBuilder = gs_pin(hBuilder, GS_KIND_RTAS_BUILDER_EXP);
+    if (NULL == pinned_hBuilder)
         return gs_fail_handle(GS_FN_zeRTASBuilderGetBuildPropertiesExp, "hBuilder", hBuilder, GS_KIND_RTAS_BUILDER_EXP);
     if (NULL == pBuildOpDescriptor)
         return gs_fail_pointer(GS_FN_zeRTASBuilderGetBuildPropertiesExp, "pBuildOpDescriptor");
@@ -2779,9 +2979,11 @@ GS_PUBLIC ze_result_t zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t
 
 GS_PUBLIC ze_result_t zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t *pBuildOpDescriptor, void *pScratchBuffer, size_t scratchBufferSizeBytes, void *pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void *pBuildUserPtr, ze_rtas_aabb_exp_t *pBounds, size_t *pRtasBufferSizeBytes)
 {
-    if (!gs_is_live(hBuilder, GS_KIND_RTAS_BUILDER_EXP))
+    GS_PIN void *pinned_hBuilder = gs_pin(hBuilder, GS_KIND_RTAS_BUILDER_EXP);
+    if (NULL == pinned_hBuilder)
         return gs_fail_handle(GS_FN_zeRTASBuilderBuildExp, "hBuilder", hBuilder, GS_KIND_RTAS_BUILDER_EXP);
-    if (NULL != hParallelOperation && !gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
+    if (NULL != hParallelOperation && NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASBuilderBuildExp, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
     if (NULL == pBuildOpDescriptor)
         return gs_fail_pointer(GS_FN_zeRTASBuilderBuildExp, "pBuildOpDescriptor");
@@ -2800,7 +3002,8 @@ GS_PUBLIC ze_result_t zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilde
 
 GS_PUBLIC ze_result_t zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder)
 {
-    if (!gs_is_live(hBuilder, GS_KIND_RTAS_BUILDER_EXP))
+    GS_PIN void *pinned_hBuilder = gs_pin(hBuilder, GS_KIND_RTAS_BUILDER_EXP);
+    if (NULL == pinned_hBuilder)
         return gs_fail_handle(GS_FN_zeRTASBuilderDestroyExp, "hBuilder", hBuilder, GS_KIND_RTAS_BUILDER_EXP);
     if (gs_zeRTASBuilderDestroyExp)
         return gs_zeRTASBuilderDestroyExp(hBuilder);
@@ -2820,7 +3023,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationCreateExp(ze_driver_handle_t hDrive
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t *pProperties)
 {
-    if (!gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
+    if (NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASParallelOperationGetPropertiesExp, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zeRTASParallelOperationGetPropertiesExp, "pProperties");
@@ -2831,7 +3035,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_o
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation)
 {
-    if (!gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
+    if (NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASParallelOperationJoinExp, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
     if (gs_zeRTASParallelOperationJoinExp)
         return gs_zeRTASParallelOperationJoinExp(hParallelOperation);
@@ -2840,7 +3045,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation)
 {
-    if (!gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
+    if (NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASParallelOperationDestroyExp, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXP);
     if (gs_zeRTASParallelOperationDestroyExp)
         return gs_zeRTASParallelOperationDestroyExp(hParallelOperation);
@@ -2849,7 +3055,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operati
 
 GS_PUBLIC ze_result_t zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t *rowPitch)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetPitchFor2dImage, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeMemGetPitchFor2dImage, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -2862,7 +3069,8 @@ GS_PUBLIC ze_result_t zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_d
 
 GS_PUBLIC ze_result_t zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t *pDeviceOffset)
 {
-    if (!gs_is_live(hImage, GS_KIND_IMAGE))
+    GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
+    if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeImageGetDeviceOffsetExp, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == pDeviceOffset)
         return gs_fail_pointer(GS_FN_zeImageGetDeviceOffsetExp, "pDeviceOffset");
@@ -2873,7 +3081,8 @@ GS_PUBLIC ze_result_t zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64
 
 GS_PUBLIC ze_result_t zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t *phClonedCommandList)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListCreateCloneExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phClonedCommandList)
         return gs_fail_pointer(GS_FN_zeCommandListCreateCloneExp, "phClonedCommandList");
@@ -2884,7 +3093,8 @@ GS_PUBLIC ze_result_t zeCommandListCreateCloneExp(ze_command_list_handle_t hComm
 
 GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandListImmediate, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandListImmediate = gs_pin(hCommandListImmediate, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandListImmediate)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hCommandListImmediate", hCommandListImmediate, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
         if (!gs_is_live(phCommandLists[i], GS_KIND_COMMAND_LIST))
@@ -2892,7 +3102,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_lis
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists");
@@ -2903,7 +3114,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_lis
 
 GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandListImmediate, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandListImmediate = gs_pin(hCommandListImmediate, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandListImmediate)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hCommandListImmediate", hCommandListImmediate, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
         if (!gs_is_live(phCommandLists[i], GS_KIND_COMMAND_LIST))
@@ -2911,7 +3123,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists");
@@ -2922,7 +3135,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_
 
 GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t *desc, uint64_t *pCommandId)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdExp, "desc");
@@ -2937,7 +3151,8 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdExp(ze_command_list_handle_t 
 
 GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t *desc, uint32_t numKernels, ze_kernel_handle_t *phKernels, uint64_t *pCommandId)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
         if (!gs_is_live(phKernels[i], GS_KIND_KERNEL))
@@ -2953,7 +3168,8 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_lis
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t *desc)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeCommandListUpdateMutableCommandsExp, "desc");
@@ -2964,7 +3180,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandsExp(ze_command_list_hand
 
 GS_PUBLIC ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t *pIsMutable)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListIsMutableExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pIsMutable)
         return gs_fail_pointer(GS_FN_zeCommandListIsMutableExp, "pIsMutable");
@@ -2975,9 +3192,11 @@ GS_PUBLIC ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hComman
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandSignalEventExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandSignalEventExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (gs_zeCommandListUpdateMutableCommandSignalEventExp)
         return gs_zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
@@ -2986,7 +3205,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandSignalEventExp(ze_command
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
@@ -2998,7 +3218,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t *pCommandId, ze_kernel_handle_t *phKernels)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
         if (!gs_is_live(phKernels[i], GS_KIND_KERNEL))
@@ -3014,7 +3235,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandKernelsExp(ze_command_lis
 
 GS_PUBLIC ze_result_t zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t *pSize, uint8_t *pKernelBinary)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelGetBinaryExp, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeKernelGetBinaryExp, "pSize");
@@ -3042,7 +3264,8 @@ GS_PUBLIC ze_result_t zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDev
 
 GS_PUBLIC ze_result_t zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore)
 {
-    if (!gs_is_live(hSemaphore, GS_KIND_EXTERNAL_SEMAPHORE_EXT))
+    GS_PIN void *pinned_hSemaphore = gs_pin(hSemaphore, GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+    if (NULL == pinned_hSemaphore)
         return gs_fail_handle(GS_FN_zeDeviceReleaseExternalSemaphoreExt, "hSemaphore", hSemaphore, GS_KIND_EXTERNAL_SEMAPHORE_EXT);
     if (gs_zeDeviceReleaseExternalSemaphoreExt)
         return gs_zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
@@ -3051,7 +3274,8 @@ GS_PUBLIC ze_result_t zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_
 
 GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t *phSemaphores, ze_external_semaphore_signal_params_ext_t *signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phSemaphores && i < numSemaphores; i++)
         if (!gs_is_live(phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
@@ -3060,7 +3284,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_l
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
@@ -3075,7 +3300,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_l
 
 GS_PUBLIC ze_result_t zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t *phSemaphores, ze_external_semaphore_wait_params_ext_t *waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phSemaphores && i < numSemaphores; i++)
         if (!gs_is_live(phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
@@ -3084,7 +3310,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitExternalSemaphoreExt(ze_command_lis
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
@@ -3114,7 +3341,8 @@ GS_PUBLIC ze_result_t zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const z
 
 GS_PUBLIC ze_result_t zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t *pBuildOpDescriptor, ze_rtas_builder_ext_properties_t *pProperties)
 {
-    if (!gs_is_live(hBuilder, GS_KIND_RTAS_BUILDER_EXT))
+    GS_PIN void *pinned_hBuilder = gs_pin(hBuilder, GS_KIND_RTAS_BUILDER_EXT);
+    if (NULL == pinned_hBuilder)
         return gs_fail_handle(GS_FN_zeRTASBuilderGetBuildPropertiesExt, "hBuilder", hBuilder, GS_KIND_RTAS_BUILDER_EXT);
     if (NULL == pBuildOpDescriptor)
         return gs_fail_pointer(GS_FN_zeRTASBuilderGetBuildPropertiesExt, "pBuildOpDescriptor");
@@ -3140,9 +3368,11 @@ GS_PUBLIC ze_result_t zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t
 
 GS_PUBLIC ze_result_t zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t *pBuildOpDescriptor, void *pScratchBuffer, size_t scratchBufferSizeBytes, void *pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void *pBuildUserPtr, ze_rtas_aabb_ext_t *pBounds, size_t *pRtasBufferSizeBytes)
 {
-    if (!gs_is_live(hBuilder, GS_KIND_RTAS_BUILDER_EXT))
+    GS_PIN void *pinned_hBuilder = gs_pin(hBuilder, GS_KIND_RTAS_BUILDER_EXT);
+    if (NULL == pinned_hBuilder)
         return gs_fail_handle(GS_FN_zeRTASBuilderBuildExt, "hBuilder", hBuilder, GS_KIND_RTAS_BUILDER_EXT);
-    if (NULL != hParallelOperation && !gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
+    if (NULL != hParallelOperation && NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASBuilderBuildExt, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
     if (NULL == pBuildOpDescriptor)
         return gs_fail_pointer(GS_FN_zeRTASBuilderBuildExt, "pBuildOpDescriptor");
@@ -3161,13 +3391,15 @@ GS_PUBLIC ze_result_t zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilde
 
 GS_PUBLIC ze_result_t zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "hSignalEvent", hSignalEvent);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "dstptr");
@@ -3182,7 +3414,8 @@ GS_PUBLIC ze_result_t zeRTASBuilderCommandListAppendCopyExt(ze_command_list_hand
 
 GS_PUBLIC ze_result_t zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder)
 {
-    if (!gs_is_live(hBuilder, GS_KIND_RTAS_BUILDER_EXT))
+    GS_PIN void *pinned_hBuilder = gs_pin(hBuilder, GS_KIND_RTAS_BUILDER_EXT);
+    if (NULL == pinned_hBuilder)
         return gs_fail_handle(GS_FN_zeRTASBuilderDestroyExt, "hBuilder", hBuilder, GS_KIND_RTAS_BUILDER_EXT);
     if (gs_zeRTASBuilderDestroyExt)
         return gs_zeRTASBuilderDestroyExt(hBuilder);
@@ -3202,7 +3435,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationCreateExt(ze_driver_handle_t hDrive
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t *pProperties)
 {
-    if (!gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
+    if (NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASParallelOperationGetPropertiesExt, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zeRTASParallelOperationGetPropertiesExt, "pProperties");
@@ -3213,7 +3447,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_o
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation)
 {
-    if (!gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
+    if (NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASParallelOperationJoinExt, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
     if (gs_zeRTASParallelOperationJoinExt)
         return gs_zeRTASParallelOperationJoinExt(hParallelOperation);
@@ -3222,7 +3457,8 @@ GS_PUBLIC ze_result_t zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation)
 {
-    if (!gs_is_live(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT))
+    GS_PIN void *pinned_hParallelOperation = gs_pin(hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
+    if (NULL == pinned_hParallelOperation)
         return gs_fail_handle(GS_FN_zeRTASParallelOperationDestroyExt, "hParallelOperation", hParallelOperation, GS_KIND_RTAS_PARALLEL_OPERATION_EXT);
     if (gs_zeRTASParallelOperationDestroyExt)
         return gs_zeRTASParallelOperationDestroyExt(hParallelOperation);
@@ -3242,7 +3478,8 @@ GS_PUBLIC ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDe
 
 GS_PUBLIC ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount, ze_kernel_allocation_exp_properties_t *pAllocationProperties)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelGetAllocationPropertiesExp, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeKernelGetAllocationPropertiesExp, "pCount");
@@ -3253,7 +3490,8 @@ GS_PUBLIC ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKer
 
 GS_PUBLIC ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void *ptr, void *pNext, ze_ipc_mem_handle_t *pIpcHandle)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeMemGetIpcHandleWithProperties, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandleWithProperties, "ptr");
@@ -3266,7 +3504,8 @@ GS_PUBLIC ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hConte
 
 GS_PUBLIC ze_result_t zeGraphCreateExt(ze_context_handle_t hContext, const void *pNext, ze_graph_handle_t *phGraph)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeGraphCreateExt, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == phGraph)
         return gs_fail_pointer(GS_FN_zeGraphCreateExt, "phGraph");
@@ -3277,7 +3516,8 @@ GS_PUBLIC ze_result_t zeGraphCreateExt(ze_context_handle_t hContext, const void 
 
 GS_PUBLIC ze_result_t zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void *pNext)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListBeginGraphCaptureExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListBeginGraphCaptureExt)
         return gs_zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
@@ -3286,9 +3526,11 @@ GS_PUBLIC ze_result_t zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t
 
 GS_PUBLIC ze_result_t zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void *pNext)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListBeginCaptureIntoGraphExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeCommandListBeginCaptureIntoGraphExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (gs_zeCommandListBeginCaptureIntoGraphExt)
         return gs_zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
@@ -3297,7 +3539,8 @@ GS_PUBLIC ze_result_t zeCommandListBeginCaptureIntoGraphExt(ze_command_list_hand
 
 GS_PUBLIC ze_result_t zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListIsGraphCaptureEnabledExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListIsGraphCaptureEnabledExt)
         return gs_zeCommandListIsGraphCaptureEnabledExt(hCommandList);
@@ -3306,7 +3549,8 @@ GS_PUBLIC ze_result_t zeCommandListIsGraphCaptureEnabledExt(ze_command_list_hand
 
 GS_PUBLIC ze_result_t zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void *pNext, ze_graph_handle_t *phGraph)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListEndGraphCaptureExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phGraph)
         return gs_fail_pointer(GS_FN_zeCommandListEndGraphCaptureExt, "phGraph");
@@ -3317,7 +3561,8 @@ GS_PUBLIC ze_result_t zeCommandListEndGraphCaptureExt(ze_command_list_handle_t h
 
 GS_PUBLIC ze_result_t zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t *phGraph)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetGraphExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phGraph)
         return gs_fail_pointer(GS_FN_zeCommandListGetGraphExt, "phGraph");
@@ -3328,7 +3573,8 @@ GS_PUBLIC ze_result_t zeCommandListGetGraphExt(ze_command_list_handle_t hCommand
 
 GS_PUBLIC ze_result_t zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t *phCommandList)
 {
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeGraphGetPrimaryCommandListExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (NULL == phCommandList)
         return gs_fail_pointer(GS_FN_zeGraphGetPrimaryCommandListExt, "phCommandList");
@@ -3339,7 +3585,8 @@ GS_PUBLIC ze_result_t zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, 
 
 GS_PUBLIC ze_result_t zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void *pUserData, const void *pNext)
 {
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeGraphSetDestructionCallbackExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (NULL == pfnCallback)
         return gs_fail_pointer(GS_FN_zeGraphSetDestructionCallbackExt, "pfnCallback");
@@ -3350,7 +3597,8 @@ GS_PUBLIC ze_result_t zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph,
 
 GS_PUBLIC ze_result_t zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void *pNext, ze_executable_graph_handle_t *phExecutableGraph)
 {
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeGraphInstantiateExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (NULL == phExecutableGraph)
         return gs_fail_pointer(GS_FN_zeGraphInstantiateExt, "phExecutableGraph");
@@ -3361,14 +3609,17 @@ GS_PUBLIC ze_result_t zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void
 
 GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hGraph, GS_KIND_EXECUTABLE_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_EXECUTABLE_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hGraph", hGraph, GS_KIND_EXECUTABLE_GRAPH);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (gs_zeCommandListAppendGraphExt)
         return gs_zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -3377,7 +3628,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hComm
 
 GS_PUBLIC ze_result_t zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t *phSourceGraph)
 {
-    if (!gs_is_live(hGraph, GS_KIND_EXECUTABLE_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_EXECUTABLE_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeExecutableGraphGetSourceGraphExt, "hGraph", hGraph, GS_KIND_EXECUTABLE_GRAPH);
     if (NULL == phSourceGraph)
         return gs_fail_pointer(GS_FN_zeExecutableGraphGetSourceGraphExt, "phSourceGraph");
@@ -3388,7 +3640,8 @@ GS_PUBLIC ze_result_t zeExecutableGraphGetSourceGraphExt(ze_executable_graph_han
 
 GS_PUBLIC ze_result_t zeGraphIsEmptyExt(ze_graph_handle_t hGraph)
 {
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeGraphIsEmptyExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (gs_zeGraphIsEmptyExt)
         return gs_zeGraphIsEmptyExt(hGraph);
@@ -3397,7 +3650,8 @@ GS_PUBLIC ze_result_t zeGraphIsEmptyExt(ze_graph_handle_t hGraph)
 
 GS_PUBLIC ze_result_t zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char *filePath, const void *pNext)
 {
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeGraphDumpContentsExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (NULL == filePath)
         return gs_fail_pointer(GS_FN_zeGraphDumpContentsExt, "filePath");
@@ -3408,7 +3662,8 @@ GS_PUBLIC ze_result_t zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const cha
 
 GS_PUBLIC ze_result_t zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph)
 {
-    if (!gs_is_live(hGraph, GS_KIND_EXECUTABLE_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_EXECUTABLE_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeExecutableGraphDestroyExt, "hGraph", hGraph, GS_KIND_EXECUTABLE_GRAPH);
     if (gs_zeExecutableGraphDestroyExt)
         return gs_zeExecutableGraphDestroyExt(hGraph);
@@ -3417,7 +3672,8 @@ GS_PUBLIC ze_result_t zeExecutableGraphDestroyExt(ze_executable_graph_handle_t h
 
 GS_PUBLIC ze_result_t zeGraphDestroyExt(ze_graph_handle_t hGraph)
 {
-    if (!gs_is_live(hGraph, GS_KIND_GRAPH))
+    GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
+    if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeGraphDestroyExt, "hGraph", hGraph, GS_KIND_GRAPH);
     if (gs_zeGraphDestroyExt)
         return gs_zeGraphDestroyExt(hGraph);
@@ -3426,13 +3682,15 @@ GS_PUBLIC ze_result_t zeGraphDestroyExt(ze_graph_handle_t hGraph)
 
 GS_PUBLIC ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void *pUserData, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i]);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendHostFunction, "hSignalEvent", hSignalEvent);
     if (NULL == pfnHostFunction)
         return gs_fail_pointer(GS_FN_zeCommandListAppendHostFunction, "pfnHostFunction");

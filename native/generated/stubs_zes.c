@@ -360,7 +360,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice,
 
 GS_PUBLIC ze_result_t zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t *pDomainProperties)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetDomainProperties, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pDomainProperties)
         return gs_fail_pointer(GS_FN_zesOverclockGetDomainProperties, "pDomainProperties");
@@ -371,7 +372,8 @@ GS_PUBLIC ze_result_t zesOverclockGetDomainProperties(zes_overclock_handle_t hDo
 
 GS_PUBLIC ze_result_t zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t *pVFProperties)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetDomainVFProperties, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pVFProperties)
         return gs_fail_pointer(GS_FN_zesOverclockGetDomainVFProperties, "pVFProperties");
@@ -382,7 +384,8 @@ GS_PUBLIC ze_result_t zesOverclockGetDomainVFProperties(zes_overclock_handle_t h
 
 GS_PUBLIC ze_result_t zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t *pControlProperties)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetDomainControlProperties, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pControlProperties)
         return gs_fail_pointer(GS_FN_zesOverclockGetDomainControlProperties, "pControlProperties");
@@ -395,7 +398,8 @@ GS_PUBLIC ze_result_t zesOverclockGetDomainControlProperties(zes_overclock_handl
 
 GS_PUBLIC ze_result_t zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double *pValue)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetControlCurrentValue, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pValue)
         return gs_fail_pointer(GS_FN_zesOverclockGetControlCurrentValue, "pValue");
@@ -408,7 +412,8 @@ GS_PUBLIC ze_result_t zesOverclockGetControlCurrentValue(zes_overclock_handle_t 
 
 GS_PUBLIC ze_result_t zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double *pValue)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetControlPendingValue, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pValue)
         return gs_fail_pointer(GS_FN_zesOverclockGetControlPendingValue, "pValue");
@@ -421,7 +426,8 @@ GS_PUBLIC ze_result_t zesOverclockGetControlPendingValue(zes_overclock_handle_t 
 
 GS_PUBLIC ze_result_t zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t *pPendingAction)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockSetControlUserValue, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pPendingAction)
         return gs_fail_pointer(GS_FN_zesOverclockSetControlUserValue, "pPendingAction");
@@ -434,7 +440,8 @@ GS_PUBLIC ze_result_t zesOverclockSetControlUserValue(zes_overclock_handle_t hDo
 
 GS_PUBLIC ze_result_t zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t *pControlState, zes_pending_action_t *pPendingAction)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetControlState, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == pControlState)
         return gs_fail_pointer(GS_FN_zesOverclockGetControlState, "pControlState");
@@ -449,7 +456,8 @@ GS_PUBLIC ze_result_t zesOverclockGetControlState(zes_overclock_handle_t hDomain
 
 GS_PUBLIC ze_result_t zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t *PointValue)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockGetVFPointValues, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (NULL == PointValue)
         return gs_fail_pointer(GS_FN_zesOverclockGetVFPointValues, "PointValue");
@@ -464,7 +472,8 @@ GS_PUBLIC ze_result_t zesOverclockGetVFPointValues(zes_overclock_handle_t hDomai
 
 GS_PUBLIC ze_result_t zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue)
 {
-    if (!gs_is_live(hDomainHandle, GS_KIND_ZES_OVERCLOCK))
+    GS_PIN void *pinned_hDomainHandle = gs_pin(hDomainHandle, GS_KIND_ZES_OVERCLOCK);
+    if (NULL == pinned_hDomainHandle)
         return gs_fail_handle(GS_FN_zesOverclockSetVFPointValues, "hDomainHandle", hDomainHandle, GS_KIND_ZES_OVERCLOCK);
     if (!is_zes_vf_type_t(VFType))
         return gs_fail_enum(GS_FN_zesOverclockSetVFPointValues, "VFType", VFType);
@@ -486,7 +495,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDev
 
 GS_PUBLIC ze_result_t zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t *pProperties)
 {
-    if (!gs_is_live(hDiagnostics, GS_KIND_ZES_DIAG))
+    GS_PIN void *pinned_hDiagnostics = gs_pin(hDiagnostics, GS_KIND_ZES_DIAG);
+    if (NULL == pinned_hDiagnostics)
         return gs_fail_handle(GS_FN_zesDiagnosticsGetProperties, "hDiagnostics", hDiagnostics, GS_KIND_ZES_DIAG);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesDiagnosticsGetProperties, "pProperties");
@@ -497,7 +507,8 @@ GS_PUBLIC ze_result_t zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics
 
 GS_PUBLIC ze_result_t zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t *pCount, zes_diag_test_t *pTests)
 {
-    if (!gs_is_live(hDiagnostics, GS_KIND_ZES_DIAG))
+    GS_PIN void *pinned_hDiagnostics = gs_pin(hDiagnostics, GS_KIND_ZES_DIAG);
+    if (NULL == pinned_hDiagnostics)
         return gs_fail_handle(GS_FN_zesDiagnosticsGetTests, "hDiagnostics", hDiagnostics, GS_KIND_ZES_DIAG);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDiagnosticsGetTests, "pCount");
@@ -508,7 +519,8 @@ GS_PUBLIC ze_result_t zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uin
 
 GS_PUBLIC ze_result_t zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t *pResult)
 {
-    if (!gs_is_live(hDiagnostics, GS_KIND_ZES_DIAG))
+    GS_PIN void *pinned_hDiagnostics = gs_pin(hDiagnostics, GS_KIND_ZES_DIAG);
+    if (NULL == pinned_hDiagnostics)
         return gs_fail_handle(GS_FN_zesDiagnosticsRunTests, "hDiagnostics", hDiagnostics, GS_KIND_ZES_DIAG);
     if (NULL == pResult)
         return gs_fail_pointer(GS_FN_zesDiagnosticsRunTests, "pResult");
@@ -576,7 +588,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uin
 
 GS_PUBLIC ze_result_t zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t *pProperties)
 {
-    if (!gs_is_live(hEngine, GS_KIND_ZES_ENGINE))
+    GS_PIN void *pinned_hEngine = gs_pin(hEngine, GS_KIND_ZES_ENGINE);
+    if (NULL == pinned_hEngine)
         return gs_fail_handle(GS_FN_zesEngineGetProperties, "hEngine", hEngine, GS_KIND_ZES_ENGINE);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesEngineGetProperties, "pProperties");
@@ -587,7 +600,8 @@ GS_PUBLIC ze_result_t zesEngineGetProperties(zes_engine_handle_t hEngine, zes_en
 
 GS_PUBLIC ze_result_t zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t *pStats)
 {
-    if (!gs_is_live(hEngine, GS_KIND_ZES_ENGINE))
+    GS_PIN void *pinned_hEngine = gs_pin(hEngine, GS_KIND_ZES_ENGINE);
+    if (NULL == pinned_hEngine)
         return gs_fail_handle(GS_FN_zesEngineGetActivity, "hEngine", hEngine, GS_KIND_ZES_ENGINE);
     if (NULL == pStats)
         return gs_fail_pointer(GS_FN_zesEngineGetActivity, "pStats");
@@ -656,7 +670,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint
 
 GS_PUBLIC ze_result_t zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t *pProperties)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortGetProperties, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesFabricPortGetProperties, "pProperties");
@@ -667,7 +682,8 @@ GS_PUBLIC ze_result_t zesFabricPortGetProperties(zes_fabric_port_handle_t hPort,
 
 GS_PUBLIC ze_result_t zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t *pLinkType)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortGetLinkType, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pLinkType)
         return gs_fail_pointer(GS_FN_zesFabricPortGetLinkType, "pLinkType");
@@ -678,7 +694,8 @@ GS_PUBLIC ze_result_t zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, z
 
 GS_PUBLIC ze_result_t zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t *pConfig)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortGetConfig, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesFabricPortGetConfig, "pConfig");
@@ -689,7 +706,8 @@ GS_PUBLIC ze_result_t zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes
 
 GS_PUBLIC ze_result_t zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t *pConfig)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortSetConfig, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesFabricPortSetConfig, "pConfig");
@@ -700,7 +718,8 @@ GS_PUBLIC ze_result_t zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, con
 
 GS_PUBLIC ze_result_t zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t *pState)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortGetState, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesFabricPortGetState, "pState");
@@ -711,7 +730,8 @@ GS_PUBLIC ze_result_t zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_
 
 GS_PUBLIC ze_result_t zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t *pThroughput)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortGetThroughput, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pThroughput)
         return gs_fail_pointer(GS_FN_zesFabricPortGetThroughput, "pThroughput");
@@ -722,7 +742,8 @@ GS_PUBLIC ze_result_t zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort,
 
 GS_PUBLIC ze_result_t zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t *pErrors)
 {
-    if (!gs_is_live(hPort, GS_KIND_ZES_FABRIC_PORT))
+    GS_PIN void *pinned_hPort = gs_pin(hPort, GS_KIND_ZES_FABRIC_PORT);
+    if (NULL == pinned_hPort)
         return gs_fail_handle(GS_FN_zesFabricPortGetFabricErrorCounters, "hPort", hPort, GS_KIND_ZES_FABRIC_PORT);
     if (NULL == pErrors)
         return gs_fail_pointer(GS_FN_zesFabricPortGetFabricErrorCounters, "pErrors");
@@ -760,7 +781,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t *p
 
 GS_PUBLIC ze_result_t zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t *pProperties)
 {
-    if (!gs_is_live(hFan, GS_KIND_ZES_FAN))
+    GS_PIN void *pinned_hFan = gs_pin(hFan, GS_KIND_ZES_FAN);
+    if (NULL == pinned_hFan)
         return gs_fail_handle(GS_FN_zesFanGetProperties, "hFan", hFan, GS_KIND_ZES_FAN);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesFanGetProperties, "pProperties");
@@ -771,7 +793,8 @@ GS_PUBLIC ze_result_t zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_propert
 
 GS_PUBLIC ze_result_t zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t *pConfig)
 {
-    if (!gs_is_live(hFan, GS_KIND_ZES_FAN))
+    GS_PIN void *pinned_hFan = gs_pin(hFan, GS_KIND_ZES_FAN);
+    if (NULL == pinned_hFan)
         return gs_fail_handle(GS_FN_zesFanGetConfig, "hFan", hFan, GS_KIND_ZES_FAN);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesFanGetConfig, "pConfig");
@@ -782,7 +805,8 @@ GS_PUBLIC ze_result_t zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t *p
 
 GS_PUBLIC ze_result_t zesFanSetDefaultMode(zes_fan_handle_t hFan)
 {
-    if (!gs_is_live(hFan, GS_KIND_ZES_FAN))
+    GS_PIN void *pinned_hFan = gs_pin(hFan, GS_KIND_ZES_FAN);
+    if (NULL == pinned_hFan)
         return gs_fail_handle(GS_FN_zesFanSetDefaultMode, "hFan", hFan, GS_KIND_ZES_FAN);
     if (gs_zesFanSetDefaultMode)
         return gs_zesFanSetDefaultMode(hFan);
@@ -791,7 +815,8 @@ GS_PUBLIC ze_result_t zesFanSetDefaultMode(zes_fan_handle_t hFan)
 
 GS_PUBLIC ze_result_t zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t *speed)
 {
-    if (!gs_is_live(hFan, GS_KIND_ZES_FAN))
+    GS_PIN void *pinned_hFan = gs_pin(hFan, GS_KIND_ZES_FAN);
+    if (NULL == pinned_hFan)
         return gs_fail_handle(GS_FN_zesFanSetFixedSpeedMode, "hFan", hFan, GS_KIND_ZES_FAN);
     if (NULL == speed)
         return gs_fail_pointer(GS_FN_zesFanSetFixedSpeedMode, "speed");
@@ -802,7 +827,8 @@ GS_PUBLIC ze_result_t zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_f
 
 GS_PUBLIC ze_result_t zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t *speedTable)
 {
-    if (!gs_is_live(hFan, GS_KIND_ZES_FAN))
+    GS_PIN void *pinned_hFan = gs_pin(hFan, GS_KIND_ZES_FAN);
+    if (NULL == pinned_hFan)
         return gs_fail_handle(GS_FN_zesFanSetSpeedTableMode, "hFan", hFan, GS_KIND_ZES_FAN);
     if (NULL == speedTable)
         return gs_fail_pointer(GS_FN_zesFanSetSpeedTableMode, "speedTable");
@@ -813,7 +839,8 @@ GS_PUBLIC ze_result_t zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_f
 
 GS_PUBLIC ze_result_t zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t *pSpeed)
 {
-    if (!gs_is_live(hFan, GS_KIND_ZES_FAN))
+    GS_PIN void *pinned_hFan = gs_pin(hFan, GS_KIND_ZES_FAN);
+    if (NULL == pinned_hFan)
         return gs_fail_handle(GS_FN_zesFanGetState, "hFan", hFan, GS_KIND_ZES_FAN);
     if (NULL == pSpeed)
         return gs_fail_pointer(GS_FN_zesFanGetState, "pSpeed");
@@ -837,7 +864,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32
 
 GS_PUBLIC ze_result_t zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t *pProperties)
 {
-    if (!gs_is_live(hFirmware, GS_KIND_ZES_FIRMWARE))
+    GS_PIN void *pinned_hFirmware = gs_pin(hFirmware, GS_KIND_ZES_FIRMWARE);
+    if (NULL == pinned_hFirmware)
         return gs_fail_handle(GS_FN_zesFirmwareGetProperties, "hFirmware", hFirmware, GS_KIND_ZES_FIRMWARE);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesFirmwareGetProperties, "pProperties");
@@ -848,7 +876,8 @@ GS_PUBLIC ze_result_t zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, 
 
 GS_PUBLIC ze_result_t zesFirmwareFlash(zes_firmware_handle_t hFirmware, void *pImage, uint32_t size)
 {
-    if (!gs_is_live(hFirmware, GS_KIND_ZES_FIRMWARE))
+    GS_PIN void *pinned_hFirmware = gs_pin(hFirmware, GS_KIND_ZES_FIRMWARE);
+    if (NULL == pinned_hFirmware)
         return gs_fail_handle(GS_FN_zesFirmwareFlash, "hFirmware", hFirmware, GS_KIND_ZES_FIRMWARE);
     if (NULL == pImage)
         return gs_fail_pointer(GS_FN_zesFirmwareFlash, "pImage");
@@ -859,7 +888,8 @@ GS_PUBLIC ze_result_t zesFirmwareFlash(zes_firmware_handle_t hFirmware, void *pI
 
 GS_PUBLIC ze_result_t zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t *pCompletionPercent)
 {
-    if (!gs_is_live(hFirmware, GS_KIND_ZES_FIRMWARE))
+    GS_PIN void *pinned_hFirmware = gs_pin(hFirmware, GS_KIND_ZES_FIRMWARE);
+    if (NULL == pinned_hFirmware)
         return gs_fail_handle(GS_FN_zesFirmwareGetFlashProgress, "hFirmware", hFirmware, GS_KIND_ZES_FIRMWARE);
     if (NULL == pCompletionPercent)
         return gs_fail_pointer(GS_FN_zesFirmwareGetFlashProgress, "pCompletionPercent");
@@ -870,7 +900,8 @@ GS_PUBLIC ze_result_t zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmwar
 
 GS_PUBLIC ze_result_t zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t *pSize, char *pFirmwareLog)
 {
-    if (!gs_is_live(hFirmware, GS_KIND_ZES_FIRMWARE))
+    GS_PIN void *pinned_hFirmware = gs_pin(hFirmware, GS_KIND_ZES_FIRMWARE);
+    if (NULL == pinned_hFirmware)
         return gs_fail_handle(GS_FN_zesFirmwareGetConsoleLogs, "hFirmware", hFirmware, GS_KIND_ZES_FIRMWARE);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zesFirmwareGetConsoleLogs, "pSize");
@@ -892,7 +923,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice,
 
 GS_PUBLIC ze_result_t zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t *pProperties)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyGetProperties, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesFrequencyGetProperties, "pProperties");
@@ -903,7 +935,8 @@ GS_PUBLIC ze_result_t zesFrequencyGetProperties(zes_freq_handle_t hFrequency, ze
 
 GS_PUBLIC ze_result_t zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t *pCount, double *phFrequency)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyGetAvailableClocks, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesFrequencyGetAvailableClocks, "pCount");
@@ -914,7 +947,8 @@ GS_PUBLIC ze_result_t zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequenc
 
 GS_PUBLIC ze_result_t zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t *pLimits)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyGetRange, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pLimits)
         return gs_fail_pointer(GS_FN_zesFrequencyGetRange, "pLimits");
@@ -925,7 +959,8 @@ GS_PUBLIC ze_result_t zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_fre
 
 GS_PUBLIC ze_result_t zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t *pLimits)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencySetRange, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pLimits)
         return gs_fail_pointer(GS_FN_zesFrequencySetRange, "pLimits");
@@ -936,7 +971,8 @@ GS_PUBLIC ze_result_t zesFrequencySetRange(zes_freq_handle_t hFrequency, const z
 
 GS_PUBLIC ze_result_t zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t *pState)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyGetState, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesFrequencyGetState, "pState");
@@ -947,7 +983,8 @@ GS_PUBLIC ze_result_t zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_fre
 
 GS_PUBLIC ze_result_t zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t *pThrottleTime)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyGetThrottleTime, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pThrottleTime)
         return gs_fail_pointer(GS_FN_zesFrequencyGetThrottleTime, "pThrottleTime");
@@ -958,7 +995,8 @@ GS_PUBLIC ze_result_t zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, 
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t *pOcCapabilities)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcGetCapabilities, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pOcCapabilities)
         return gs_fail_pointer(GS_FN_zesFrequencyOcGetCapabilities, "pOcCapabilities");
@@ -969,7 +1007,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double *pCurrentOcFrequency)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcGetFrequencyTarget, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pCurrentOcFrequency)
         return gs_fail_pointer(GS_FN_zesFrequencyOcGetFrequencyTarget, "pCurrentOcFrequency");
@@ -980,7 +1019,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFreque
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcSetFrequencyTarget, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (gs_zesFrequencyOcSetFrequencyTarget)
         return gs_zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
@@ -989,7 +1029,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFreque
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double *pCurrentVoltageTarget, double *pCurrentVoltageOffset)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcGetVoltageTarget, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pCurrentVoltageTarget)
         return gs_fail_pointer(GS_FN_zesFrequencyOcGetVoltageTarget, "pCurrentVoltageTarget");
@@ -1002,7 +1043,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequenc
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcSetVoltageTarget, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (gs_zesFrequencyOcSetVoltageTarget)
         return gs_zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
@@ -1011,7 +1053,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequenc
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcSetMode, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (!is_zes_oc_mode_t(CurrentOcMode))
         return gs_fail_enum(GS_FN_zesFrequencyOcSetMode, "CurrentOcMode", CurrentOcMode);
@@ -1022,7 +1065,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t *pCurrentOcMode)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcGetMode, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pCurrentOcMode)
         return gs_fail_pointer(GS_FN_zesFrequencyOcGetMode, "pCurrentOcMode");
@@ -1033,7 +1077,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double *pOcIccMax)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcGetIccMax, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pOcIccMax)
         return gs_fail_pointer(GS_FN_zesFrequencyOcGetIccMax, "pOcIccMax");
@@ -1044,7 +1089,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, doub
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcSetIccMax, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (gs_zesFrequencyOcSetIccMax)
         return gs_zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
@@ -1053,7 +1099,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, doub
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double *pOcTjMax)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcGetTjMax, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (NULL == pOcTjMax)
         return gs_fail_pointer(GS_FN_zesFrequencyOcGetTjMax, "pOcTjMax");
@@ -1064,7 +1111,8 @@ GS_PUBLIC ze_result_t zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, doubl
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax)
 {
-    if (!gs_is_live(hFrequency, GS_KIND_ZES_FREQ))
+    GS_PIN void *pinned_hFrequency = gs_pin(hFrequency, GS_KIND_ZES_FREQ);
+    if (NULL == pinned_hFrequency)
         return gs_fail_handle(GS_FN_zesFrequencyOcSetTjMax, "hFrequency", hFrequency, GS_KIND_ZES_FREQ);
     if (gs_zesFrequencyOcSetTjMax)
         return gs_zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
@@ -1084,7 +1132,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t *p
 
 GS_PUBLIC ze_result_t zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t *pProperties)
 {
-    if (!gs_is_live(hLed, GS_KIND_ZES_LED))
+    GS_PIN void *pinned_hLed = gs_pin(hLed, GS_KIND_ZES_LED);
+    if (NULL == pinned_hLed)
         return gs_fail_handle(GS_FN_zesLedGetProperties, "hLed", hLed, GS_KIND_ZES_LED);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesLedGetProperties, "pProperties");
@@ -1095,7 +1144,8 @@ GS_PUBLIC ze_result_t zesLedGetProperties(zes_led_handle_t hLed, zes_led_propert
 
 GS_PUBLIC ze_result_t zesLedGetState(zes_led_handle_t hLed, zes_led_state_t *pState)
 {
-    if (!gs_is_live(hLed, GS_KIND_ZES_LED))
+    GS_PIN void *pinned_hLed = gs_pin(hLed, GS_KIND_ZES_LED);
+    if (NULL == pinned_hLed)
         return gs_fail_handle(GS_FN_zesLedGetState, "hLed", hLed, GS_KIND_ZES_LED);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesLedGetState, "pState");
@@ -1106,7 +1156,8 @@ GS_PUBLIC ze_result_t zesLedGetState(zes_led_handle_t hLed, zes_led_state_t *pSt
 
 GS_PUBLIC ze_result_t zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable)
 {
-    if (!gs_is_live(hLed, GS_KIND_ZES_LED))
+    GS_PIN void *pinned_hLed = gs_pin(hLed, GS_KIND_ZES_LED);
+    if (NULL == pinned_hLed)
         return gs_fail_handle(GS_FN_zesLedSetState, "hLed", hLed, GS_KIND_ZES_LED);
     if (gs_zesLedSetState)
         return gs_zesLedSetState(hLed, enable);
@@ -1115,7 +1166,8 @@ GS_PUBLIC ze_result_t zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable)
 
 GS_PUBLIC ze_result_t zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t *pColor)
 {
-    if (!gs_is_live(hLed, GS_KIND_ZES_LED))
+    GS_PIN void *pinned_hLed = gs_pin(hLed, GS_KIND_ZES_LED);
+    if (NULL == pinned_hLed)
         return gs_fail_handle(GS_FN_zesLedSetColor, "hLed", hLed, GS_KIND_ZES_LED);
     if (NULL == pColor)
         return gs_fail_pointer(GS_FN_zesLedSetColor, "pColor");
@@ -1137,7 +1189,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, ui
 
 GS_PUBLIC ze_result_t zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t *pProperties)
 {
-    if (!gs_is_live(hMemory, GS_KIND_ZES_MEM))
+    GS_PIN void *pinned_hMemory = gs_pin(hMemory, GS_KIND_ZES_MEM);
+    if (NULL == pinned_hMemory)
         return gs_fail_handle(GS_FN_zesMemoryGetProperties, "hMemory", hMemory, GS_KIND_ZES_MEM);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesMemoryGetProperties, "pProperties");
@@ -1148,7 +1201,8 @@ GS_PUBLIC ze_result_t zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_p
 
 GS_PUBLIC ze_result_t zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t *pState)
 {
-    if (!gs_is_live(hMemory, GS_KIND_ZES_MEM))
+    GS_PIN void *pinned_hMemory = gs_pin(hMemory, GS_KIND_ZES_MEM);
+    if (NULL == pinned_hMemory)
         return gs_fail_handle(GS_FN_zesMemoryGetState, "hMemory", hMemory, GS_KIND_ZES_MEM);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesMemoryGetState, "pState");
@@ -1159,7 +1213,8 @@ GS_PUBLIC ze_result_t zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_
 
 GS_PUBLIC ze_result_t zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t *pBandwidth)
 {
-    if (!gs_is_live(hMemory, GS_KIND_ZES_MEM))
+    GS_PIN void *pinned_hMemory = gs_pin(hMemory, GS_KIND_ZES_MEM);
+    if (NULL == pinned_hMemory)
         return gs_fail_handle(GS_FN_zesMemoryGetBandwidth, "hMemory", hMemory, GS_KIND_ZES_MEM);
     if (NULL == pBandwidth)
         return gs_fail_pointer(GS_FN_zesMemoryGetBandwidth, "pBandwidth");
@@ -1181,7 +1236,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t 
 
 GS_PUBLIC ze_result_t zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t *pProperties)
 {
-    if (!gs_is_live(hPerf, GS_KIND_ZES_PERF))
+    GS_PIN void *pinned_hPerf = gs_pin(hPerf, GS_KIND_ZES_PERF);
+    if (NULL == pinned_hPerf)
         return gs_fail_handle(GS_FN_zesPerformanceFactorGetProperties, "hPerf", hPerf, GS_KIND_ZES_PERF);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesPerformanceFactorGetProperties, "pProperties");
@@ -1192,7 +1248,8 @@ GS_PUBLIC ze_result_t zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf,
 
 GS_PUBLIC ze_result_t zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double *pFactor)
 {
-    if (!gs_is_live(hPerf, GS_KIND_ZES_PERF))
+    GS_PIN void *pinned_hPerf = gs_pin(hPerf, GS_KIND_ZES_PERF);
+    if (NULL == pinned_hPerf)
         return gs_fail_handle(GS_FN_zesPerformanceFactorGetConfig, "hPerf", hPerf, GS_KIND_ZES_PERF);
     if (NULL == pFactor)
         return gs_fail_pointer(GS_FN_zesPerformanceFactorGetConfig, "pFactor");
@@ -1203,7 +1260,8 @@ GS_PUBLIC ze_result_t zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, dou
 
 GS_PUBLIC ze_result_t zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor)
 {
-    if (!gs_is_live(hPerf, GS_KIND_ZES_PERF))
+    GS_PIN void *pinned_hPerf = gs_pin(hPerf, GS_KIND_ZES_PERF);
+    if (NULL == pinned_hPerf)
         return gs_fail_handle(GS_FN_zesPerformanceFactorSetConfig, "hPerf", hPerf, GS_KIND_ZES_PERF);
     if (gs_zesPerformanceFactorSetConfig)
         return gs_zesPerformanceFactorSetConfig(hPerf, factor);
@@ -1234,7 +1292,8 @@ GS_PUBLIC ze_result_t zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, z
 
 GS_PUBLIC ze_result_t zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t *pProperties)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetProperties, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesPowerGetProperties, "pProperties");
@@ -1245,7 +1304,8 @@ GS_PUBLIC ze_result_t zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_p
 
 GS_PUBLIC ze_result_t zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t *pEnergy)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetEnergyCounter, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pEnergy)
         return gs_fail_pointer(GS_FN_zesPowerGetEnergyCounter, "pEnergy");
@@ -1256,7 +1316,8 @@ GS_PUBLIC ze_result_t zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_powe
 
 GS_PUBLIC ze_result_t zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t *pSustained, zes_power_burst_limit_t *pBurst, zes_power_peak_limit_t *pPeak)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetLimits, "hPower", hPower, GS_KIND_ZES_PWR);
     if (gs_zesPowerGetLimits)
         return gs_zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
@@ -1265,7 +1326,8 @@ GS_PUBLIC ze_result_t zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_susta
 
 GS_PUBLIC ze_result_t zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t *pSustained, const zes_power_burst_limit_t *pBurst, const zes_power_peak_limit_t *pPeak)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerSetLimits, "hPower", hPower, GS_KIND_ZES_PWR);
     if (gs_zesPowerSetLimits)
         return gs_zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
@@ -1274,7 +1336,8 @@ GS_PUBLIC ze_result_t zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power
 
 GS_PUBLIC ze_result_t zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t *pThreshold)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetEnergyThreshold, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pThreshold)
         return gs_fail_pointer(GS_FN_zesPowerGetEnergyThreshold, "pThreshold");
@@ -1285,7 +1348,8 @@ GS_PUBLIC ze_result_t zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_en
 
 GS_PUBLIC ze_result_t zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerSetEnergyThreshold, "hPower", hPower, GS_KIND_ZES_PWR);
     if (gs_zesPowerSetEnergyThreshold)
         return gs_zesPowerSetEnergyThreshold(hPower, threshold);
@@ -1294,7 +1358,8 @@ GS_PUBLIC ze_result_t zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double
 
 GS_PUBLIC ze_result_t zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t *pInstantPower, uint32_t *pAveragePower)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetUsage, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pInstantPower)
         return gs_fail_pointer(GS_FN_zesPowerGetUsage, "pInstantPower");
@@ -1318,7 +1383,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t *p
 
 GS_PUBLIC ze_result_t zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t *pProperties)
 {
-    if (!gs_is_live(hPsu, GS_KIND_ZES_PSU))
+    GS_PIN void *pinned_hPsu = gs_pin(hPsu, GS_KIND_ZES_PSU);
+    if (NULL == pinned_hPsu)
         return gs_fail_handle(GS_FN_zesPsuGetProperties, "hPsu", hPsu, GS_KIND_ZES_PSU);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesPsuGetProperties, "pProperties");
@@ -1329,7 +1395,8 @@ GS_PUBLIC ze_result_t zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_propert
 
 GS_PUBLIC ze_result_t zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t *pState)
 {
-    if (!gs_is_live(hPsu, GS_KIND_ZES_PSU))
+    GS_PIN void *pinned_hPsu = gs_pin(hPsu, GS_KIND_ZES_PSU);
+    if (NULL == pinned_hPsu)
         return gs_fail_handle(GS_FN_zesPsuGetState, "hPsu", hPsu, GS_KIND_ZES_PSU);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesPsuGetState, "pState");
@@ -1351,7 +1418,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uin
 
 GS_PUBLIC ze_result_t zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t *pProperties)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetProperties, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesRasGetProperties, "pProperties");
@@ -1362,7 +1430,8 @@ GS_PUBLIC ze_result_t zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_propert
 
 GS_PUBLIC ze_result_t zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t *pConfig)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetConfig, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesRasGetConfig, "pConfig");
@@ -1373,7 +1442,8 @@ GS_PUBLIC ze_result_t zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t *p
 
 GS_PUBLIC ze_result_t zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t *pConfig)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasSetConfig, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesRasSetConfig, "pConfig");
@@ -1384,7 +1454,8 @@ GS_PUBLIC ze_result_t zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_confi
 
 GS_PUBLIC ze_result_t zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t *pState)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetState, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesRasGetState, "pState");
@@ -1406,7 +1477,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint3
 
 GS_PUBLIC ze_result_t zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t *pProperties)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerGetProperties, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesSchedulerGetProperties, "pProperties");
@@ -1417,7 +1489,8 @@ GS_PUBLIC ze_result_t zesSchedulerGetProperties(zes_sched_handle_t hScheduler, z
 
 GS_PUBLIC ze_result_t zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t *pMode)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerGetCurrentMode, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pMode)
         return gs_fail_pointer(GS_FN_zesSchedulerGetCurrentMode, "pMode");
@@ -1428,7 +1501,8 @@ GS_PUBLIC ze_result_t zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, 
 
 GS_PUBLIC ze_result_t zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t *pConfig)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerGetTimeoutModeProperties, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesSchedulerGetTimeoutModeProperties, "pConfig");
@@ -1439,7 +1513,8 @@ GS_PUBLIC ze_result_t zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hS
 
 GS_PUBLIC ze_result_t zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t *pConfig)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerGetTimesliceModeProperties, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesSchedulerGetTimesliceModeProperties, "pConfig");
@@ -1450,7 +1525,8 @@ GS_PUBLIC ze_result_t zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t 
 
 GS_PUBLIC ze_result_t zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t *pProperties, ze_bool_t *pNeedReload)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerSetTimeoutMode, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesSchedulerSetTimeoutMode, "pProperties");
@@ -1463,7 +1539,8 @@ GS_PUBLIC ze_result_t zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, 
 
 GS_PUBLIC ze_result_t zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t *pProperties, ze_bool_t *pNeedReload)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerSetTimesliceMode, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesSchedulerSetTimesliceMode, "pProperties");
@@ -1476,7 +1553,8 @@ GS_PUBLIC ze_result_t zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler
 
 GS_PUBLIC ze_result_t zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t *pNeedReload)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerSetExclusiveMode, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pNeedReload)
         return gs_fail_pointer(GS_FN_zesSchedulerSetExclusiveMode, "pNeedReload");
@@ -1487,7 +1565,8 @@ GS_PUBLIC ze_result_t zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler
 
 GS_PUBLIC ze_result_t zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t *pNeedReload)
 {
-    if (!gs_is_live(hScheduler, GS_KIND_ZES_SCHED))
+    GS_PIN void *pinned_hScheduler = gs_pin(hScheduler, GS_KIND_ZES_SCHED);
+    if (NULL == pinned_hScheduler)
         return gs_fail_handle(GS_FN_zesSchedulerSetComputeUnitDebugMode, "hScheduler", hScheduler, GS_KIND_ZES_SCHED);
     if (NULL == pNeedReload)
         return gs_fail_pointer(GS_FN_zesSchedulerSetComputeUnitDebugMode, "pNeedReload");
@@ -1509,7 +1588,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, u
 
 GS_PUBLIC ze_result_t zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t *pProperties)
 {
-    if (!gs_is_live(hStandby, GS_KIND_ZES_STANDBY))
+    GS_PIN void *pinned_hStandby = gs_pin(hStandby, GS_KIND_ZES_STANDBY);
+    if (NULL == pinned_hStandby)
         return gs_fail_handle(GS_FN_zesStandbyGetProperties, "hStandby", hStandby, GS_KIND_ZES_STANDBY);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesStandbyGetProperties, "pProperties");
@@ -1520,7 +1600,8 @@ GS_PUBLIC ze_result_t zesStandbyGetProperties(zes_standby_handle_t hStandby, zes
 
 GS_PUBLIC ze_result_t zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t *pMode)
 {
-    if (!gs_is_live(hStandby, GS_KIND_ZES_STANDBY))
+    GS_PIN void *pinned_hStandby = gs_pin(hStandby, GS_KIND_ZES_STANDBY);
+    if (NULL == pinned_hStandby)
         return gs_fail_handle(GS_FN_zesStandbyGetMode, "hStandby", hStandby, GS_KIND_ZES_STANDBY);
     if (NULL == pMode)
         return gs_fail_pointer(GS_FN_zesStandbyGetMode, "pMode");
@@ -1531,7 +1612,8 @@ GS_PUBLIC ze_result_t zesStandbyGetMode(zes_standby_handle_t hStandby, zes_stand
 
 GS_PUBLIC ze_result_t zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode)
 {
-    if (!gs_is_live(hStandby, GS_KIND_ZES_STANDBY))
+    GS_PIN void *pinned_hStandby = gs_pin(hStandby, GS_KIND_ZES_STANDBY);
+    if (NULL == pinned_hStandby)
         return gs_fail_handle(GS_FN_zesStandbySetMode, "hStandby", hStandby, GS_KIND_ZES_STANDBY);
     if (!is_zes_standby_promo_mode_t(mode))
         return gs_fail_enum(GS_FN_zesStandbySetMode, "mode", mode);
@@ -1553,7 +1635,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevic
 
 GS_PUBLIC ze_result_t zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t *pProperties)
 {
-    if (!gs_is_live(hTemperature, GS_KIND_ZES_TEMP))
+    GS_PIN void *pinned_hTemperature = gs_pin(hTemperature, GS_KIND_ZES_TEMP);
+    if (NULL == pinned_hTemperature)
         return gs_fail_handle(GS_FN_zesTemperatureGetProperties, "hTemperature", hTemperature, GS_KIND_ZES_TEMP);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesTemperatureGetProperties, "pProperties");
@@ -1564,7 +1647,8 @@ GS_PUBLIC ze_result_t zesTemperatureGetProperties(zes_temp_handle_t hTemperature
 
 GS_PUBLIC ze_result_t zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t *pConfig)
 {
-    if (!gs_is_live(hTemperature, GS_KIND_ZES_TEMP))
+    GS_PIN void *pinned_hTemperature = gs_pin(hTemperature, GS_KIND_ZES_TEMP);
+    if (NULL == pinned_hTemperature)
         return gs_fail_handle(GS_FN_zesTemperatureGetConfig, "hTemperature", hTemperature, GS_KIND_ZES_TEMP);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesTemperatureGetConfig, "pConfig");
@@ -1575,7 +1659,8 @@ GS_PUBLIC ze_result_t zesTemperatureGetConfig(zes_temp_handle_t hTemperature, ze
 
 GS_PUBLIC ze_result_t zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t *pConfig)
 {
-    if (!gs_is_live(hTemperature, GS_KIND_ZES_TEMP))
+    GS_PIN void *pinned_hTemperature = gs_pin(hTemperature, GS_KIND_ZES_TEMP);
+    if (NULL == pinned_hTemperature)
         return gs_fail_handle(GS_FN_zesTemperatureSetConfig, "hTemperature", hTemperature, GS_KIND_ZES_TEMP);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesTemperatureSetConfig, "pConfig");
@@ -1586,7 +1671,8 @@ GS_PUBLIC ze_result_t zesTemperatureSetConfig(zes_temp_handle_t hTemperature, co
 
 GS_PUBLIC ze_result_t zesTemperatureGetState(zes_temp_handle_t hTemperature, double *pTemperature)
 {
-    if (!gs_is_live(hTemperature, GS_KIND_ZES_TEMP))
+    GS_PIN void *pinned_hTemperature = gs_pin(hTemperature, GS_KIND_ZES_TEMP);
+    if (NULL == pinned_hTemperature)
         return gs_fail_handle(GS_FN_zesTemperatureGetState, "hTemperature", hTemperature, GS_KIND_ZES_TEMP);
     if (NULL == pTemperature)
         return gs_fail_pointer(GS_FN_zesTemperatureGetState, "pTemperature");
@@ -1597,7 +1683,8 @@ GS_PUBLIC ze_result_t zesTemperatureGetState(zes_temp_handle_t hTemperature, dou
 
 GS_PUBLIC ze_result_t zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t *pCount, zes_power_limit_ext_desc_t *pSustained)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetLimitsExt, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesPowerGetLimitsExt, "pCount");
@@ -1608,7 +1695,8 @@ GS_PUBLIC ze_result_t zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t *pC
 
 GS_PUBLIC ze_result_t zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t *pCount, zes_power_limit_ext_desc_t *pSustained)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerSetLimitsExt, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesPowerSetLimitsExt, "pCount");
@@ -1619,7 +1707,8 @@ GS_PUBLIC ze_result_t zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t *pC
 
 GS_PUBLIC ze_result_t zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t *pLimit)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerGetLimitsExt2, "hPower", hPower, GS_KIND_ZES_PWR);
     if (NULL == pLimit)
         return gs_fail_pointer(GS_FN_zesPowerGetLimitsExt2, "pLimit");
@@ -1630,7 +1719,8 @@ GS_PUBLIC ze_result_t zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t *p
 
 GS_PUBLIC ze_result_t zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, const uint32_t limit)
 {
-    if (!gs_is_live(hPower, GS_KIND_ZES_PWR))
+    GS_PIN void *pinned_hPower = gs_pin(hPower, GS_KIND_ZES_PWR);
+    if (NULL == pinned_hPower)
         return gs_fail_handle(GS_FN_zesPowerSetLimitsExt2, "hPower", hPower, GS_KIND_ZES_PWR);
     if (gs_zesPowerSetLimitsExt2)
         return gs_zesPowerSetLimitsExt2(hPower, limit);
@@ -1639,7 +1729,8 @@ GS_PUBLIC ze_result_t zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, const uint3
 
 GS_PUBLIC ze_result_t zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t *pCount, zes_engine_stats_t *pStats)
 {
-    if (!gs_is_live(hEngine, GS_KIND_ZES_ENGINE))
+    GS_PIN void *pinned_hEngine = gs_pin(hEngine, GS_KIND_ZES_ENGINE);
+    if (NULL == pinned_hEngine)
         return gs_fail_handle(GS_FN_zesEngineGetActivityExt, "hEngine", hEngine, GS_KIND_ZES_ENGINE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesEngineGetActivityExt, "pCount");
@@ -1650,7 +1741,8 @@ GS_PUBLIC ze_result_t zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint3
 
 GS_PUBLIC ze_result_t zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t *pCount, zes_ras_state_exp_t *pState)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetStateExp, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesRasGetStateExp, "pCount");
@@ -1661,7 +1753,8 @@ GS_PUBLIC ze_result_t zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t *pCount,
 
 GS_PUBLIC ze_result_t zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasClearStateExp, "hRas", hRas, GS_KIND_ZES_RAS);
     if (!is_zes_ras_error_category_exp_t(category))
         return gs_fail_enum(GS_FN_zesRasClearStateExp, "category", category);
@@ -1672,7 +1765,8 @@ GS_PUBLIC ze_result_t zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_c
 
 GS_PUBLIC ze_result_t zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t *pCount, zes_ras_error_category_exp_t *pCategories)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetSupportedCategoriesExp, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesRasGetSupportedCategoriesExp, "pCount");
@@ -1683,7 +1777,8 @@ GS_PUBLIC ze_result_t zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uin
 
 GS_PUBLIC ze_result_t zesRasGetStateExp2(zes_ras_handle_t hRas, const uint32_t count, const zes_ras_error_category_exp_t *pCategories, zes_ras_state_exp2_t *pState)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetStateExp2, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pCategories)
         return gs_fail_pointer(GS_FN_zesRasGetStateExp2, "pCategories");
@@ -1696,7 +1791,8 @@ GS_PUBLIC ze_result_t zesRasGetStateExp2(zes_ras_handle_t hRas, const uint32_t c
 
 GS_PUBLIC ze_result_t zesRasGetConfigExp(zes_ras_handle_t hRas, const uint32_t count, zes_ras_config_exp_t *pConfig)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasGetConfigExp, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesRasGetConfigExp, "pConfig");
@@ -1707,7 +1803,8 @@ GS_PUBLIC ze_result_t zesRasGetConfigExp(zes_ras_handle_t hRas, const uint32_t c
 
 GS_PUBLIC ze_result_t zesRasSetConfigExp(zes_ras_handle_t hRas, const uint32_t count, const zes_ras_config_exp_t *pConfig)
 {
-    if (!gs_is_live(hRas, GS_KIND_ZES_RAS))
+    GS_PIN void *pinned_hRas = gs_pin(hRas, GS_KIND_ZES_RAS);
+    if (NULL == pinned_hRas)
         return gs_fail_handle(GS_FN_zesRasSetConfigExp, "hRas", hRas, GS_KIND_ZES_RAS);
     if (NULL == pConfig)
         return gs_fail_pointer(GS_FN_zesRasSetConfigExp, "pConfig");
@@ -1718,7 +1815,8 @@ GS_PUBLIC ze_result_t zesRasSetConfigExp(zes_ras_handle_t hRas, const uint32_t c
 
 GS_PUBLIC ze_result_t zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char *pVersion)
 {
-    if (!gs_is_live(hFirmware, GS_KIND_ZES_FIRMWARE))
+    GS_PIN void *pinned_hFirmware = gs_pin(hFirmware, GS_KIND_ZES_FIRMWARE);
+    if (NULL == pinned_hFirmware)
         return gs_fail_handle(GS_FN_zesFirmwareGetSecurityVersionExp, "hFirmware", hFirmware, GS_KIND_ZES_FIRMWARE);
     if (NULL == pVersion)
         return gs_fail_pointer(GS_FN_zesFirmwareGetSecurityVersionExp, "pVersion");
@@ -1729,7 +1827,8 @@ GS_PUBLIC ze_result_t zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFi
 
 GS_PUBLIC ze_result_t zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware)
 {
-    if (!gs_is_live(hFirmware, GS_KIND_ZES_FIRMWARE))
+    GS_PIN void *pinned_hFirmware = gs_pin(hFirmware, GS_KIND_ZES_FIRMWARE);
+    if (NULL == pinned_hFirmware)
         return gs_fail_handle(GS_FN_zesFirmwareSetSecurityVersionExp, "hFirmware", hFirmware, GS_KIND_ZES_FIRMWARE);
     if (gs_zesFirmwareSetSecurityVersionExp)
         return gs_zesFirmwareSetSecurityVersionExp(hFirmware);
@@ -1775,7 +1874,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t *pProperties)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFPropertiesExp, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFPropertiesExp, "pProperties");
@@ -1786,7 +1886,8 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandl
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_mem_exp_t *pMemUtil)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFMemoryUtilizationExp, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFMemoryUtilizationExp, "pCount");
@@ -1797,7 +1898,8 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t h
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_engine_exp_t *pEngineUtil)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFEngineUtilizationExp, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFEngineUtilizationExp, "pCount");
@@ -1808,7 +1910,8 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t h
 
 GS_PUBLIC ze_result_t zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementSetVFTelemetryModeExp, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (0 != (flags & ~0xfu))
         return gs_fail_enum(GS_FN_zesVFManagementSetVFTelemetryModeExp, "flags", flags);
@@ -1819,7 +1922,8 @@ GS_PUBLIC ze_result_t zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFha
 
 GS_PUBLIC ze_result_t zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementSetVFTelemetrySamplingIntervalExp, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (0 != (flag & ~0xfu))
         return gs_fail_enum(GS_FN_zesVFManagementSetVFTelemetrySamplingIntervalExp, "flag", flag);
@@ -1841,7 +1945,8 @@ GS_PUBLIC ze_result_t zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uin
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t *pCapability)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFCapabilitiesExp, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pCapability)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFCapabilitiesExp, "pCapability");
@@ -1852,7 +1957,8 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhan
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_mem_exp2_t *pMemUtil)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFMemoryUtilizationExp2, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFMemoryUtilizationExp2, "pCount");
@@ -1863,7 +1969,8 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t 
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_engine_exp2_t *pEngineUtil)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFEngineUtilizationExp2, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFEngineUtilizationExp2, "pCount");
@@ -1874,7 +1981,8 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t 
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t *pCapability)
 {
-    if (!gs_is_live(hVFhandle, GS_KIND_ZES_VF))
+    GS_PIN void *pinned_hVFhandle = gs_pin(hVFhandle, GS_KIND_ZES_VF);
+    if (NULL == pinned_hVFhandle)
         return gs_fail_handle(GS_FN_zesVFManagementGetVFCapabilitiesExp2, "hVFhandle", hVFhandle, GS_KIND_ZES_VF);
     if (NULL == pCapability)
         return gs_fail_pointer(GS_FN_zesVFManagementGetVFCapabilitiesExp2, "pCapability");

@@ -48,7 +48,8 @@ static bool is_zet_module_debug_info_format_t(uint32_t value)
 
 GS_PUBLIC ze_result_t zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t *pSize, uint8_t *pDebugInfo)
 {
-    if (!gs_is_live(hModule, GS_KIND_MODULE))
+    GS_PIN void *pinned_hModule = gs_pin(hModule, GS_KIND_MODULE);
+    if (NULL == pinned_hModule)
         return gs_fail_handle(GS_FN_zetModuleGetDebugInfo, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zetModuleGetDebugInfo, "pSize");
@@ -85,7 +86,8 @@ GS_PUBLIC ze_result_t zetDebugAttach(zet_device_handle_t hDevice, const zet_debu
 
 GS_PUBLIC ze_result_t zetDebugDetach(zet_debug_session_handle_t hDebug)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugDetach, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (gs_zetDebugDetach)
         return gs_zetDebugDetach(hDebug);
@@ -94,7 +96,8 @@ GS_PUBLIC ze_result_t zetDebugDetach(zet_debug_session_handle_t hDebug)
 
 GS_PUBLIC ze_result_t zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t *event)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugReadEvent, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (NULL == event)
         return gs_fail_pointer(GS_FN_zetDebugReadEvent, "event");
@@ -105,7 +108,8 @@ GS_PUBLIC ze_result_t zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint6
 
 GS_PUBLIC ze_result_t zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t *event)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugAcknowledgeEvent, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (NULL == event)
         return gs_fail_pointer(GS_FN_zetDebugAcknowledgeEvent, "event");
@@ -116,7 +120,8 @@ GS_PUBLIC ze_result_t zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug
 
 GS_PUBLIC ze_result_t zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugInterrupt, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (gs_zetDebugInterrupt)
         return gs_zetDebugInterrupt(hDebug, thread);
@@ -125,7 +130,8 @@ GS_PUBLIC ze_result_t zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_de
 
 GS_PUBLIC ze_result_t zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugResume, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (gs_zetDebugResume)
         return gs_zetDebugResume(hDebug, thread);
@@ -134,7 +140,8 @@ GS_PUBLIC ze_result_t zetDebugResume(zet_debug_session_handle_t hDebug, ze_devic
 
 GS_PUBLIC ze_result_t zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t *desc, size_t size, void *buffer)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugReadMemory, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zetDebugReadMemory, "desc");
@@ -149,7 +156,8 @@ GS_PUBLIC ze_result_t zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_d
 
 GS_PUBLIC ze_result_t zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t *desc, size_t size, const void *buffer)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugWriteMemory, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zetDebugWriteMemory, "desc");
@@ -175,7 +183,8 @@ GS_PUBLIC ze_result_t zetDebugGetRegisterSetProperties(zet_device_handle_t hDevi
 
 GS_PUBLIC ze_result_t zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t *pCount, zet_debug_regset_properties_t *pRegisterSetProperties)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugGetThreadRegisterSetProperties, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zetDebugGetThreadRegisterSetProperties, "pCount");
@@ -186,7 +195,8 @@ GS_PUBLIC ze_result_t zetDebugGetThreadRegisterSetProperties(zet_debug_session_h
 
 GS_PUBLIC ze_result_t zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void *pRegisterValues)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugReadRegisters, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (gs_zetDebugReadRegisters)
         return gs_zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
@@ -195,7 +205,8 @@ GS_PUBLIC ze_result_t zetDebugReadRegisters(zet_debug_session_handle_t hDebug, z
 
 GS_PUBLIC ze_result_t zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void *pRegisterValues)
 {
-    if (!gs_is_live(hDebug, GS_KIND_ZET_DEBUG_SESSION))
+    GS_PIN void *pinned_hDebug = gs_pin(hDebug, GS_KIND_ZET_DEBUG_SESSION);
+    if (NULL == pinned_hDebug)
         return gs_fail_handle(GS_FN_zetDebugWriteRegisters, "hDebug", hDebug, GS_KIND_ZET_DEBUG_SESSION);
     if (gs_zetDebugWriteRegisters)
         return gs_zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
@@ -215,7 +226,8 @@ GS_PUBLIC ze_result_t zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t *p
 
 GS_PUBLIC ze_result_t zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t *pProperties)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupGetProperties, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zetMetricGroupGetProperties, "pProperties");
@@ -226,7 +238,8 @@ GS_PUBLIC ze_result_t zetMetricGroupGetProperties(zet_metric_group_handle_t hMet
 
 GS_PUBLIC ze_result_t zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t *pRawData, uint32_t *pMetricValueCount, zet_typed_value_t *pMetricValues)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupCalculateMetricValues, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == pRawData)
         return gs_fail_pointer(GS_FN_zetMetricGroupCalculateMetricValues, "pRawData");
@@ -241,7 +254,8 @@ GS_PUBLIC ze_result_t zetMetricGroupCalculateMetricValues(zet_metric_group_handl
 
 GS_PUBLIC ze_result_t zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t *pCount, zet_metric_handle_t *phMetrics)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGet, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zetMetricGet, "pCount");
@@ -252,7 +266,8 @@ GS_PUBLIC ze_result_t zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint3
 
 GS_PUBLIC ze_result_t zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t *pProperties)
 {
-    if (!gs_is_live(hMetric, GS_KIND_ZET_METRIC))
+    GS_PIN void *pinned_hMetric = gs_pin(hMetric, GS_KIND_ZET_METRIC);
+    if (NULL == pinned_hMetric)
         return gs_fail_handle(GS_FN_zetMetricGetProperties, "hMetric", hMetric, GS_KIND_ZET_METRIC);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zetMetricGetProperties, "pProperties");
@@ -263,7 +278,8 @@ GS_PUBLIC ze_result_t zetMetricGetProperties(zet_metric_handle_t hMetric, zet_me
 
 GS_PUBLIC ze_result_t zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t *phMetricGroups)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zetContextActivateMetricGroups, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zetContextActivateMetricGroups, "hDevice", hDevice, GS_KIND_DEVICE);
@@ -279,13 +295,16 @@ GS_PUBLIC ze_result_t zetContextActivateMetricGroups(zet_context_handle_t hConte
 
 GS_PUBLIC ze_result_t zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t *desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t *phMetricStreamer)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zetMetricStreamerOpen, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zetMetricStreamerOpen, "hDevice", hDevice, GS_KIND_DEVICE);
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricStreamerOpen, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
-    if (NULL != hNotificationEvent && !gs_is_live(hNotificationEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hNotificationEvent = gs_pin(hNotificationEvent, GS_KIND_EVENT);
+    if (NULL != hNotificationEvent && NULL == pinned_hNotificationEvent)
         return gs_fail_event(GS_FN_zetMetricStreamerOpen, "hNotificationEvent", hNotificationEvent);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zetMetricStreamerOpen, "desc");
@@ -298,9 +317,11 @@ GS_PUBLIC ze_result_t zetMetricStreamerOpen(zet_context_handle_t hContext, zet_d
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricStreamerMarker, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER))
+    GS_PIN void *pinned_hMetricStreamer = gs_pin(hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER);
+    if (NULL == pinned_hMetricStreamer)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricStreamerMarker, "hMetricStreamer", hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER);
     if (gs_zetCommandListAppendMetricStreamerMarker)
         return gs_zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
@@ -309,7 +330,8 @@ GS_PUBLIC ze_result_t zetCommandListAppendMetricStreamerMarker(zet_command_list_
 
 GS_PUBLIC ze_result_t zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer)
 {
-    if (!gs_is_live(hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER))
+    GS_PIN void *pinned_hMetricStreamer = gs_pin(hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER);
+    if (NULL == pinned_hMetricStreamer)
         return gs_fail_handle(GS_FN_zetMetricStreamerClose, "hMetricStreamer", hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER);
     if (gs_zetMetricStreamerClose)
         return gs_zetMetricStreamerClose(hMetricStreamer);
@@ -318,7 +340,8 @@ GS_PUBLIC ze_result_t zetMetricStreamerClose(zet_metric_streamer_handle_t hMetri
 
 GS_PUBLIC ze_result_t zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t *pRawDataSize, uint8_t *pRawData)
 {
-    if (!gs_is_live(hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER))
+    GS_PIN void *pinned_hMetricStreamer = gs_pin(hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER);
+    if (NULL == pinned_hMetricStreamer)
         return gs_fail_handle(GS_FN_zetMetricStreamerReadData, "hMetricStreamer", hMetricStreamer, GS_KIND_ZET_METRIC_STREAMER);
     if (NULL == pRawDataSize)
         return gs_fail_pointer(GS_FN_zetMetricStreamerReadData, "pRawDataSize");
@@ -329,11 +352,13 @@ GS_PUBLIC ze_result_t zetMetricStreamerReadData(zet_metric_streamer_handle_t hMe
 
 GS_PUBLIC ze_result_t zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t *desc, zet_metric_query_pool_handle_t *phMetricQueryPool)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zetMetricQueryPoolCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zetMetricQueryPoolCreate, "hDevice", hDevice, GS_KIND_DEVICE);
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricQueryPoolCreate, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zetMetricQueryPoolCreate, "desc");
@@ -348,7 +373,8 @@ GS_PUBLIC ze_result_t zetMetricQueryPoolCreate(zet_context_handle_t hContext, ze
 
 GS_PUBLIC ze_result_t zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool)
 {
-    if (!gs_is_live(hMetricQueryPool, GS_KIND_ZET_METRIC_QUERY_POOL))
+    GS_PIN void *pinned_hMetricQueryPool = gs_pin(hMetricQueryPool, GS_KIND_ZET_METRIC_QUERY_POOL);
+    if (NULL == pinned_hMetricQueryPool)
         return gs_fail_handle(GS_FN_zetMetricQueryPoolDestroy, "hMetricQueryPool", hMetricQueryPool, GS_KIND_ZET_METRIC_QUERY_POOL);
     if (gs_zetMetricQueryPoolDestroy)
         return gs_zetMetricQueryPoolDestroy(hMetricQueryPool);
@@ -357,7 +383,8 @@ GS_PUBLIC ze_result_t zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t h
 
 GS_PUBLIC ze_result_t zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t *phMetricQuery)
 {
-    if (!gs_is_live(hMetricQueryPool, GS_KIND_ZET_METRIC_QUERY_POOL))
+    GS_PIN void *pinned_hMetricQueryPool = gs_pin(hMetricQueryPool, GS_KIND_ZET_METRIC_QUERY_POOL);
+    if (NULL == pinned_hMetricQueryPool)
         return gs_fail_handle(GS_FN_zetMetricQueryCreate, "hMetricQueryPool", hMetricQueryPool, GS_KIND_ZET_METRIC_QUERY_POOL);
     if (NULL == phMetricQuery)
         return gs_fail_pointer(GS_FN_zetMetricQueryCreate, "phMetricQuery");
@@ -368,7 +395,8 @@ GS_PUBLIC ze_result_t zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetri
 
 GS_PUBLIC ze_result_t zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery)
 {
-    if (!gs_is_live(hMetricQuery, GS_KIND_ZET_METRIC_QUERY))
+    GS_PIN void *pinned_hMetricQuery = gs_pin(hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
+    if (NULL == pinned_hMetricQuery)
         return gs_fail_handle(GS_FN_zetMetricQueryDestroy, "hMetricQuery", hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
     if (gs_zetMetricQueryDestroy)
         return gs_zetMetricQueryDestroy(hMetricQuery);
@@ -377,7 +405,8 @@ GS_PUBLIC ze_result_t zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQue
 
 GS_PUBLIC ze_result_t zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery)
 {
-    if (!gs_is_live(hMetricQuery, GS_KIND_ZET_METRIC_QUERY))
+    GS_PIN void *pinned_hMetricQuery = gs_pin(hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
+    if (NULL == pinned_hMetricQuery)
         return gs_fail_handle(GS_FN_zetMetricQueryReset, "hMetricQuery", hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
     if (gs_zetMetricQueryReset)
         return gs_zetMetricQueryReset(hMetricQuery);
@@ -386,9 +415,11 @@ GS_PUBLIC ze_result_t zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricQueryBegin, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hMetricQuery, GS_KIND_ZET_METRIC_QUERY))
+    GS_PIN void *pinned_hMetricQuery = gs_pin(hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
+    if (NULL == pinned_hMetricQuery)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricQueryBegin, "hMetricQuery", hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
     if (gs_zetCommandListAppendMetricQueryBegin)
         return gs_zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
@@ -397,11 +428,14 @@ GS_PUBLIC ze_result_t zetCommandListAppendMetricQueryBegin(zet_command_list_hand
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricQueryEnd, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hMetricQuery, GS_KIND_ZET_METRIC_QUERY))
+    GS_PIN void *pinned_hMetricQuery = gs_pin(hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
+    if (NULL == pinned_hMetricQuery)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricQueryEnd, "hMetricQuery", hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
-    if (NULL != hSignalEvent && !gs_is_live(hSignalEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
+    if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zetCommandListAppendMetricQueryEnd, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zetCommandListAppendMetricQueryEnd, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
@@ -412,7 +446,8 @@ GS_PUBLIC ze_result_t zetCommandListAppendMetricQueryEnd(zet_command_list_handle
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zetCommandListAppendMetricMemoryBarrier, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zetCommandListAppendMetricMemoryBarrier)
         return gs_zetCommandListAppendMetricMemoryBarrier(hCommandList);
@@ -421,7 +456,8 @@ GS_PUBLIC ze_result_t zetCommandListAppendMetricMemoryBarrier(zet_command_list_h
 
 GS_PUBLIC ze_result_t zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t *pRawDataSize, uint8_t *pRawData)
 {
-    if (!gs_is_live(hMetricQuery, GS_KIND_ZET_METRIC_QUERY))
+    GS_PIN void *pinned_hMetricQuery = gs_pin(hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
+    if (NULL == pinned_hMetricQuery)
         return gs_fail_handle(GS_FN_zetMetricQueryGetData, "hMetricQuery", hMetricQuery, GS_KIND_ZET_METRIC_QUERY);
     if (NULL == pRawDataSize)
         return gs_fail_pointer(GS_FN_zetMetricQueryGetData, "pRawDataSize");
@@ -432,7 +468,8 @@ GS_PUBLIC ze_result_t zetMetricQueryGetData(zet_metric_query_handle_t hMetricQue
 
 GS_PUBLIC ze_result_t zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t *pProfileProperties)
 {
-    if (!gs_is_live(hKernel, GS_KIND_KERNEL))
+    GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
+    if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zetKernelGetProfileInfo, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pProfileProperties)
         return gs_fail_pointer(GS_FN_zetKernelGetProfileInfo, "pProfileProperties");
@@ -443,7 +480,8 @@ GS_PUBLIC ze_result_t zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_p
 
 GS_PUBLIC ze_result_t zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t *desc, zet_tracer_exp_handle_t *phTracer)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zetTracerExpCreate, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zetTracerExpCreate, "desc");
@@ -456,7 +494,8 @@ GS_PUBLIC ze_result_t zetTracerExpCreate(zet_context_handle_t hContext, const ze
 
 GS_PUBLIC ze_result_t zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer)
 {
-    if (!gs_is_live(hTracer, GS_KIND_ZET_TRACER_EXP))
+    GS_PIN void *pinned_hTracer = gs_pin(hTracer, GS_KIND_ZET_TRACER_EXP);
+    if (NULL == pinned_hTracer)
         return gs_fail_handle(GS_FN_zetTracerExpDestroy, "hTracer", hTracer, GS_KIND_ZET_TRACER_EXP);
     if (gs_zetTracerExpDestroy)
         return gs_zetTracerExpDestroy(hTracer);
@@ -465,7 +504,8 @@ GS_PUBLIC ze_result_t zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer)
 
 GS_PUBLIC ze_result_t zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t *pCoreCbs)
 {
-    if (!gs_is_live(hTracer, GS_KIND_ZET_TRACER_EXP))
+    GS_PIN void *pinned_hTracer = gs_pin(hTracer, GS_KIND_ZET_TRACER_EXP);
+    if (NULL == pinned_hTracer)
         return gs_fail_handle(GS_FN_zetTracerExpSetPrologues, "hTracer", hTracer, GS_KIND_ZET_TRACER_EXP);
     if (NULL == pCoreCbs)
         return gs_fail_pointer(GS_FN_zetTracerExpSetPrologues, "pCoreCbs");
@@ -476,7 +516,8 @@ GS_PUBLIC ze_result_t zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, 
 
 GS_PUBLIC ze_result_t zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t *pCoreCbs)
 {
-    if (!gs_is_live(hTracer, GS_KIND_ZET_TRACER_EXP))
+    GS_PIN void *pinned_hTracer = gs_pin(hTracer, GS_KIND_ZET_TRACER_EXP);
+    if (NULL == pinned_hTracer)
         return gs_fail_handle(GS_FN_zetTracerExpSetEpilogues, "hTracer", hTracer, GS_KIND_ZET_TRACER_EXP);
     if (NULL == pCoreCbs)
         return gs_fail_pointer(GS_FN_zetTracerExpSetEpilogues, "pCoreCbs");
@@ -487,7 +528,8 @@ GS_PUBLIC ze_result_t zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, 
 
 GS_PUBLIC ze_result_t zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable)
 {
-    if (!gs_is_live(hTracer, GS_KIND_ZET_TRACER_EXP))
+    GS_PIN void *pinned_hTracer = gs_pin(hTracer, GS_KIND_ZET_TRACER_EXP);
+    if (NULL == pinned_hTracer)
         return gs_fail_handle(GS_FN_zetTracerExpSetEnabled, "hTracer", hTracer, GS_KIND_ZET_TRACER_EXP);
     if (gs_zetTracerExpSetEnabled)
         return gs_zetTracerExpSetEnabled(hTracer, enable);
@@ -496,7 +538,8 @@ GS_PUBLIC ze_result_t zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze
 
 GS_PUBLIC ze_result_t zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t *pRawData, uint32_t *pSetCount, uint32_t *pTotalMetricValueCount, uint32_t *pMetricCounts, zet_typed_value_t *pMetricValues)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupCalculateMultipleMetricValuesExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == pRawData)
         return gs_fail_pointer(GS_FN_zetMetricGroupCalculateMultipleMetricValuesExp, "pRawData");
@@ -513,7 +556,8 @@ GS_PUBLIC ze_result_t zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_
 
 GS_PUBLIC ze_result_t zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t *globalTimestamp, uint64_t *metricTimestamp)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupGetGlobalTimestampsExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == globalTimestamp)
         return gs_fail_pointer(GS_FN_zetMetricGroupGetGlobalTimestampsExp, "globalTimestamp");
@@ -526,7 +570,8 @@ GS_PUBLIC ze_result_t zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_hand
 
 GS_PUBLIC ze_result_t zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t *pRawData, size_t rawDataSize, size_t *pExportDataSize, uint8_t *pExportData)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupGetExportDataExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (NULL == pRawData)
         return gs_fail_pointer(GS_FN_zetMetricGroupGetExportDataExp, "pRawData");
@@ -569,7 +614,8 @@ GS_PUBLIC ze_result_t zetMetricProgrammableGetExp(zet_device_handle_t hDevice, u
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t *pProperties)
 {
-    if (!gs_is_live(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP))
+    GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
+    if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricProgrammableGetPropertiesExp, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zetMetricProgrammableGetPropertiesExp, "pProperties");
@@ -580,7 +626,8 @@ GS_PUBLIC ze_result_t zetMetricProgrammableGetPropertiesExp(zet_metric_programma
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t *pParameterCount, zet_metric_programmable_param_info_exp_t *pParameterInfo)
 {
-    if (!gs_is_live(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP))
+    GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
+    if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricProgrammableGetParamInfoExp, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pParameterCount)
         return gs_fail_pointer(GS_FN_zetMetricProgrammableGetParamInfoExp, "pParameterCount");
@@ -593,7 +640,8 @@ GS_PUBLIC ze_result_t zetMetricProgrammableGetParamInfoExp(zet_metric_programmab
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t *pValueInfoCount, zet_metric_programmable_param_value_info_exp_t *pValueInfo)
 {
-    if (!gs_is_live(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP))
+    GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
+    if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricProgrammableGetParamValueInfoExp, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pValueInfoCount)
         return gs_fail_pointer(GS_FN_zetMetricProgrammableGetParamValueInfoExp, "pValueInfoCount");
@@ -606,7 +654,8 @@ GS_PUBLIC ze_result_t zetMetricProgrammableGetParamValueInfoExp(zet_metric_progr
 
 GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t *pParameterValues, const char *pName, const char *pDescription, uint32_t *pMetricHandleCount, zet_metric_handle_t *phMetricHandles)
 {
-    if (!gs_is_live(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP))
+    GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
+    if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricCreateFromProgrammableExp2, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pParameterValues)
         return gs_fail_pointer(GS_FN_zetMetricCreateFromProgrammableExp2, "pParameterValues");
@@ -623,7 +672,8 @@ GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp2(zet_metric_programmabl
 
 GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t *pParameterValues, uint32_t parameterCount, const char *pName, const char *pDescription, uint32_t *pMetricHandleCount, zet_metric_handle_t *phMetricHandles)
 {
-    if (!gs_is_live(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP))
+    GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
+    if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricCreateFromProgrammableExp, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pParameterValues)
         return gs_fail_pointer(GS_FN_zetMetricCreateFromProgrammableExp, "pParameterValues");
@@ -674,9 +724,11 @@ GS_PUBLIC ze_result_t zetMetricGroupCreateExp(zet_device_handle_t hDevice, const
 
 GS_PUBLIC ze_result_t zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t *pErrorStringSize, char *pErrorString)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupAddMetricExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
-    if (!gs_is_live(hMetric, GS_KIND_ZET_METRIC))
+    GS_PIN void *pinned_hMetric = gs_pin(hMetric, GS_KIND_ZET_METRIC);
+    if (NULL == pinned_hMetric)
         return gs_fail_handle(GS_FN_zetMetricGroupAddMetricExp, "hMetric", hMetric, GS_KIND_ZET_METRIC);
     if (gs_zetMetricGroupAddMetricExp)
         return gs_zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
@@ -685,9 +737,11 @@ GS_PUBLIC ze_result_t zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetr
 
 GS_PUBLIC ze_result_t zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupRemoveMetricExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
-    if (!gs_is_live(hMetric, GS_KIND_ZET_METRIC))
+    GS_PIN void *pinned_hMetric = gs_pin(hMetric, GS_KIND_ZET_METRIC);
+    if (NULL == pinned_hMetric)
         return gs_fail_handle(GS_FN_zetMetricGroupRemoveMetricExp, "hMetric", hMetric, GS_KIND_ZET_METRIC);
     if (gs_zetMetricGroupRemoveMetricExp)
         return gs_zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
@@ -696,7 +750,8 @@ GS_PUBLIC ze_result_t zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hM
 
 GS_PUBLIC ze_result_t zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupCloseExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (gs_zetMetricGroupCloseExp)
         return gs_zetMetricGroupCloseExp(hMetricGroup);
@@ -705,7 +760,8 @@ GS_PUBLIC ze_result_t zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGr
 
 GS_PUBLIC ze_result_t zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup)
 {
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetMetricGroupDestroyExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (gs_zetMetricGroupDestroyExp)
         return gs_zetMetricGroupDestroyExp(hMetricGroup);
@@ -714,7 +770,8 @@ GS_PUBLIC ze_result_t zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetric
 
 GS_PUBLIC ze_result_t zetMetricDestroyExp(zet_metric_handle_t hMetric)
 {
-    if (!gs_is_live(hMetric, GS_KIND_ZET_METRIC))
+    GS_PIN void *pinned_hMetric = gs_pin(hMetric, GS_KIND_ZET_METRIC);
+    if (NULL == pinned_hMetric)
         return gs_fail_handle(GS_FN_zetMetricDestroyExp, "hMetric", hMetric, GS_KIND_ZET_METRIC);
     if (gs_zetMetricDestroyExp)
         return gs_zetMetricDestroyExp(hMetric);
@@ -736,14 +793,16 @@ GS_PUBLIC ze_result_t zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t 
 
 GS_PUBLIC ze_result_t zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t *phMetricGroups, zet_metric_tracer_exp_desc_t *desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t *phMetricTracer)
 {
-    if (!gs_is_live(hContext, GS_KIND_CONTEXT))
+    GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
+    if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "hDevice", hDevice, GS_KIND_DEVICE);
     for (size_t i = 0; NULL != phMetricGroups && i < metricGroupCount; i++)
         if (!gs_is_live(phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP))
             return gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "phMetricGroups", phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP);
-    if (NULL != hNotificationEvent && !gs_is_live(hNotificationEvent, GS_KIND_EVENT))
+    GS_PIN void *pinned_hNotificationEvent = gs_pin(hNotificationEvent, GS_KIND_EVENT);
+    if (NULL != hNotificationEvent && NULL == pinned_hNotificationEvent)
         return gs_fail_event(GS_FN_zetMetricTracerCreateExp, "hNotificationEvent", hNotificationEvent);
     if (NULL == phMetricGroups)
         return gs_fail_pointer(GS_FN_zetMetricTracerCreateExp, "phMetricGroups");
@@ -758,7 +817,8 @@ GS_PUBLIC ze_result_t zetMetricTracerCreateExp(zet_context_handle_t hContext, ze
 
 GS_PUBLIC ze_result_t zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer)
 {
-    if (!gs_is_live(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP))
+    GS_PIN void *pinned_hMetricTracer = gs_pin(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
+    if (NULL == pinned_hMetricTracer)
         return gs_fail_handle(GS_FN_zetMetricTracerDestroyExp, "hMetricTracer", hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
     if (gs_zetMetricTracerDestroyExp)
         return gs_zetMetricTracerDestroyExp(hMetricTracer);
@@ -767,7 +827,8 @@ GS_PUBLIC ze_result_t zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t h
 
 GS_PUBLIC ze_result_t zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous)
 {
-    if (!gs_is_live(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP))
+    GS_PIN void *pinned_hMetricTracer = gs_pin(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
+    if (NULL == pinned_hMetricTracer)
         return gs_fail_handle(GS_FN_zetMetricTracerEnableExp, "hMetricTracer", hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
     if (gs_zetMetricTracerEnableExp)
         return gs_zetMetricTracerEnableExp(hMetricTracer, synchronous);
@@ -776,7 +837,8 @@ GS_PUBLIC ze_result_t zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hM
 
 GS_PUBLIC ze_result_t zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous)
 {
-    if (!gs_is_live(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP))
+    GS_PIN void *pinned_hMetricTracer = gs_pin(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
+    if (NULL == pinned_hMetricTracer)
         return gs_fail_handle(GS_FN_zetMetricTracerDisableExp, "hMetricTracer", hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
     if (gs_zetMetricTracerDisableExp)
         return gs_zetMetricTracerDisableExp(hMetricTracer, synchronous);
@@ -785,7 +847,8 @@ GS_PUBLIC ze_result_t zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t h
 
 GS_PUBLIC ze_result_t zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t *pRawDataSize, uint8_t *pRawData)
 {
-    if (!gs_is_live(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP))
+    GS_PIN void *pinned_hMetricTracer = gs_pin(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
+    if (NULL == pinned_hMetricTracer)
         return gs_fail_handle(GS_FN_zetMetricTracerReadDataExp, "hMetricTracer", hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
     if (NULL == pRawDataSize)
         return gs_fail_pointer(GS_FN_zetMetricTracerReadDataExp, "pRawDataSize");
@@ -796,7 +859,8 @@ GS_PUBLIC ze_result_t zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t 
 
 GS_PUBLIC ze_result_t zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t *phMetricDecoder)
 {
-    if (!gs_is_live(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP))
+    GS_PIN void *pinned_hMetricTracer = gs_pin(hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
+    if (NULL == pinned_hMetricTracer)
         return gs_fail_handle(GS_FN_zetMetricDecoderCreateExp, "hMetricTracer", hMetricTracer, GS_KIND_ZET_METRIC_TRACER_EXP);
     if (NULL == phMetricDecoder)
         return gs_fail_pointer(GS_FN_zetMetricDecoderCreateExp, "phMetricDecoder");
@@ -807,7 +871,8 @@ GS_PUBLIC ze_result_t zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t h
 
 GS_PUBLIC ze_result_t zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder)
 {
-    if (!gs_is_live(phMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP))
+    GS_PIN void *pinned_phMetricDecoder = gs_pin(phMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
+    if (NULL == pinned_phMetricDecoder)
         return gs_fail_handle(GS_FN_zetMetricDecoderDestroyExp, "phMetricDecoder", phMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
     if (gs_zetMetricDecoderDestroyExp)
         return gs_zetMetricDecoderDestroyExp(phMetricDecoder);
@@ -816,7 +881,8 @@ GS_PUBLIC ze_result_t zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t
 
 GS_PUBLIC ze_result_t zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t *pCount, zet_metric_handle_t *phMetrics)
 {
-    if (!gs_is_live(hMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP))
+    GS_PIN void *pinned_hMetricDecoder = gs_pin(hMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
+    if (NULL == pinned_hMetricDecoder)
         return gs_fail_handle(GS_FN_zetMetricDecoderGetDecodableMetricsExp, "hMetricDecoder", hMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zetMetricDecoderGetDecodableMetricsExp, "pCount");
@@ -829,7 +895,8 @@ GS_PUBLIC ze_result_t zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_
 
 GS_PUBLIC ze_result_t zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t *pRawDataSize, uint8_t *pRawData, uint32_t metricsCount, zet_metric_handle_t *phMetrics, uint32_t *pSetCount, uint32_t *pMetricEntriesCountPerSet, uint32_t *pMetricEntriesCount, zet_metric_entry_exp_t *pMetricEntries)
 {
-    if (!gs_is_live(phMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP))
+    GS_PIN void *pinned_phMetricDecoder = gs_pin(phMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
+    if (NULL == pinned_phMetricDecoder)
         return gs_fail_handle(GS_FN_zetMetricTracerDecodeExp, "phMetricDecoder", phMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
     if (NULL == pRawDataSize)
         return gs_fail_pointer(GS_FN_zetMetricTracerDecodeExp, "pRawDataSize");
@@ -846,9 +913,11 @@ GS_PUBLIC ze_result_t zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t p
 
 GS_PUBLIC ze_result_t zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value)
 {
-    if (!gs_is_live(hCommandList, GS_KIND_COMMAND_LIST))
+    GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
+    if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zetCommandListAppendMarkerExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (!gs_is_live(hMetricGroup, GS_KIND_ZET_METRIC_GROUP))
+    GS_PIN void *pinned_hMetricGroup = gs_pin(hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
+    if (NULL == pinned_hMetricGroup)
         return gs_fail_handle(GS_FN_zetCommandListAppendMarkerExp, "hMetricGroup", hMetricGroup, GS_KIND_ZET_METRIC_GROUP);
     if (gs_zetCommandListAppendMarkerExp)
         return gs_zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);

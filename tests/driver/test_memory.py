@@ -73,6 +73,17 @@ def test_alignment(bench: Bench, kind: str, shift: int) -> None:
         assert allocator(bench, kind)(size, 1 << shift) % (1 << shift) == 0
 
 
+def test_blocks_that_had_a_large_alignment_are_whole_when_they_are_used_again(
+    bench: Bench,
+) -> None:
+    for size in (1, 5000, 3 << 20):
+        bench.end(bench.host(size, 1 << 26))
+    for size in (4096, 8192, 4 << 20):
+        blocks = [view(bench.host(size), size) for _ in range(3)]
+        for block in blocks:
+            block[:] = 1
+
+
 def test_memory_is_aligned_for_anything_by_default(bench: Bench, kind: str) -> None:
     assert allocator(bench, kind)(100) % 64 == 0
 
