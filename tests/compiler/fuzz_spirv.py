@@ -37,8 +37,18 @@ SLOW_S = 5.0
 """Reading a small module must never come near this: it tells a hang from a busy machine."""
 HEADER_WORDS = 5
 LARGEST_WORDS = 16384
-INTERESTING = (0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65, 127, 255, 256, 0x7FFF, 0xFFFF, 0x10000)
-INTERESTING += (0x3FFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
+SMALL = (0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65, 127, 255, 256, 0x7FFF, 0xFFFF, 0x10000)
+INTERESTING = (
+    *SMALL,
+    0x7F7FFFFF,
+    0x7F800000,
+    0x7FC00001,
+    0x3FFFFF,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFE,
+    0xFFFFFFFF,
+)
 OPCODES = tuple(ROWS)
 
 

@@ -12,6 +12,7 @@ from groundstate.compiler.spirv.strings import read_string
 
 MAX_GROUP_APPLICATIONS = 1 << 22
 """How many decorations groups may hand out: a few words could otherwise mean billions."""
+MAX_ATTRIBUTES = 100
 
 Decorations = dict[int, DecorationOperands]
 
@@ -92,6 +93,8 @@ def merge(said: Decorations, decoration: int, words: array[int]) -> None:
     if decoration == Decoration.FuncParamAttr and isinstance(before, tuple):
         assert isinstance(value, tuple)
         value = before + value
+        if len(value) > MAX_ATTRIBUTES:
+            raise InvalidModule(f"a parameter has more than {MAX_ATTRIBUTES} attributes")
     said[decoration] = value
 
 

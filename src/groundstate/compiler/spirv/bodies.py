@@ -47,6 +47,8 @@ class _Body:
         self.row = ROWS[Op.Function]
         self.value_types: dict[int, int] = {}
         """The type of each id that the function defines; 0 for labels."""
+        self.continued: list[int] = []
+        """More operands for the last instruction, until the next one comes."""
         self.uses: list[tuple[int, Instruction]] = []
 
     def read(self, end: int) -> Function:
@@ -111,6 +113,9 @@ class _Body:
         if opcode == Op.CompositeConstructContinuedINTEL:
             self._continue(instruction, block)
             return
+        if self.continued:
+            block.instructions[-1].operands += tuple(self.continued)
+            self.continued = []
         block.instructions.append(instruction)
         if opcode in TERMINATORS:
             self.block = None
@@ -119,7 +124,7 @@ class _Body:
         before = block.instructions[-1] if block.instructions else None
         if before is None or before.opcode != Op.CompositeConstruct:
             raise InvalidModule("there is nothing to continue")
-        before.operands += instruction.operands
+        self.continued += instruction.operands
 
     def _decode(self, opcode: int, row: Row, words: list[int]) -> Instruction:
         skip = row.has_type + row.has_result

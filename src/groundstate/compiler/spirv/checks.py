@@ -1,9 +1,9 @@
 """Checks that a function hangs together.
 
 After this, every id that is used is defined somewhere in the module or the function, labels are
-used as labels and values as values, calls pass as many arguments as the function takes, and a phi has a
-value for every block that it can be reached from. The order of definitions is not checked, since
-published modules break it; whether the types of operands fit is for the emitter.
+used as labels and values as values, calls pass as many arguments as the function takes, and a phi
+has a value for every block that it can be reached from. The order of definitions is not checked,
+since published modules break it; whether the types of operands fit is for the emitter.
 """
 
 from __future__ import annotations

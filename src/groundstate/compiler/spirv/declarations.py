@@ -73,12 +73,12 @@ class Declarations:
         self._find_spec_constants()
 
     def _find_spec_constants(self) -> None:
-        found: dict[int, tuple[int, ...]] = {}
+        found: dict[int, list[int]] = {}
         for id in self.module.constants:
             operands = self.module.decorations.get(id, {}).get(Decoration.SpecId)
             if isinstance(operands, tuple):
-                found[operands[0]] = (*found.get(operands[0], ()), id)
-        self.module.spec_constants = found
+                found.setdefault(operands[0], []).append(id)
+        self.module.spec_constants = {spec_id: tuple(ids) for spec_id, ids in found.items()}
 
     def _is_defined(self, id: int) -> bool:
         module = self.module

@@ -109,11 +109,14 @@ class Disassembler:
     def _initializer(self, variable: Variable) -> str:
         initializer = variable.initializer
         assert initializer is not None
-        if not is_small(initializer):
-            for id, constant in self.module.constants.items():
-                if constant is initializer:
-                    return self.id(id)
+        if not is_small(initializer) and id(initializer) in self._constant_ids:
+            return self.id(self._constant_ids[id(initializer)])
         return self.constant_text(initializer, INLINE_PARTS)
+
+    @cached_property
+    def _constant_ids(self) -> dict[int, int]:
+        """The ids of constants, by the identity of the object."""
+        return {id(constant): number for number, constant in self.module.constants.items()}
 
     def linkage(self, id: int) -> str:
         """How other modules know an id."""
@@ -155,8 +158,7 @@ class Disassembler:
         """One function, from its signature to its end."""
         module = self.module
         self.locals = self._names_in(function)
-        kernels = [p.name for p in module.entry_points.values() if p.function == function.id]
-        for name in kernels:
+        for name in self._kernels.get(function.id, ()):
             yield f"; kernel {quoted(name)}{self._modes(function.id)}"
         signature = module.types[function.type]
         result = signature.result if isinstance(signature, t.FunctionType) else signature
@@ -172,6 +174,14 @@ class Disassembler:
             yield f"{self.id(block.label)}:"
             yield from self.block(block.instructions)
         yield "}"
+
+    @cached_property
+    def _kernels(self) -> dict[int, list[str]]:
+        """The names under which programs know a function as a kernel."""
+        names: dict[int, list[str]] = {}
+        for point in self.module.entry_points.values():
+            names.setdefault(point.function, []).append(point.name)
+        return names
 
     def _modes(self, id: int) -> str:
         modes = self.module.execution_modes.get(id, {})

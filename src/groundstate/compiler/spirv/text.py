@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from groundstate.compiler.spirv import types as t
 from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.spirv.fold_numbers import from_float, to_float
 from groundstate.compiler.spirv.grammar import ENUMERATIONS
 from groundstate.compiler.spirv.instructions import (
     ROWS,
@@ -22,8 +22,8 @@ from groundstate.compiler.spirv.strings import read_string
 
 ShowId = Callable[[int], str]
 
-FLOAT_SHAPES = {16: (10, 15, "e", 5), 32: (23, 127, "f", 9), 64: (52, 1023, "d", 17)}
-"""By width: bits of the fraction, bias of the exponent, struct's code, digits that are enough."""
+FLOAT_SHAPES = {16: (10, 15, 5), 32: (23, 127, 9), 64: (52, 1023, 17)}
+"""By width: bits of the fraction, bias of the exponent, digits that tell all numbers apart."""
 
 
 class OperandText:
@@ -168,13 +168,13 @@ def float_text(kind: t.Float, bits: int) -> str:
     """
     if kind.encoding is not None or kind.width not in FLOAT_SHAPES:
         return f"0x{bits:x}"
-    fraction_bits, bias, code, digits = FLOAT_SHAPES[kind.width]
-    raw = (bits & ((1 << kind.width) - 1)).to_bytes(kind.width // 8, "little")
-    value: float = struct.unpack("<" + code, raw)[0]
+    fraction_bits, bias, digits = FLOAT_SHAPES[kind.width]
+    bits &= (1 << kind.width) - 1
+    value = to_float(kind, bits)
     if math.isfinite(value):
         for precision in range(1, digits + 1):
             text = f"{value:.{precision}g}"
-            if struct.pack("<" + code, float(text)) == raw:
+            if from_float(kind, float(text)) == bits:
                 return text
     sign = "-" if bits >> (kind.width - 1) & 1 else ""
     fraction = (bits & ((1 << fraction_bits) - 1)) << (-fraction_bits % 4)
