@@ -137,16 +137,17 @@ class ControlFlow:
         if not block.successors:
             follows = self._after[block] if self.is_partial(block) else self.done
             self.text.do(f"br label %{follows}")
-        elif self.is_partial(block) or block in self.uniformity.divergent:
+        elif block in self.uniformity.divergent:
             self._hand_on(block)
         else:
             self._branch(block)
 
     def _branch(self, block: Block) -> None:
-        """An ordinary branch: all lanes are here and go the same way."""
+        """All lanes of the block go the same way: an ordinary branch, to an edge for each way."""
         text = self.text
+        leave = self._pass_on if self.is_partial(block) else self._go
         if len(block.successors) == 1:
-            self._go(block, block.successors[0])
+            leave(block, block.successors[0])
             return
         labels = [text.label("e") for _ in block.successors]
         assert block.condition is not None
@@ -163,7 +164,7 @@ class ControlFlow:
         for label, successor in zip(labels, block.successors, strict=True):
             text.start(label)
             self.emitter.here = dict(here)
-            self._go(block, successor)
+            leave(block, successor)
 
     @staticmethod
     def _signed(value: int, type_: str) -> int:
@@ -184,27 +185,21 @@ class ControlFlow:
             self._store_mask(block, full)
         self.text.do(f"br label %b{block.index}")
 
+    def _pass_on(self, block: Block, successor: Block) -> None:
+        """Gives all lanes of a partial block to the mask of one other."""
+        self._copy_phis(block, successor, self.emitter.mask)
+        self._add_lanes(successor, self.emitter.full_mask())
+        follows = self._after[block]
+        next_in_line = follows in (f"c{successor.index}", f"l{successor.index}")
+        self.text.do(f"br label %{f'b{successor.index}' if next_in_line else follows}")
+
     def _hand_on(self, block: Block) -> None:
         """Gives each lane to the mask of the block that it goes to."""
-        text, emitter = self.text, self.emitter
-        mask = emitter.full_mask()
-        if len(block.successors) == 1:
-            self._copy_phis(block, block.successors[0], emitter.mask)
-            self._add_lanes(block.successors[0], mask)
-            text.do(f"br label %{self._shortcut(block)}")
-            return
-        for successor, edge in zip(block.successors, self._edge_masks(block, mask), strict=True):
+        masks = self._edge_masks(block, self.emitter.full_mask())
+        for successor, edge in zip(block.successors, masks, strict=True):
             self._copy_phis(block, successor, edge)
             self._add_lanes(successor, edge)
-        text.do(f"br label %{self._after[block]}")
-
-    def _shortcut(self, block: Block) -> str:
-        """Where to go next when all lanes go to one block: there at once, if it is next in line."""
-        successor = block.successors[0]
-        follows = self._after[block]
-        if follows in (f"c{successor.index}", f"l{successor.index}"):
-            return f"b{successor.index}"
-        return follows
+        self.text.do(f"br label %{self._after[block]}")
 
     def _edge_masks(self, block: Block, mask: str) -> list[str]:
         text = self.text
@@ -212,7 +207,7 @@ class ControlFlow:
         assert block.condition is not None
         condition = self.emitter.scalar(block.condition)
         if block.switch is None:
-            chosen = [self._where(condition.name if condition.stride == 0 else None, condition)]
+            chosen = [text.as_vector(condition)]
         else:
             chosen = [self._equal(condition, value) for value in block.switch]
         taken = [text.emit(f"and {bits} {mask}, {each}") for each in chosen]
@@ -221,11 +216,6 @@ class ControlFlow:
             other = text.emit(f"xor {bits} {each}, {text.splat('i1', 'true')}")
             rest = text.emit(f"and {bits} {rest}, {other}")
         return [*taken, rest] if block.switch is None else [rest, *taken]
-
-    def _where(self, scalar: str | None, condition: Lanes) -> str:
-        if scalar is not None:
-            return self.text.splat("i1", scalar)
-        return self.text.as_vector(condition)
 
     def _equal(self, condition: Lanes, value: int) -> str:
         text = self.text
