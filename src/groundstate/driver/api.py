@@ -63,6 +63,11 @@ def write_pointer(address: int, value: int) -> None:
     ctypes.c_void_p.from_address(address).value = value
 
 
+def pointer_in(structure: ctypes.Structure, field: str) -> int:
+    """A pointer field as an address, whatever ctypes makes of it (bytes, for a string)."""
+    return read_pointer(ctypes.addressof(structure) + getattr(type(structure), field).offset)
+
+
 def read_text(address: int) -> str:
     """The C string at an address. Bytes that are not UTF-8 are kept readable, never an error."""
     return ctypes.string_at(address).decode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
 """The extensions that the driver advertises: only those of which it implements everything.
 
 Each row says which functions and structs make up the extension, so that a test can hold the driver
-to what it says. Extensions that concern kernels and images come with kernels and images.
+to what it says. Extensions that concern images come with images.
 """
 
 from functools import cache
@@ -120,6 +120,44 @@ def advertised() -> tuple[Extension, ...]:
             ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME,
             ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_1_0,
             functions=("zeCommandListImmediateAppendCommandListsExp",),
+        ),
+        Extension(
+            ze.ZE_MODULE_PROGRAM_EXP_NAME,
+            ze.ZE_MODULE_PROGRAM_EXP_VERSION_1_0,
+            structs=("ze_module_program_exp_desc_t",),
+        ),
+        Extension(
+            ze.ZE_LINKAGE_INSPECTION_EXT_NAME,
+            ze.ZE_LINKAGE_INSPECTION_EXT_VERSION_1_0,
+            functions=("zeModuleInspectLinkageExt",),
+            structs=("ze_linkage_inspection_ext_desc_t",),
+        ),
+        Extension(
+            ze.ZE_GLOBAL_OFFSET_EXP_NAME,
+            ze.ZE_GLOBAL_OFFSET_EXP_VERSION_1_0,
+            functions=("zeKernelSetGlobalOffsetExp",),
+        ),
+        Extension(
+            ze.ZE_KERNEL_SCHEDULING_HINTS_EXP_NAME,
+            ze.ZE_SCHEDULING_HINTS_EXP_VERSION_1_0,
+            functions=("zeKernelSchedulingHintExp",),
+            structs=("ze_scheduling_hint_exp_properties_t",),
+        ),
+        Extension(
+            ze.ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_NAME,
+            ze.ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_VERSION_1_0,
+            structs=("ze_kernel_max_group_size_properties_ext_t",),
+        ),
+        Extension(
+            ze.ZE_GET_KERNEL_BINARY_EXP_NAME,
+            ze.ZE_KERNEL_GET_BINARY_EXP_VERSION_1_0,
+            functions=("zeKernelGetBinaryExp",),
+        ),
+        Extension(
+            ze.ZE_GET_KERNEL_ALLOCATION_PROPERTIES_EXP_NAME,
+            ze.ZE_KERNEL_GET_ALLOCATION_PROPERTIES_EXP_VERSION_1_0,
+            functions=("zeKernelGetAllocationPropertiesExp",),
+            structs=("ze_kernel_allocation_exp_properties_t",),
         ),
         Extension(
             ze.ZE_SUB_ALLOCATIONS_EXP_NAME,

@@ -13,6 +13,7 @@ from groundstate.driver.api import (
     Failure,
     answer_structs,
     handler,
+    pointer_in,
     read_pointer,
     read_text,
     read_u32,
@@ -28,7 +29,6 @@ from groundstate.driver.module import (
     answer_bytes,
     entry_point_of,
     of_handle,
-    pointer_in,
 )
 from groundstate.driver.platform import identity
 

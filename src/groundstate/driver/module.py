@@ -16,6 +16,7 @@ from groundstate.driver.api import (
     Failure,
     find_in_chain,
     handler,
+    pointer_in,
     read_pointer,
     read_text,
     read_u64,
@@ -146,11 +147,6 @@ def _several_inputs(several: ze.ze_module_program_exp_desc_t) -> list[_Input]:
         )
         for index in range(several.count)
     ]
-
-
-def pointer_in(structure: ctypes.Structure, field: str) -> int:
-    """A pointer field as an address, whatever ctypes makes of it (bytes, for a string)."""
-    return read_pointer(ctypes.addressof(structure) + getattr(type(structure), field).offset)
 
 
 def _build(inputs: list[_Input], is_native: bool) -> Program:

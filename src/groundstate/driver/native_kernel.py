@@ -99,7 +99,7 @@ def entry_point_add(
 ) -> int:
     """Makes a kernel of a module known; each argument is its kind, size and offset."""
     described = (_Argument * len(arguments))(
-        *((ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
+        *(_Argument(ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
     )
     description = _EntryPoint(
         ctypes.addressof(described),

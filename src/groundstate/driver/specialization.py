@@ -9,7 +9,7 @@ import ctypes
 import sys
 
 from groundstate import ze
-from groundstate.driver.api import read_pointer, read_u32
+from groundstate.driver.api import pointer_in, read_pointer, read_u32
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
@@ -63,8 +63,7 @@ def read(constants: int, spirv: bytes) -> dict[int, bytes]:
     if not constants:
         return {}
     given = ze.ze_module_constants_t.from_address(constants)
-    ids = read_pointer(constants + type(given).pConstantIds.offset)
-    values = read_pointer(constants + type(given).pConstantValues.offset)
+    ids, values = pointer_in(given, "pConstantIds"), pointer_in(given, "pConstantValues")
     if not ids or not values:
         return {}
     known = sizes(spirv)
