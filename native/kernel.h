@@ -105,6 +105,38 @@ ze_result_t gs_kernel_prepare(gs_kernel *kernel);
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                                    const void *value);
 
+/* --- What the Python half calls (native_kernel.py), and the tests in C ------------------------------- */
+
+/* module.c: the key comes back from gs_module_next_dead when nothing refers to the module any more. */
+void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
+ze_result_t gs_module_end(gs_module *module);
+uint64_t gs_module_next_dead(void);
+
+typedef struct gs_entry_point_description {
+    const gs_argument *arguments;
+    uint32_t argument_count;
+    uint32_t block_bytes;
+    uint32_t default_size[3];
+    uint32_t size_is_required;
+    uint32_t most_items;
+    uint32_t most_local_bytes;
+} gs_entry_point_description;
+void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from);
+
+typedef struct gs_code_description {
+    gs_run_groups run;
+    uint64_t local_bytes, scratch_bytes;
+    const char *const *formats;
+    uint32_t format_count;
+    uint32_t has_loops;
+    uint32_t group_size[3];
+} gs_code_description;
+bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from);
+
+void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point);
+
+/* --- Printing ---------------------------------------------------------------------------------------- */
+
 /* print.c: where a launch prints to, and turning that into text on standard output when it has ended. */
 enum { GS_PRINT_BYTES = 4 << 20 }; /* printfBufferSize of the device's module properties */
 void *gs_print_begin(void);

@@ -133,16 +133,6 @@ GS_EXPORT uint64_t gs_module_next_dead(void) {
 
 /* --- What a module contains -------------------------------------------------------------------------- */
 
-typedef struct gs_entry_point_description {
-    const gs_argument *arguments;
-    uint32_t argument_count;
-    uint32_t block_bytes;
-    uint32_t default_size[3];
-    uint32_t size_is_required;
-    uint32_t most_items;
-    uint32_t most_local_bytes;
-} gs_entry_point_description;
-
 GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from) {
     gs_entry_point *made = calloc(1, sizeof *made);
     gs_argument *arguments = calloc(from->argument_count + 1, sizeof *arguments);
@@ -168,15 +158,6 @@ GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_descr
     pthread_mutex_unlock(&module->lock);
     return made;
 }
-
-typedef struct gs_code_description {
-    gs_run_groups run;
-    uint64_t local_bytes, scratch_bytes;
-    const char *const *formats;
-    uint32_t format_count;
-    uint32_t has_loops;
-    uint32_t group_size[3];
-} gs_code_description;
 
 static bool copy_formats(gs_code *code, const gs_code_description *from) {
     code->formats = calloc(from->format_count + 1, sizeof *code->formats);

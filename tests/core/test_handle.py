@@ -14,6 +14,8 @@ from groundstate.core import handle
 from tests.conftest import what_there_is
 from tests.core.conftest import settle
 
+EMPTY = "kernel void empty() {}"
+
 MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
     "Context": lambda context: gs.Context(context.devices),
     "Memory": lambda context: context.alloc_shared(64),
@@ -24,6 +26,8 @@ MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
     "EventPool": lambda context: gs.EventPool(context, 4),
     "Event": lambda context: gs.EventPool(context, 1).event(),
     "counter-based Event": lambda context: gs.Event.counter_based(context),
+    "Module": lambda context: gs.Module(context, opencl=EMPTY),
+    "Kernel": lambda context: gs.Module(context, opencl=EMPTY)["empty"],
     "PhysicalMemory": lambda context: gs.PhysicalMemory(context, 4096),
     "VirtualMemory": lambda context: gs.VirtualMemory(context, 4096),
 }
