@@ -4,8 +4,16 @@ from __future__ import annotations
 
 
 class BuildError(Exception):
-    """A module or kernel cannot be compiled. `log` names the function, the operation, the reason."""
+    """Something cannot be compiled. `log` names the function, the operation, the reason."""
 
     def __init__(self, log: str) -> None:
         super().__init__(log)
         self.log = log
+
+
+class UnresolvedNameError(BuildError):
+    """A kernel uses something that its module only declares."""
+
+    def __init__(self, name: str, log: str) -> None:
+        super().__init__(log)
+        self.name = name

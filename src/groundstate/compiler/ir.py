@@ -19,7 +19,7 @@ class Node:
     def __init__(
         self,
         op: str,
-        type: Type,  # noqa: A002 - the name SPIR-V gives it
+        type: Type,
         operands: list[Node] | None = None,
         literals: tuple[object, ...] = (),
         where: str = "",
@@ -28,7 +28,7 @@ class Node:
         self.type = type
         self.operands = operands if operands is not None else []
         self.literals = literals
-        self.decorations: dict[int, tuple[int, ...]] = {}
+        self.decorations: dict[int, tuple[int, ...] | str] = {}
         self.block: Block | None = None
         self.index = -1
         self.where = where

@@ -7,20 +7,32 @@ and divergent returns need no special care later on.
 
 from __future__ import annotations
 
-from groundstate.compiler.errors import BuildError
+from collections.abc import Sequence
+
+from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.spirv.constants import Constant
-from groundstate.compiler.spirv.module import Function, Instruction, Module
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
-from groundstate.compiler.spirv.types import Bool, FunctionType, Pointer, Type, Void
+from groundstate.compiler.spirv.module import Function, Instruction, Module, Variable
+from groundstate.compiler.spirv.types import Bool, Pointer, Type, Void
 
 MAX_NODES = 2_000_000
 MAX_CALL_DEPTH = 64
 STORAGE_FUNCTION = 7
 
 IGNORED = frozenset(
-    "Nop LoopMerge SelectionMerge LifetimeStart LifetimeStop NoLine Line AssumeTrueKHR "
-    "ModuleProcessed Undef".split()
+    [
+        "Nop",
+        "LoopMerge",
+        "SelectionMerge",
+        "LifetimeStart",
+        "LifetimeStop",
+        "NoLine",
+        "Line",
+        "AssumeTrueKHR",
+        "ModuleProcessed",
+        "Undef",
+    ]
 )
 """Instructions that leave nothing behind (Undef leaves a constant, see `_Instance.operand`)."""
 
@@ -29,31 +41,33 @@ LEADING_IDS = {"Load": 1, "Store": 2, "CopyMemory": 2, "CopyMemorySized": 3}
 
 
 class Builder:
-    """Builds the graph of one kernel."""
+    """Builds the graph of one kernel. Functions that its module imports come from the others."""
 
-    def __init__(self, module: Module, name: str) -> None:
-        self.module = module
+    def __init__(self, modules: Sequence[Module], name: str) -> None:
+        self.modules = modules
         self.name = name
-        self.constants: dict[int, Node] = {}
+        self.constants: dict[tuple[int, int], Node] = {}
         self.node_count = 0
         self.unresolved: list[tuple[Node, list[tuple[str, int]], _Instance]] = []
         self.phis: list[tuple[Node, tuple[int, ...], _Instance]] = []
 
     def build(self) -> Kernel:
         """The whole kernel."""
-        function = self.module.function(self.module.entry_points[self.name].function)
+        home = next(
+            each
+            for each in range(len(self.modules))
+            if self.name in self.modules[each].entry_points
+        )
+        module = self.modules[home]
+        function = module.function(module.entry_points[self.name].function)
         arguments = [
-            Node("Argument", self.type_of(each.type), literals=(index,))
+            Node("Argument", module.types[each.type], literals=(index,))
             for index, each in enumerate(function.parameters)
         ]
         exits: list[tuple[Block, int]] = []
-        instance = _Instance(self, function, arguments, 0, exits)
+        instance = _Instance(self, home, function, arguments, 0, exits)
         self._resolve()
-        kernel = Kernel(self.name, arguments, instance.entry)
-        return kernel
-
-    def type_of(self, type_id: int) -> Type:
-        return self.module.types[type_id] if type_id else Void()
+        return Kernel(self.name, arguments, instance.entry)
 
     def new_node(self, op: str, type_: Type, where: str) -> Node:
         self.node_count += 1
@@ -61,22 +75,48 @@ class Builder:
             raise BuildError(f"{self.name}: more than {MAX_NODES} operations after inlining")
         return Node(op, type_, where=where)
 
-    def constant(self, identifier: int) -> Node | None:
-        """The node of a constant, global variable or imported function, made once."""
-        known = self.constants.get(identifier)
+    def constant(self, home: int, identifier: int) -> Node | None:
+        """The node of a constant or variable of a module, made once."""
+        known = self.constants.get((home, identifier))
         if known is not None:
             return known
-        module = self.module
+        module = self.modules[home]
         if identifier in module.constants:
             value: Constant = module.constants[identifier]
-            node = Node("Constant", value.type, literals=(value,))
+            node = Node("Constant", value.type, literals=(value, home))
         elif identifier in module.variables:
-            variable = module.variables[identifier]
-            node = Node("Global", variable.type, literals=(variable,))
+            owner, variable = self.find_variable(home, identifier)
+            node = Node("Global", variable.type, literals=(variable, owner))
         else:
             return None
-        self.constants[identifier] = node
+        self.constants[home, identifier] = node
         return node
+
+    def find_variable(self, home: int, identifier: int) -> tuple[int, Variable]:
+        """A variable, in the module that defines it."""
+        variable = self.modules[home].variables[identifier]
+        name = self.modules[home].imports.get(identifier)
+        if name is not None and variable.builtin is None:
+            for owner, module in enumerate(self.modules):
+                for other, exported in module.exports.items():
+                    if exported == name and other in module.variables:
+                        return owner, module.variables[other]
+            raise UnresolvedNameError(name, f"the variable {name} is declared but not defined")
+        return home, variable
+
+    def find_function(self, home: int, identifier: int) -> tuple[int, Function]:
+        """A function, in the module that defines it."""
+        function = self.modules[home].function(identifier)
+        name = self.modules[home].imports.get(identifier)
+        if function.blocks or name is None:
+            return home, function
+        for owner, module in enumerate(self.modules):
+            for other, exported in module.exports.items():
+                if exported == name and other in module.function_types:
+                    found = module.function(other)
+                    if found.blocks:
+                        return owner, found
+        return home, function
 
     def _resolve(self) -> None:
         """Puts nodes in the place of ids, now that every id has its node."""
@@ -103,19 +143,24 @@ class _Instance:
     def __init__(
         self,
         builder: Builder,
+        home: int,
         function: Function,
         arguments: list[Node],
         depth: int,
         exits: list[tuple[Block, int]],
     ) -> None:
         self.builder = builder
+        self.home = home
+        self.module = builder.modules[home]
         self.function = function
         self.depth = depth
-        self.where = builder.module.names.get(function.id, f"%{function.id}")
+        self.where = self.module.function_name(function.id)
         if depth > MAX_CALL_DEPTH:
             raise BuildError(f"{self.where}: calls nest deeper than {MAX_CALL_DEPTH}: recursion?")
         if not function.blocks:
-            raise BuildError(f"{self.where} is declared but not defined in this module")
+            raise UnresolvedNameError(
+                self.where, f"{self.where} is declared but not defined in this module"
+            )
         self.exits = exits
         """Blocks that return, with the id of the value that they return."""
         self.values: dict[int, Node] = {}
@@ -127,9 +172,12 @@ class _Instance:
         for block in function.blocks:
             self._build_block(block.label, block.instructions)
 
+    def type_of(self, type_id: int) -> Type:
+        return self.module.types[type_id] if type_id else Void()
+
     def operand(self, identifier: int, user: Node) -> Node:
         """The node that an id stands for."""
-        found = self.values.get(identifier) or self.builder.constant(identifier)
+        found = self.values.get(identifier) or self.builder.constant(self.home, identifier)
         if found is None:
             raise BuildError(f"{self.where}: {user.op} uses %{identifier}, which is not defined")
         return found
@@ -145,9 +193,7 @@ class _Instance:
                 current.phis.append(phi)
                 self.builder.phis.append((phi, instruction.operands, self))
             elif name == "Undef":
-                self.values[instruction.result] = Node(
-                    "Undef", self.builder.type_of(instruction.type)
-                )
+                self.values[instruction.result] = Node("Undef", self.type_of(instruction.type))
             elif self._ends(current, name, instruction):
                 break
             elif name not in IGNORED:
@@ -155,10 +201,10 @@ class _Instance:
         self.last[label] = current
 
     def _node(self, instruction: Instruction, name: str) -> Node:
-        node = self.builder.new_node(name, self.builder.type_of(instruction.type), self.where)
+        node = self.builder.new_node(name, self.type_of(instruction.type), self.where)
         if instruction.result:
             self.values[instruction.result] = node
-            node.decorations = self.builder.module.decorations.get(instruction.result, {})
+            node.decorations = self.module.decorations.get(instruction.result, {})
         return node
 
     def _plain(self, instruction: Instruction, name: str) -> Node:
@@ -216,7 +262,7 @@ class _Instance:
         current.condition = copy
 
     def _switch(self, current: Block, words: tuple[int, ...]) -> None:
-        selector = self.builder.constant(words[0]) or self.values.get(words[0])
+        selector = self.builder.constant(self.home, words[0]) or self.values.get(words[0])
         type_ = selector.type if selector is not None else Void()
         step = 2 if getattr(type_, "width", 32) <= 32 else 3
         cases = words[2:]
@@ -230,17 +276,16 @@ class _Instance:
 
     def _call(self, current: Block, instruction: Instruction) -> Block:
         """Inlines a call; returns the block that the rest of the caller's block goes to."""
-        callee = self.builder.module.function(instruction.operands[0])
-        signature = self.builder.module.types[callee.type]
-        assert isinstance(signature, FunctionType)
+        home, callee = self.builder.find_function(self.home, instruction.operands[0])
         arguments = []
-        for parameter, identifier in zip(callee.parameters, instruction.operands[1:], strict=True):
-            copy = self.builder.new_node("Copy", self.builder.type_of(parameter.type), self.where)
+        for parameter, identifier in zip(callee.parameters, instruction.operands[1:], strict=False):
+            kind = self.builder.modules[home].types[parameter.type]
+            copy = self.builder.new_node("Copy", kind, self.where)
             self.builder.unresolved.append((copy, [("id", identifier)], self))
             current.nodes.append(copy)
             arguments.append(copy)
         exits: list[tuple[Block, int]] = []
-        inlined = _Instance(self.builder, callee, arguments, self.depth + 1, exits)
+        inlined = _Instance(self.builder, home, callee, arguments, self.depth + 1, exits)
         rest = Block(self.where)
         current.successors = [inlined.entry]
         result = self._node(instruction, "Phi")
@@ -273,11 +318,11 @@ def _extended_kinds(words: tuple[int, ...]) -> list[tuple[str, int]]:
     return [("n" if index in numbers else "id", each) for index, each in enumerate(words[2:])]
 
 
-def build_kernel(module: Module, name: str) -> Kernel:
+def build_kernel(modules: Sequence[Module], name: str) -> Kernel:
     """The graph of an entry point, with its variables promoted where that is simple."""
     from groundstate.compiler.variables import promote_variables
 
-    kernel = Builder(module, name).build()
+    kernel = Builder(modules, name).build()
     _remove_copies(kernel)
     promote_variables(kernel)
     return kernel

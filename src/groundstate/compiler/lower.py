@@ -1,8 +1,8 @@
 """Small rewrites of the kernel graph before it is analysed.
 
-`lower_builtins`: a load of a built-in variable becomes a `Builtin` node, one for each component that
-is used, so that the shape of each is known by itself. `split_at_barriers`: a barrier ends its block,
-so that everything that lives across it is a value that crosses blocks.
+`lower_builtins`: a load of a built-in variable becomes a `Builtin` node, one for each component
+that is used, so that the shape of each is known by itself. `split_at_barriers`: a barrier ends
+its block, so that everything that lives across it is a value that crosses blocks.
 """
 
 from __future__ import annotations

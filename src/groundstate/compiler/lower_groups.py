@@ -1,8 +1,8 @@
 """Operations of a whole work-group, in terms of sub-groups, shared cells and barriers.
 
-`GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and writes the sum into its cell;
-barrier; everybody combines the cells; barrier, so that the cells may be used again. The nodes
-`WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py writes them.
+`GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and writes the sum into
+its cell; barrier; everybody combines the cells; barrier, so that the cells may be used again.
+The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py writes them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}
 
 
 def lower_group_operations(kernel: Kernel) -> int:
-    """Rewrites the operations of work-groups; returns how many cells for each sub-group they need."""
+    """Rewrites the operations of work-groups; returns how many cells for each sub-group they
+    need."""
     cells = 0
     for block in kernel.blocks:
         nodes: list[Node] = []
@@ -70,7 +71,9 @@ def _rewrite(node: Node, cell: int) -> list[Node]:
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "all", kind)
         return [part, write, _barrier(where), node, _barrier(where)]
     assert operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN)
-    inner = Node(node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (operation,), where)
+    inner = Node(
+        node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (operation,), where
+    )
     before = Node("ReadGroupCells", node.type, [], (cell, "before", kind), where)
     node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
     return [part, write, _barrier(where), before, inner, node, _barrier(where)]

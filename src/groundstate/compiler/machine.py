@@ -30,6 +30,12 @@ class Target:
         self.jit = llvm.create_lljit_compiler(self.machine)
 
     @property
+    def identity(self) -> str:
+        """What code is good for: the CPU and the instructions that it has."""
+        digest = hashlib.sha256(self.features.encode()).hexdigest()[:12]
+        return f"{self.triple} {self.cpu} {digest}"
+
+    @property
     def natural_width(self) -> int:
         """How many 32-bit lanes a vector register has."""
         if "+avx512f" in self.features:

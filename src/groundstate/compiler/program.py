@@ -1,14 +1,22 @@
-"""A module as the driver uses it: kernels by name, compiled for a group size when they are needed."""
+"""A program as the driver uses it: kernels by name, compiled for a group size when needed.
+
+A program is one SPIR-V module, or several that were linked: what one imports, another exports.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from groundstate.compiler import machine
 from groundstate.compiler.emit.control import NeedsOneLane
 from groundstate.compiler.emit.kernel import Code, KernelWriter
-from groundstate.compiler.errors import BuildError
+from groundstate.compiler.errors import BuildError, UnresolvedNameError
+from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lower import lower_builtins, split_at_barriers
@@ -25,12 +33,17 @@ from groundstate.compiler.signature import (
     describe_arguments,
 )
 from groundstate.compiler.spirv.errors import InvalidModule
-from groundstate.compiler.spirv.module import Variable
+from groundstate.compiler.spirv.module import Module, Variable
 from groundstate.compiler.spirv.reader import read
+from groundstate.compiler.spirv.types import Handle
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
 STORAGE_PRIVATE_GLOBAL = 6
+SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
+GroupSize = tuple[int, int, int]
+
+NATIVE_MAGIC = b"GSNATIVE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,81 +59,147 @@ class KernelCode:
     binary: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One module with what it was specialised with."""
+
+    spirv: bytes
+    module: Module
+
+
 class Program:
-    """A SPIR-V module, ready to give kernels."""
+    """Modules, ready to give kernels."""
 
     def __init__(
         self,
-        spirv: bytes | Sequence[bytes],
+        spirv: bytes,
         *,
         options: str = "",
         constants: Mapping[int, bytes] | None = None,
     ) -> None:
-        data = spirv if isinstance(spirv, bytes) else spirv[0]
         try:
-            module = read(data)
-            self.module = module.specialise(constants) if constants else module
+            module = read(spirv)
+            module = module.specialise(constants) if constants else module
         except InvalidModule as error:
             raise BuildError(str(error)) from error
+        self._set_up([_Source(bytes(spirv), module)], options)
+
+    def _set_up(self, sources: list[_Source], options: str) -> None:
+        self.sources = sources
+        self.modules = [source.module for source in sources]
         self.options = options
         self.log = ""
-        self.kernel_names = tuple(self.module.entry_points)
+        names = [name for module in self.modules for name in module.entry_points]
+        self.kernel_names = tuple(dict.fromkeys(names))
+        self.exports = {
+            name: "variable" if identifier in module.variables else "function"
+            for module in self.modules
+            for identifier, name in module.exports.items()
+        }
         self.imports = tuple(
             name
-            for each, name in self.module.imports.items()
-            if each not in self.module.variables or self.module.variables[each].builtin is None
+            for module in self.modules
+            for identifier, name in module.imports.items()
+            if name not in self.exports and not _is_builtin(module, identifier)
         )
-        self.exports = {name: "function" for name in self.module.exports.values()}
         self._signatures: dict[str, Signature] = {}
-        self._codes: dict[tuple[str, tuple[int, int, int]], KernelCode] = {}
+        self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
+        self._objects: dict[str, bytes] = {}
         self.global_offsets: dict[str, tuple[int, int]] = {}
         self._globals = self._place_globals()
 
-    # --- Memory of the module -------------------------------------------------------------------
+    @staticmethod
+    def link(programs: Sequence[Program]) -> Program:
+        """One program of several: what one imports, another may define."""
+        linked = Program.__new__(Program)
+        sources = [source for program in programs for source in program.sources]
+        linked._set_up(sources, programs[0].options if programs else "")
+        return linked
 
-    def _place_globals(self) -> dict[int, int]:
-        """The offsets of program-scope variables in the block of their values."""
-        from groundstate.compiler.initial import initial_bytes
+    # --- Native binaries ------------------------------------------------------------------------
 
-        placed: dict[int, int] = {}
+    def native_binary(self) -> bytes:
+        """The modules, and the machine code of each variant that was compiled so far."""
+        parts = [source.spirv for source in self.sources]
+        keys = sorted(self._objects)
+        head = {
+            "version": machine.VERSION.decode(),
+            "cpu": machine.target().identity,
+            "options": self.options,
+            "modules": [len(part) for part in parts],
+            "codes": [[key, len(self._objects[key])] for key in keys],
+        }
+        text = json.dumps(head).encode()
+        body = b"".join([*parts, *(self._objects[key] for key in keys)])
+        return NATIVE_MAGIC + struct.pack("<I", len(text)) + text + body
+
+    @staticmethod
+    def from_native(binary: bytes) -> Program:
+        """A program from `native_binary`, of this version and for this kind of CPU."""
+        head, body = _native_head(binary)
+        program = Program.__new__(Program)
+        sources, position = [], 0
+        try:
+            for size in head["modules"]:
+                data = body[position : position + size]
+                sources.append(_Source(data, read(data)))
+                position += size
+        except InvalidModule as error:
+            raise BuildError(f"the native binary is damaged: {error}") from error
+        program._set_up(sources, head["options"])
+        for key, size in head["codes"]:
+            program._objects[key] = body[position : position + size]
+            position += size
+        return program
+
+    # --- Memory of the program ------------------------------------------------------------------
+
+    def _place_globals(self) -> dict[tuple[int, int], int]:
+        """Where program-scope variables lie in the block of their values, by module and id."""
+        placed: dict[tuple[int, int], int] = {}
         image = bytearray()
-        for variable in self.module.variables.values():
-            if not _is_program_scope(variable):
-                continue
-            kind = variable.type.pointee
-            assert kind is not None
-            image += bytes(-len(image) % max(1, kind.align))
-            placed[variable.id] = len(image)
-            name = self.module.names.get(variable.id, "")
-            name = self.module.exports.get(variable.id, name)
-            self.global_offsets[name] = (len(image), kind.size)
-            image += initial_bytes(variable, kind)
+        for home, module in enumerate(self.modules):
+            for variable in module.variables.values():
+                kind = variable.type.pointee
+                if not _is_program_scope(variable, module) or kind is None:
+                    continue
+                image += bytes(-len(image) % max(1, kind.align))
+                placed[home, variable.id] = len(image)
+                name = module.exports.get(variable.id) or module.names.get(variable.id, "")
+                self.global_offsets[name] = (len(image), kind.size)
+                image += initial_bytes(variable, kind)
         self.globals_image = bytes(image)
         self.globals_bytes = len(image)
         return placed
 
-    def _place_locals(self, kernel: Kernel) -> tuple[dict[int, int], int]:
-        """The offsets of the local variables that a kernel uses, and their size."""
-        placed: dict[int, int] = {}
+    @staticmethod
+    def _place_locals(kernel: Kernel) -> tuple[dict[tuple[int, int], int], int]:
+        """Where the local variables that a kernel uses lie, and their size."""
+        placed: dict[tuple[int, int], int] = {}
         offset = 0
         for node in kernel.nodes():
             for operand in node.operands:
-                variable = operand.literals[0] if operand.op == "Global" else None
-                if not isinstance(variable, Variable) or variable.id in placed:
+                if operand.op != "Global":
                     continue
+                variable, home = operand.literals[0], int(str(operand.literals[1]))
+                assert isinstance(variable, Variable)
                 kind = variable.type.pointee
-                if variable.storage == STORAGE_WORKGROUP and kind is not None:
+                key = (home, variable.id)
+                if variable.storage == STORAGE_WORKGROUP and kind is not None and key not in placed:
                     offset = -(-offset // 128) * 128
-                    placed[variable.id] = offset
+                    placed[key] = offset
                     offset += kind.size
         return placed, -(-offset // 128) * 128
 
     # --- Kernels --------------------------------------------------------------------------------
 
+    def _home(self, name: str) -> Module:
+        return next(module for module in self.modules if name in module.entry_points)
+
     def _kernel(self, name: str) -> tuple[Kernel, bool, int]:
         """The graph of a kernel, whether it has barriers, and the cells that its groups share."""
         try:
-            kernel = build_kernel(self.module, name)
+            kernel = build_kernel(self.modules, name)
         except InvalidModule as error:
             raise BuildError(str(error)) from error
         lower_builtins(kernel)
@@ -136,88 +215,126 @@ class Program:
         return found
 
     def _describe(self, name: str) -> Signature:
-        function = self.module.entry_points[name].function
-        arguments, _ = describe_arguments(self.module, function)
-        modes = self.module.execution_modes.get(function, {})
+        module = self._home(name)
+        function = module.entry_points[name].function
+        arguments, _ = describe_arguments(module, function)
+        modes = module.execution_modes.get(function, {})
         required = modes.get(MODE_LOCAL_SIZE)
-        kernel, has_barriers, _ = self._kernel(name)
-        _, local_bytes = self._place_locals(kernel)
+        lanes = modes.get(MODE_SUBGROUP_SIZE)
         size = (required[0], required[1], required[2]) if required else None
-        lanes = modes.get(MODE_SUBGROUP_SIZE, (machine.target().natural_width,))[0]
-        attributes = f"reqd_work_group_size({','.join(map(str, size))})" if size else ""
+        attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
+        attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)
-        loop_free = all(
-            successor.index > block.index
-            for block in kernel.blocks
-            for successor in block.successors
-        )
+        local_bytes, has_barriers, loop_free = 0, False, False
+        unresolved: tuple[str, ...] = ()
+        try:
+            kernel, has_barriers, _ = self._kernel(name)
+            _, local_bytes = self._place_locals(kernel)
+            loop_free = _is_loop_free(kernel)
+        except UnresolvedNameError as error:
+            unresolved = (error.name,)
         return Signature(
             name=name,
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
-            subgroup_size=lanes,
+            subgroup_size=lanes[0] if lanes else machine.target().natural_width,
             local_bytes=local_bytes,
             private_bytes=0,
-            attributes=attributes,
+            attributes=" ".join(attributes),
             uses_barriers=has_barriers,
             loop_free=loop_free,
+            unresolved=unresolved,
+            source_hash=hashlib.sha256(b"".join(each.spirv for each in self.sources)).digest(),
         )
 
-    def write(self, name: str, group_size: tuple[int, int, int], width: int | None = None) -> Code:
+    def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
         """LLVM IR of a kernel for a group size."""
         lanes = width or self.signature(name).subgroup_size
+        if lanes not in SUPPORTED_WIDTHS:
+            raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
         try:
             return self._write(name, group_size, lanes)
         except NeedsOneLane:
             return self._write(name, group_size, 1)
 
-    def _write(self, name: str, group_size: tuple[int, int, int], width: int) -> Code:
+    def _write(self, name: str, group_size: GroupSize, width: int) -> Code:
         kernel, has_barriers, cells = self._kernel(name)
         locals_, _ = self._place_locals(kernel)
         placement = {each: ("local", offset) for each, offset in locals_.items()}
         placement |= {each: ("global", offset) for each, offset in self._globals.items()}
-        function = self.module.entry_points[name].function
-        _, types = describe_arguments(self.module, function)
-        modes = self.module.execution_modes.get(function, {})
+        module = self._home(name)
+        function = module.entry_points[name].function
+        _, types = describe_arguments(module, function)
+        contract = MODE_CONTRACTION_OFF not in module.execution_modes.get(function, {})
         writer = KernelWriter(
-            kernel,
-            types,
-            self.signature(name),
-            placement,
-            group_size,
-            width,
-            MODE_CONTRACTION_OFF not in modes,
+            kernel, types, self.signature(name), placement, group_size, width, contract
         )
         return writer.write(has_barriers, cells)
 
-    def compile(
-        self, name: str, group_size: tuple[int, int, int], width: int | None = None
-    ) -> KernelCode:
+    def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""
-        key = (f"{name}/{width}", group_size)
+        key = (name, group_size, width or 0)
         found = self._codes.get(key)
         if found is None:
-            code = self.write(name, group_size, width)
-            binary = machine.object_code(code.text)
-            loaded = machine.load(binary)
-            signature = self.signature(name)
-            found = KernelCode(
-                address=loaded.address,
-                local_bytes=signature.local_bytes,
-                scratch_bytes=code.scratch_bytes,
-                keep=loaded,
-                has_loops=not signature.loop_free,
-                binary=binary,
-            )
+            found = self._load(name, group_size, width)
             self._codes[key] = found
         return found
 
+    def _load(self, name: str, group_size: GroupSize, width: int | None) -> KernelCode:
+        code = self.write(name, group_size, width)
+        key = hashlib.sha256(code.text.encode()).hexdigest()
+        binary = self._objects.get(key) or machine.object_code(code.text)
+        self._objects[key] = binary
+        loaded = machine.load(binary)
+        signature = self.signature(name)
+        return KernelCode(
+            address=loaded.address,
+            local_bytes=signature.local_bytes,
+            scratch_bytes=code.scratch_bytes,
+            keep=loaded,
+            has_loops=not signature.loop_free,
+            formats=code.formats,
+            binary=binary,
+        )
 
-def _is_program_scope(variable: Variable) -> bool:
+
+def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
+    """The description in front of a native binary, checked, and what follows it."""
+    start = len(NATIVE_MAGIC) + 4
+    if binary[: len(NATIVE_MAGIC)] != NATIVE_MAGIC or len(binary) < start:
+        raise BuildError("this is no native binary of this driver")
+    (size,) = struct.unpack_from("<I", binary, len(NATIVE_MAGIC))
+    try:
+        head = json.loads(binary[start : start + size])
+        total = sum(head["modules"]) + sum(length for _, length in head["codes"])
+        version, cpu = head["version"], head["cpu"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BuildError("the native binary is damaged") from error
+    if version != machine.VERSION.decode():
+        raise BuildError(f"the native binary is of version {version}; build it again from SPIR-V")
+    if cpu != machine.target().identity:
+        raise BuildError(f"the native binary is for another CPU ({cpu}); build it from SPIR-V here")
+    if len(binary) < start + size + total:
+        raise BuildError("the native binary is cut short")
+    return head, binary[start + size :]
+
+
+def _is_loop_free(kernel: Kernel) -> bool:
+    return all(
+        successor.index > block.index for block in kernel.blocks for successor in block.successors
+    )
+
+
+def _is_builtin(module: Module, identifier: int) -> bool:
+    return identifier in module.variables and module.variables[identifier].builtin is not None
+
+
+def _is_program_scope(variable: Variable, module: Module) -> bool:
     spaces = (STORAGE_CROSS_WORKGROUP, STORAGE_UNIFORM_CONSTANT, STORAGE_PRIVATE_GLOBAL)
     return (
         variable.builtin is None
         and variable.storage in spaces
-        and variable.type.pointee is not None
+        and variable.id not in module.imports
+        and not isinstance(variable.type.pointee, Handle)
     )

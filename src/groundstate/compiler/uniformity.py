@@ -1,9 +1,10 @@
 """Which values differ between the lanes of a sub-group, and how.
 
-Each value has a shape: 0 if all lanes have the same (uniform), k if lane i has the first lane's value
-plus i * k (linear; integers and pointers), `VARYING` otherwise. Shapes start optimistic and only get
-worse until nothing changes. A branch is divergent if its condition is not uniform; a block is partial
-if a divergent branch decides whether it is reached, so that only some lanes may be there.
+Each value has a shape: 0 if all lanes have the same (uniform), k if lane i has the first lane's
+value plus i * k (linear; integers and pointers), `VARYING` otherwise. Shapes start optimistic
+and only get worse until nothing changes. A branch is divergent if its condition is not uniform;
+a block is partial if a divergent branch decides whether it is reached, so that only some lanes
+may be there.
 """
 
 from __future__ import annotations
@@ -18,13 +19,32 @@ Shape = int | None
 _UNKNOWN = "not reached yet"
 
 PASSES = frozenset(
-    "CopyObject CopyLogical Bitcast ConvertPtrToU ConvertUToPtr PtrCastToGeneric GenericCastToPtr "
-    "GenericCastToPtrExplicit SConvert".split()
+    [
+        "CopyObject",
+        "CopyLogical",
+        "Bitcast",
+        "ConvertPtrToU",
+        "ConvertUToPtr",
+        "PtrCastToGeneric",
+        "GenericCastToPtr",
+        "GenericCastToPtrExplicit",
+        "SConvert",
+    ]
 )
-CHAINS = frozenset("AccessChain InBoundsAccessChain PtrAccessChain InBoundsPtrAccessChain".split())
+CHAINS = frozenset(
+    ["AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain"]
+)
 UNIFORM_RESULTS = frozenset(
-    "GroupAll GroupAny GroupBroadcast SubgroupAllKHR SubgroupAnyKHR SubgroupAllEqualKHR "
-    "SubgroupBallotKHR GroupNonUniformElect".split()
+    [
+        "GroupAll",
+        "GroupAny",
+        "GroupBroadcast",
+        "SubgroupAllKHR",
+        "SubgroupAnyKHR",
+        "SubgroupAllEqualKHR",
+        "SubgroupBallotKHR",
+        "GroupNonUniformElect",
+    ]
 )
 REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2
 
@@ -171,7 +191,8 @@ class Uniformity:
     def _phi(self, phi: Node, block: Block) -> Shape | str:
         loop = self.graph.loop_of.get(block)
         is_header = loop is not None and loop.header is block
-        inner, outer = [], []
+        inner: list[tuple[Node, object]] = []
+        outer: list[tuple[Node, object]] = []
         for value, source in zip(phi.operands, phi.literals, strict=True):
             assert isinstance(source, Block)
             from_latch = is_header and loop is not None and loop.contains(source)
@@ -185,7 +206,8 @@ class Uniformity:
         known = {
             shape
             for value, source in (*inner, *outer)
-            if (shape := self._known_at(value, source)) != _UNKNOWN
+            if isinstance(source, Block)
+            and (shape := self._known_at(value, source)) != _UNKNOWN
         }
         if not known:
             return _UNKNOWN
@@ -311,7 +333,7 @@ def _cannot_wrap(node: Node) -> bool:
     assert isinstance(node.type, Int)
     operand = node.operands[0].type
     narrowing = isinstance(operand, Int) and operand.width > node.type.width
-    return narrowing and node.type.width >= 32 or source.op == "Builtin"
+    return (narrowing and node.type.width >= 32) or source.op == "Builtin"
 
 
 def _scaled(node: Node, op: str, shapes: list[int]) -> Shape:

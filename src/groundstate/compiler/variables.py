@@ -66,7 +66,8 @@ def _promote(
 
 
 def _comes_before(graph: Graph, first: Node, second: Node) -> bool:
-    assert first.block is not None and second.block is not None
+    assert first.block is not None
+    assert second.block is not None
     if first.block is second.block:
         return first.index < second.index
     return graph.dominates(first.block, second.block)

@@ -1,8 +1,8 @@
 """Instructions that act on each lane and each component alike: one row for each.
 
-A row is a template of an LLVM instruction, or a function that writes several. `{t}` is the type of the
-result, `{s}` that of the first operand, `{0}` `{1}` the operands; types are vectors of lanes when the
-values are.
+A row is a template of an LLVM instruction, or a function that writes several. `{t}` is the type
+of the result, `{s}` that of the first operand, `{0}` `{1}` the operands; types are vectors of
+lanes when the values are.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ UNDEFINED_COMPONENT = 0xFFFFFFFF
 def _extract(emitter: Emitter, node: Node) -> None:
     value = emitter.get(node.operands[0])
     for index in node.literals:
-        assert isinstance(value, list) and isinstance(index, int)
+        assert isinstance(value, list)
+        assert isinstance(index, int)
         value = value[index]
     emitter.define(node, value)
 
@@ -54,7 +55,8 @@ def _construct(emitter: Emitter, node: Node) -> None:
 @handles("VectorShuffle")
 def _shuffle(emitter: Emitter, node: Node) -> None:
     first, second = emitter.get(node.operands[0]), emitter.get(node.operands[1])
-    assert isinstance(first, list) and isinstance(second, list)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
     both = first + second
     picks = [each for each in node.literals if isinstance(each, int)]
     parts = [both[0] if pick == UNDEFINED_COMPONENT else both[pick] for pick in picks]
@@ -122,7 +124,8 @@ def _select(emitter: Emitter, node: Node) -> None:
     condition = emitter.get(node.operands[0])
     yes, no = emitter.get(node.operands[1]), emitter.get(node.operands[2])
     if isinstance(condition, list):
-        assert isinstance(yes, list) and isinstance(no, list)
+        assert isinstance(yes, list)
+        assert isinstance(no, list)
         value: Value = [
             choose(emitter, _scalar(each), y, n)
             for each, y, n in zip(condition, yes, no, strict=True)

@@ -1,4 +1,6 @@
-"""Control flow: blocks in a line, masks, loops, and the points where a sub-group waits at a barrier."""
+"""Control flow: blocks in a line, masks, loops, and the points where a sub-group waits at a
+barrier.
+"""
 
 from __future__ import annotations
 
@@ -244,16 +246,17 @@ class ControlFlow:
                     incoming.append((phi, emitter.get(value)))
                     break
         taken: str | None = None
-        for phi, value in incoming:
+        for phi, given in incoming:
             vector = self.uniformity.shape(phi) is None and self.text.width > 1
             if edge is not None and not vector and taken is None:
                 taken = self.text.any(edge)
-            emitter.store(emitter.slot(phi), value, edge if vector else taken)
+            emitter.store(emitter.slot(phi), given, edge if vector else taken)
 
     # --- Barriers -------------------------------------------------------------------------------
 
     def _suspend(self, block: Block) -> None:
-        """Saves what is needed behind the barrier, returns, and goes on from there when called again."""
+        """Saves what is needed behind the barrier, returns, and goes on from there when called
+        again."""
         if self.is_partial(block):
             if self.text.width > 1:
                 raise NeedsOneLane

@@ -1,4 +1,6 @@
-"""Conversions between kinds of numbers, with the rounding and saturation that decorations ask for."""
+"""Conversions between kinds of numbers, with the rounding and saturation that decorations ask
+for.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,11 @@ def _to_integer(emitter: Emitter, node: Node) -> None:
 @handles("SatConvertSToU", "SatConvertUToS")
 def _saturate(emitter: Emitter, node: Node) -> None:
     from_signed = node.op == "SatConvertSToU"
-    _define(emitter, node, lambda type_, parts: _clamped(emitter, type_, parts[0], from_signed, not from_signed))
+    _define(
+        emitter,
+        node,
+        lambda type_, parts: _clamped(emitter, type_, parts[0], from_signed, not from_signed),
+    )
 
 
 @handles("SConvert", "UConvert")
@@ -78,7 +84,9 @@ def _resize(emitter: Emitter, node: Node) -> None:
     _define(emitter, node, one)
 
 
-def _plain_resize(emitter: Emitter, type_: Type, operand: Lanes, signed: bool, shape: int | None) -> Lanes:
+def _plain_resize(
+    emitter: Emitter, type_: Type, operand: Lanes, signed: bool, shape: int | None
+) -> Lanes:
     target = scalar_type(type_)
     before, after = int(operand.type[1:]), int(target[1:])
     if before == after:
@@ -86,7 +94,9 @@ def _plain_resize(emitter: Emitter, type_: Type, operand: Lanes, signed: bool, s
     kind = "trunc" if after < before else "sext" if signed else "zext"
     text = emitter.text
     if operand.stride is not None and (shape is not None or operand.stride == 0):
-        return Lanes(target, text.emit(f"{kind} {operand.type} {operand.name} to {target}"), operand.stride)
+        return Lanes(
+            target, text.emit(f"{kind} {operand.type} {operand.name} to {target}"), operand.stride
+        )
     source, wide = text.vector_type(operand.type), text.vector_type(target)
     return Lanes(target, text.emit(f"{kind} {source} {text.as_vector(operand)} to {wide}"), None)
 
@@ -106,10 +116,18 @@ def _clamped(
     sign = "s" if from_signed else "u"
     if high < most:
         limit = side.constant(operand.type, str(high))
-        name = text.call(side.source, f"llvm.{sign}min.{overloaded(side.source)}", [(side.source, name), (side.source, limit)])
+        name = text.call(
+            side.source,
+            f"llvm.{sign}min.{overloaded(side.source)}",
+            [(side.source, name), (side.source, limit)],
+        )
     if low > least:
         limit = side.constant(operand.type, str(low))
-        name = text.call(side.source, f"llvm.{sign}max.{overloaded(side.source)}", [(side.source, name), (side.source, limit)])
+        name = text.call(
+            side.source,
+            f"llvm.{sign}max.{overloaded(side.source)}",
+            [(side.source, name), (side.source, limit)],
+        )
     if before == after:
         return side.result(name)
     kind = "trunc" if after < before else "sext" if from_signed else "zext"
@@ -172,7 +190,8 @@ def _resize_float(emitter: Emitter, node: Node) -> None:
 
 
 def _step_to(side: _Side, mode: int | None, name: str, where: tuple[str, str]) -> str:
-    """The number next to a rounded one, in the direction of the mode, if it was rounded the other way."""
+    """The number next to a rounded one, in the direction of the mode, if it was rounded the
+    other way."""
     above, below = where
     text = side.text
     bits = side.target.replace(side.scalar, f"i{BITS[side.scalar]}")
@@ -194,7 +213,8 @@ def _step_to(side: _Side, mode: int | None, name: str, where: tuple[str, str]) -
     grows = positive if mode == TOWARD_POSITIVE else negative
     stepped = text.emit(f"select {truth} {grows}, {bits} {more}, {bits} {less}")
     # From zero, the next number below is the smallest negative one, not the bits before zero.
-    is_zero = text.emit(f"fcmp oeq {side.target} {name}, {side.constant(side.scalar, float_literal(0.0, side.scalar))}")
+    nothing = side.constant(side.scalar, float_literal(0.0, side.scalar))
+    is_zero = text.emit(f"fcmp oeq {side.target} {name}, {nothing}")
     smallest = 1 if mode == TOWARD_POSITIVE else 1 - (1 << (BITS[side.scalar] - 1))
     tiny = side.constant(f"i{BITS[side.scalar]}", str(smallest))
     stepped = text.emit(f"select {truth} {is_zero}, {bits} {tiny}, {bits} {stepped}")

@@ -1,4 +1,6 @@
-"""Writes the code of one kernel: each node by its row in `HANDLERS`, and control flow around them."""
+"""Writes the code of one kernel: each node by its row in `HANDLERS`, and control flow around
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.uniformity import Uniformity
 
@@ -38,6 +41,7 @@ class Emitter(Values):
         self.width = uniformity.width
         self.context = context
         self.contract = context.contract
+        self.home = 0
 
     def full_mask(self) -> str:
         """The current mask, spelt out."""
@@ -50,7 +54,18 @@ class Emitter(Values):
             return self.context.arguments[int(str(node.literals[0]))]
         if node.op == "Global":
             return self.context.global_address(self, node)
+        if node.op == "Constant":
+            self.home = int(str(node.literals[1])) if len(node.literals) > 1 else 0
         return super().free_value(node)
+
+    def address_constant(self, address: Address) -> Lanes:
+        """The place of a variable, with an offset."""
+        base = self.context.variable_address(self, self.home, address.base)
+        if address.offset == 0:
+            return base
+        return Lanes(
+            "ptr", self.text.emit(f"getelementptr i8, ptr {base.name}, i64 {address.offset}")
+        )
 
     def write(self, node: Node) -> None:
         """Writes one node."""
@@ -103,7 +118,8 @@ class Emitter(Values):
         return None if name is None else Lanes(scalar, name, None if vector else shape)
 
     def each_lane(self, write: Callable[[int], None], once: bool = False) -> None:
-        """Writes something for each active lane by itself, or just once if all would do the same."""
+        """Writes something for each active lane by itself, or just once if all would do the
+        same."""
         if self.width == 1 or once:
             write(0)
             return
@@ -137,7 +153,8 @@ class KernelContext:
         self.arguments: list[Value] = []
         self.contract = True
         self.ids: dict[str, list[Lanes]] = {}
-        self.global_names: dict[int, str] = {}
+        self.global_names: dict[tuple[int, int], str] = {}
+        self.formats: list[bytes] = []
         self.private_base: Callable[[Emitter, Node], str] | None = None
         self.print_buffer = "null"
         self.subgroups = 1
@@ -145,7 +162,13 @@ class KernelContext:
     def global_address(self, emitter: Emitter, node: Node) -> Lanes:
         """The address of a program-scope or local variable."""
         variable = node.literals[0]
-        identifier = getattr(variable, "id", -1)
-        if identifier not in self.global_names:
+        return self.variable_address(
+            emitter, int(str(node.literals[1])), getattr(variable, "id", -1)
+        )
+
+    def variable_address(self, emitter: Emitter, home: int, identifier: int) -> Lanes:
+        """The address of a variable by its module and id."""
+        name = self.global_names.get((home, identifier))
+        if name is None:
             raise BuildError(f"{emitter.kernel.name}: variable %{identifier} has no address here")
-        return Lanes("ptr", self.global_names[identifier])
+        return Lanes("ptr", name)

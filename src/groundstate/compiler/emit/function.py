@@ -4,8 +4,9 @@ Blocks are written in the order of `schedule`. A block that all lanes reach toge
 branches like ordinary code. A partial block has a mask: each edge into it adds lanes, the block is
 skipped if no lane came, and its own branch hands its lanes on to the masks of its successors.
 
-Whatever is used outside the block that defines it goes through a slot (an alloca that LLVM turns back
-into registers), because a skipped block does not dominate, in LLVM's sense, what follows it.
+Whatever is used outside the block that defines it goes through a slot (an alloca that LLVM turns
+back into registers), because a skipped block does not dominate, in LLVM's sense, what follows
+it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from dataclasses import dataclass, field
 
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 from groundstate.compiler.uniformity import Uniformity
 
@@ -89,7 +91,8 @@ class Values:
         self.crossing, self.escaping = self._find_crossing()
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:
-        """Nodes that are used in another block, and of those the ones that outlive a loop's rounds."""
+        """Nodes that are used in another block, and of those the ones that outlive a loop's
+        rounds."""
         crossing: set[Node] = set()
         escaping: set[Node] = set()
 
@@ -236,6 +239,10 @@ class Values:
         assert isinstance(constant, Constant)
         return self.constant(constant)
 
+    def address_constant(self, address: Address) -> Lanes:
+        """The place of a variable; the emitter knows it."""
+        raise BuildError(f"{self.kernel.name}: the address of %{address.base} is not known here")
+
     def undefined(self, type_: Type) -> Value:
         parts = components(type_)
         if parts is not None:
@@ -254,5 +261,10 @@ class Values:
         value = constant.value
         if value is None:
             return self.undefined(constant.type)
-        assert isinstance(value, int), "addresses are resolved by the emitter"
+        if isinstance(value, Address):
+            return self.address_constant(value)
+        if not isinstance(value, int):
+            raise BuildError(
+                f"{self.kernel.name}: a constant of type {constant.type} is not supported"
+            )
         return Lanes(scalar, bits_literal(value, scalar))

@@ -67,12 +67,28 @@ def kind_of(op: str) -> str:
 ARITHMETIC = [
     prefix + kind
     for prefix in ("Group", "GroupNonUniform")
-    for kind in "IAdd FAdd FMin UMin SMin FMax UMax SMax IMul FMul BitwiseAnd BitwiseOr BitwiseXor "
-    "LogicalAnd LogicalOr LogicalXor".split()
+    for kind in [
+        "IAdd",
+        "FAdd",
+        "FMin",
+        "UMin",
+        "SMin",
+        "FMax",
+        "UMax",
+        "SMax",
+        "IMul",
+        "FMul",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "LogicalAnd",
+        "LogicalOr",
+        "LogicalXor",
+    ]
 ]
 ARITHMETIC += ["GroupIMulKHR", "GroupFMulKHR"]
-ARITHMETIC += [f"Group{each}KHR" for each in "BitwiseAnd BitwiseOr BitwiseXor".split()]
-ARITHMETIC += [f"Group{each}KHR" for each in "LogicalAnd LogicalOr LogicalXor".split()]
+ARITHMETIC += [f"Group{each}KHR" for each in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]]
+ARITHMETIC += [f"Group{each}KHR" for each in ["LogicalAnd", "LogicalOr", "LogicalXor"]]
 
 
 def check_subgroup(node: Node) -> None:
@@ -242,10 +258,14 @@ def _number(emitter: Emitter, value: Value) -> str:
 
 # --- Shuffles -----------------------------------------------------------------------------------
 
-SHUFFLES = (
-    "SubgroupShuffleINTEL SubgroupShuffleXorINTEL GroupNonUniformShuffle GroupNonUniformShuffleXor "
-    "GroupNonUniformShuffleUp GroupNonUniformShuffleDown"
-).split()
+SHUFFLES = [
+    "SubgroupShuffleINTEL",
+    "SubgroupShuffleXorINTEL",
+    "GroupNonUniformShuffle",
+    "GroupNonUniformShuffleXor",
+    "GroupNonUniformShuffleUp",
+    "GroupNonUniformShuffleDown",
+]
 
 
 @handles(*SHUFFLES)

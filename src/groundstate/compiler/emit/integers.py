@@ -1,4 +1,6 @@
-"""Integer instructions that give two results, act on fields of bits, or multiply and add packed bytes."""
+"""Integer instructions that give two results, act on fields of bits, or multiply and add packed
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from groundstate.compiler.uniformity import array_step
 
 
 class _Many:
-    """Operands of one component as LLVM values: scalars, or vectors of lanes if any of them varies."""
+    """Operands of one component as LLVM values: scalars, or vectors of lanes if any of them
+    varies."""
 
     def __init__(self, emitter: Emitter, parts: list[Lanes]) -> None:
         self.text = emitter.text
@@ -172,8 +175,12 @@ def _widened(emitter: Emitter, value: Lanes, signed: bool, wide: str) -> Lanes:
 def _wide_product(
     emitter: Emitter, a: Lanes, b: Lanes, a_signed: bool, b_signed: bool, wide: str
 ) -> Lanes:
-    many = _Many(emitter, [_widened(emitter, a, a_signed, wide), _widened(emitter, b, b_signed, wide)])
-    return many.result(wide, many.text.emit(f"mul {many.type_of(wide)} {many.names[0]}, {many.names[1]}"))
+    many = _Many(
+        emitter, [_widened(emitter, a, a_signed, wide), _widened(emitter, b, b_signed, wide)]
+    )
+    return many.result(
+        wide, many.text.emit(f"mul {many.type_of(wide)} {many.names[0]}, {many.names[1]}")
+    )
 
 
 def _add(emitter: Emitter, left: Lanes, right: Lanes) -> Lanes:
@@ -190,8 +197,12 @@ def _saturated(emitter: Emitter, value: Lanes, scalar: str, signed: bool) -> Lan
     t, text = many.types[0], many.text
     low = -(1 << (width - 1)) if signed else 0
     high = (1 << (width - 1 if signed else width)) - 1
-    name = text.call(t, f"llvm.smin.{overloaded(t)}", [(t, many.names[0]), (t, many.constant(value.type, high))])
-    name = text.call(t, f"llvm.smax.{overloaded(t)}", [(t, name), (t, many.constant(value.type, low))])
+    name = text.call(
+        t, f"llvm.smin.{overloaded(t)}", [(t, many.names[0]), (t, many.constant(value.type, high))]
+    )
+    name = text.call(
+        t, f"llvm.smax.{overloaded(t)}", [(t, name), (t, many.constant(value.type, low))]
+    )
     return many.result(value.type, name)
 
 
@@ -215,7 +226,9 @@ def _difference(emitter: Emitter, node: Node) -> None:
     assert pointer.pointee is not None
     many = _Many(emitter, [emitter.scalar(each) for each in node.operands])
     wide, text = many.type_of("i64"), many.text
-    first, second = (text.emit(f"ptrtoint {many.type_of('ptr')} {each} to {wide}") for each in many.names)
+    first, second = (
+        text.emit(f"ptrtoint {many.type_of('ptr')} {each} to {wide}") for each in many.names
+    )
     distance = text.emit(f"sub {wide} {first}, {second}")
     size = many.constant("i64", array_step(pointer.pointee))
     count = many.result("i64", text.emit(f"sdiv {wide} {distance}, {size}"))

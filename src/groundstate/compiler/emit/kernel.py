@@ -1,7 +1,9 @@
-"""The functions around a kernel's body: one sub-group's `step`, and `run` with the loops over groups.
+"""The functions around a kernel's body: one sub-group's `step`, and `run` with the loops over
+groups.
 
-`step` returns 0 when its sub-group has ended, or the number of the barrier it waits at; `run` calls it
-for each sub-group of a group, and again from that barrier on, until the group has ended.
+`step` returns 0 when its sub-group has ended, or the number of the barrier it waits at; `run`
+calls it for each sub-group of a group, and again from that barrier on, until the group has
+ended.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import groundstate.compiler.emit.groups
 import groundstate.compiler.emit.integers
 import groundstate.compiler.emit.memory
 import groundstate.compiler.emit.opencl
+import groundstate.compiler.emit.printing
 import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow
@@ -33,7 +36,8 @@ OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES 
 """Where native/kernel.h puts the members of gs_dispatch."""
 
 PARAMETERS = (
-    "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, ptr %scratch, ptr %own, ptr %shared"
+    "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
+    "ptr %scratch, ptr %own, ptr %shared"
 )
 
 
@@ -44,6 +48,8 @@ class Code:
     text: str
     scratch_bytes: int
     """For each worker, behind local memory."""
+    formats: tuple[bytes, ...] = ()
+    """The format strings of its printf calls."""
 
 
 class KernelWriter:
@@ -54,7 +60,7 @@ class KernelWriter:
         kernel: Kernel,
         types: list[Type],
         signature: Signature,
-        placement: dict[int, tuple[str, int]],
+        placement: dict[tuple[int, int], tuple[str, int]],
         group_size: tuple[int, int, int],
         width: int,
         contract: bool,
@@ -106,7 +112,11 @@ class KernelWriter:
         lines += text.declarations.values()
         lines.append("!0 = !{}")
         shared_bytes = cells * CELL_BYTES * self.subgroups
-        return Code("\n".join(lines) + "\n", own_bytes * self.subgroups + shared_bytes)
+        return Code(
+            "\n".join(lines) + "\n",
+            own_bytes * self.subgroups + shared_bytes,
+            tuple(self.context.formats),
+        )
 
     # --- step -----------------------------------------------------------------------------------
 
@@ -300,7 +310,8 @@ class KernelWriter:
     def _sum(self, left: Lanes, right: Lanes) -> Lanes:
         text = self.text
         if not left.is_vector and not right.is_vector:
-            assert left.stride is not None and right.stride is not None
+            assert left.stride is not None
+            assert right.stride is not None
             name = text.emit(f"add i64 {left.name}, {right.name}")
             return Lanes("i64", name, left.stride + right.stride)
         wide = text.vector_type("i64")
@@ -319,10 +330,14 @@ class KernelWriter:
     # --- run ------------------------------------------------------------------------------------
 
     def _run_lines(self, own_bytes: int, has_barriers: bool) -> list[str]:
-        call = "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, ptr %scratch, ptr %own, ptr %shared)"
+        call = (
+            "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
+            "ptr %scratch, ptr %own, ptr %shared)"
+        )
         again = "%stop" if has_barriers else "0"
         return [
-            "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, ptr %scratch) nounwind {",
+            "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
+            "ptr %scratch) nounwind {",
             "entry:",
             f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
             f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",

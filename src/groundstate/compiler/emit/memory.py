@@ -1,8 +1,9 @@
 """Loads, stores and addresses.
 
-An address that is the same in all lanes is a scalar access; addresses one element apart are one vector
-access; others gather and scatter. Composite values are read and written part by part, except that
-OpenCL vectors next to each other are read as one wide vector and taken apart by shuffles.
+An address that is the same in all lanes is a scalar access; addresses one element apart are one
+vector access; others gather and scatter. Composite values are read and written part by part,
+except that OpenCL vectors next to each other are read as one wide vector and taken apart by
+shuffles.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: st
         function, f"declare {wide} @{function}(ptr, <{count} x i1>, {wide})"
     )
     return emitter.text.emit(
-        f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, {wide} poison)"
+        f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, "
+        f"{wide} poison)"
     )
 
 
@@ -328,7 +330,8 @@ def _step(emitter: Emitter, pointer: Lanes, index: Lanes, size: int) -> Lanes:
     text = emitter.text
     index = _as_i64(emitter, index)
     if not pointer.is_vector and not index.is_vector:
-        assert pointer.stride is not None and index.stride is not None
+        assert pointer.stride is not None
+        assert index.stride is not None
         name = text.emit(f"getelementptr [{size} x i8], ptr {pointer.name}, i64 {index.name}")
         return Lanes("ptr", name, pointer.stride + index.stride * size)
     base = f"{text.vector_type('ptr')} {pointer.name}" if pointer.is_vector else ""

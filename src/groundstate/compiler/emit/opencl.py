@@ -1,8 +1,8 @@
 """The OpenCL.std extended instructions.
 
-Three kinds: LLVM intrinsics; the functions of compiler/math, written for any number of lanes; and the
-C library's double-precision functions called for each lane, which are exact enough for every bound
-that OpenCL sets. Functions that touch memory are in opencl_memory.
+Three kinds: LLVM intrinsics; the functions of compiler/math, written for any number of lanes; and
+the C library's double-precision functions called for each lane, which are exact enough for every
+bound that OpenCL sets. Functions that touch memory are in opencl_memory.
 """
 
 from __future__ import annotations
@@ -70,12 +70,40 @@ INTRINSICS: dict[str, str] = {
 
 LIBRARY: dict[str, str] = {
     name: name
-    for name in (
-        "acos acosh asin asinh atan atan2 atanh cbrt cosh erf erfc hypot log1p remainder sinh tanh "
-        "tgamma"
-    ).split()
+    for name in [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "cosh",
+        "erf",
+        "erfc",
+        "hypot",
+        "log1p",
+        "remainder",
+        "sinh",
+        "tanh",
+        "tgamma",
+    ]
 }
-LIBRARY |= {f"native_{name}": name for name in "cos exp exp2 exp10 log log2 log10 sin tan".split()}
+LIBRARY |= {
+    f"native_{name}": name
+    for name in [
+        "cos",
+        "exp",
+        "exp2",
+        "exp10",
+        "log",
+        "log2",
+        "log10",
+        "sin",
+        "tan",
+    ]
+}
 LIBRARY["native_powr"] = "pow"
 """Functions of the C library, called in double precision for the types that have no formula."""
 
@@ -139,10 +167,8 @@ def _arguments(emitter: Emitter, parts: list[Lanes], vector: bool) -> list[Vec]:
     return [Vec(text, text.vector_type(part.type), text.as_vector(part)) for part in parts]
 
 
-def _call_written(
-    emitter: Emitter, name: str, arguments: list[Vec], vector: bool
-) -> list[Lanes]:
-    """Calls a function of compiler/math. If it branches, idle lanes get an argument without trouble."""
+def _call_written(emitter: Emitter, name: str, arguments: list[Vec], vector: bool) -> list[Lanes]:
+    """Calls a function of compiler/math; if it branches, idle lanes get a harmless argument."""
     if vector and emitter.mask is not None and FUNCTIONS[name].branches:
         mask = Vec(emitter.text, emitter.text.vector_type("i1"), emitter.mask)
         arguments = [mask.choose(each, 1) for each in arguments]
@@ -275,14 +301,21 @@ def _nan(emitter: Emitter, node: Node, name: str) -> None:
     emitter.define(node, value)
 
 
-for _name in "length distance normalize".split():
+for _name in ["length", "distance", "normalize"]:
     SPECIAL[_name] = SPECIAL[f"fast_{_name}"] = _geometric
 SPECIAL["cross"] = _geometric
-for _name in "fract modf sincos frexp remquo lgamma_r".split():
+for _name in [
+    "fract",
+    "modf",
+    "sincos",
+    "frexp",
+    "remquo",
+    "lgamma_r",
+]:
     SPECIAL[_name] = _two_results
 SPECIAL["shuffle"] = SPECIAL["shuffle2"] = _shuffle
 SPECIAL |= {"select": _select, "nan": _nan, "prefetch": prefetch}
-for _name in "vloadn vload_half vload_halfn vloada_halfn".split():
+for _name in ["vloadn", "vload_half", "vload_halfn", "vloada_halfn"]:
     SPECIAL[_name] = vload
-for _name in "vstoren vstore_half vstore_halfn vstorea_halfn".split():
+for _name in ["vstoren", "vstore_half", "vstore_halfn", "vstorea_halfn"]:
     SPECIAL[_name] = SPECIAL[f"{_name}_r"] = vstore

@@ -46,7 +46,8 @@ def _advance(emitter: Emitter, pointer: Lanes, index: Lanes, size: int) -> Lanes
     """The address `index` elements of `size` bytes further on."""
     text = emitter.text
     if not pointer.is_vector and not index.is_vector:
-        assert pointer.stride is not None and index.stride is not None
+        assert pointer.stride is not None
+        assert index.stride is not None
         wide = _as_i64(emitter, index, False)
         name = text.emit(f"getelementptr [{size} x i8], ptr {pointer.name}, i64 {wide}")
         return Lanes("ptr", name, pointer.stride + index.stride * size)

@@ -41,7 +41,8 @@ class Text:
     def call(
         self, result: str, function: str, arguments: list[tuple[str, str]], attributes: str = ""
     ) -> str:
-        """Calls an intrinsic or library function, declaring it on first use. Arguments: type, name."""
+        """Calls an intrinsic or library function, declaring it on first use. Arguments: type,
+        name."""
         types = ", ".join(type_ for type_, _ in arguments)
         self.declarations.setdefault(
             function, f"declare {result} @{function}({types}) {attributes}"

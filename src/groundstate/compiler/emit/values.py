@@ -1,4 +1,6 @@
-"""What the emitter knows of a value: one scalar for all lanes, a scalar and a stride, or a vector."""
+"""What the emitter knows of a value: one scalar for all lanes, a scalar and a stride, or a
+vector.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from groundstate.compiler.emit.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The value of all lanes. `stride` 0: `name` is every lane's; k: the first lane's; None: a vector."""
+    """The value of all lanes. `stride` 0: `name` is every lane's; k: the first lane's; None: a
+    vector."""
 
     type: str
     """The LLVM type of one lane: `float`, `ptr`."""

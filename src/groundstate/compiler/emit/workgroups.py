@@ -58,7 +58,9 @@ def _write_one(emitter: Emitter, node: Node, cell: Lanes, value: Value, kind: Ty
     if emitter.width > 1:
         number = text.emit(f"bitcast {bits} {here} to i{emitter.width}")
         count = f"llvm.cttz.i{emitter.width}"
-        lane = text.call(f"i{emitter.width}", count, [(f"i{emitter.width}", number), ("i1", "false")])
+        lane = text.call(
+            f"i{emitter.width}", count, [(f"i{emitter.width}", number), ("i1", "false")]
+        )
         lane = text.emit(f"zext i{emitter.width} {lane} to i64")
     store(emitter, cell, kind, _lane_of(emitter, value, lane), 16)
     text.do(f"br label %{after}")
@@ -160,7 +162,11 @@ def _async_copy(emitter: Emitter, node: Node) -> None:
     into, out = (index, far) if to_local else (far, index)
     there = text.emit(f"getelementptr [{size} x i8], ptr {text.lane(target, 0)}, i64 {into}")
     here = text.emit(f"getelementptr [{size} x i8], ptr {text.lane(source, 0)}, i64 {out}")
-    text.call("void", "llvm.memcpy.p0.p0.i64", [("ptr", there), ("ptr", here), ("i64", str(size)), ("i1", "false")])
+    text.call(
+        "void",
+        "llvm.memcpy.p0.p0.i64",
+        [("ptr", there), ("ptr", here), ("i64", str(size)), ("i1", "false")],
+    )
     following = text.emit(f"add i64 {index}, 1")
     text.do(f"store i64 {following}, ptr {cursor}")
     text.do(f"br label %{check}")
