@@ -15,9 +15,9 @@
 
 /* A sanitizer makes everything many times slower; the number of turns is divided by this. */
 #if defined(__SANITIZE_THREAD__)
-enum { SLOWER = 10 };
+enum { SLOWER = 5 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { SLOWER = 4 };
+enum { SLOWER = 2 };
 #else
 enum { SLOWER = 1 };
 #endif

@@ -1,7 +1,7 @@
 /* Handles of random bits, near misses of live ones, and stale ones, given to functions by several threads. */
 #include "check.h"
 
-enum { THREADS = 4, TURNS = 200000 / SLOWER };
+enum { THREADS = 4, TURNS = 60000 / SLOWER };
 
 static ze_event_handle_t event;
 static ze_event_pool_handle_t pool;

@@ -1,0 +1,23 @@
+"""The C programs of tests/native, against the library as it is installed.
+
+`make test-asan` and `make test-tsan` run the same programs against builds with sanitizers.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from groundstate import standin
+
+PROGRAMS = Path(__file__).parents[1] / "native"
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS.glob("*.c")), ids=lambda path: str(path.stem))
+def test_program(program: Path, tmp_path: Path) -> None:
+    library = standin.library().parent
+    built = tmp_path / program.stem
+    make = ["make", "-C", str(PROGRAMS), f"LIBRARY={library}", f"BUILD={tmp_path}", str(built)]
+    subprocess.run(make, check=True, capture_output=True)
+    result = subprocess.run([built], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
