@@ -52,9 +52,8 @@ def functions() -> list[Function]:
     ]
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def do_nothing(_: int | None) -> None:
-    """A host function."""
+DO_NOTHING = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
+"""A host function."""
 
 
 class Call:
@@ -156,7 +155,7 @@ class Calls:
 
     def stale(self, kind: str) -> int | None:
         """A handle of a type that was destroyed, or None where a handle lives for ever."""
-        ending = {
+        endings: dict[str, Callable[[int], int]] = {
             "ze_context_handle_t": ze.zeContextDestroy,
             "ze_command_queue_handle_t": ze.zeCommandQueueDestroy,
             "ze_command_list_handle_t": ze.zeCommandListDestroy,
@@ -166,11 +165,11 @@ class Calls:
             "ze_physical_mem_handle_t": lambda handle: ze.zePhysicalMemDestroy(
                 self.bench.context, handle
             ),
-        }.get(kind)
-        if ending is None:
+        }
+        if kind not in endings:
             return None
         handle = self.fresh(kind)
-        check(ending(handle))
+        check(endings[kind](handle))
         return handle
 
     def of(self, function: Function, fresh: bool = False) -> Call:
@@ -192,7 +191,7 @@ class Calls:
         if parameter.type.is_pointer:
             return self._pointer(parameter)
         if base in REGISTRY.callbacks:
-            return do_nothing
+            return DO_NOTHING
         if REGISTRY.enum_of(base):
             return 0 if base.endswith("flags_t") else REGISTRY.enum_of(base).known[0][1]  # type: ignore[union-attr]
         if REGISTRY.struct_of(base):

@@ -194,9 +194,10 @@ def test_commands_refuse_extensions_that_do_not_exist(bench: Bench) -> None:
     commands, regular = bench.immediate(), close_list(bench.list())
     link = ctypes.byref(unknown())
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     def never(_: int | None) -> None:
         memory[0] = 1
+
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(never)
 
     plans = {
         "zeCommandListAppendMemoryCopyWithParameters": (
@@ -205,7 +206,7 @@ def test_commands_refuse_extensions_that_do_not_exist(bench: Bench) -> None:
         "zeCommandListAppendMemoryFillWithParameters": (
             address(memory), b"x", 1, 8, link, None, 0, None,
         ),
-        "zeCommandListAppendHostFunction": (never, None, link, None, 0, None),
+        "zeCommandListAppendHostFunction": (callback, None, link, None, 0, None),
         "zeCommandListImmediateAppendCommandListsWithParameters": (
             1, handles(regular), link, None, 0, None,
         ),

@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -240,7 +241,7 @@ def test_pages_must_be_whole(bench: Bench, space: Space) -> None:
     start, physical, page = space.reserve(4), space.physical(2), space.page
     pointer, attribute, size = ctypes.c_void_p(), ctypes.c_uint32(), ctypes.c_size_t()
     context = space.context
-    plans = {
+    plans: dict[str, Callable[[int, int], int]] = {
         "zeVirtualMemMap": lambda at, bytes: ze.zeVirtualMemMap(
             context, at, bytes, physical, 0, READ_WRITE
         ),

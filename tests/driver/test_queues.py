@@ -211,14 +211,15 @@ def test_host_function_runs_on_a_thread_of_the_device_between_its_events(
 ) -> None:
     calls: list[tuple[int | None, int]] = []
 
-    @HOST_FUNCTION
     def note(argument: int | None) -> None:
         calls.append((argument, threading.get_native_id()))
+
+    callback = HOST_FUNCTION(note)
 
     go, done = bench.events(2)
     queue = bench.queue()
     commands = bench.immediate() if immediate else bench.list()
-    check(ze.zeCommandListAppendHostFunction(commands, note, 1234, None, done, 1, handles(go)))
+    check(ze.zeCommandListAppendHostFunction(commands, callback, 1234, None, done, 1, handles(go)))
     if not immediate:
         submit(queue, close_list(commands))
     assert ze.zeEventHostSynchronize(done, MILLISECOND) == ze.ZE_RESULT_NOT_READY
@@ -235,13 +236,14 @@ def test_host_function_sees_the_copies_before_it(bench: Bench) -> None:
     source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
     seen: list[bool] = []
 
-    @HOST_FUNCTION
     def look(_: int | None) -> None:
         seen.append(np.array_equal(source, target))
 
+    callback = HOST_FUNCTION(look)
+
     commands = bench.immediate(in_order=True)
     copy(commands, address(target), address(source), size)
-    check(ze.zeCommandListAppendHostFunction(commands, look, None, None, None, 0, None))
+    check(ze.zeCommandListAppendHostFunction(commands, callback, None, None, None, 0, None))
     finish(commands)
     assert seen == [True]
 
