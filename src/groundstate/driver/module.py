@@ -155,13 +155,10 @@ def _build(inputs: list[_Input], is_native: bool) -> Program:
     if is_native:
         programs = [Program.from_native(each.binary) for each in inputs]
         return programs[0] if len(programs) == 1 else Program.link(programs)
-    first = inputs[0]
-    if all((each.options, each.constants) == (first.options, first.constants) for each in inputs):
-        spirv = first.binary if len(inputs) == 1 else [each.binary for each in inputs]
-        return Program(spirv, options=first.options, constants=first.constants)
-    return Program.link(
-        [Program(each.binary, options=each.options, constants=each.constants) for each in inputs]
-    )
+    programs = [
+        Program(each.binary, options=each.options, constants=each.constants) for each in inputs
+    ]
+    return programs[0] if len(programs) == 1 else Program.link(programs)
 
 
 @handler
