@@ -155,10 +155,12 @@ static gs_event *new_event(gs_context *context, gs_event_pool *pool) {
 
 /* Gives the event words of its own in the process's heap. */
 static bool follow_counters(gs_event *event) {
-    event->heap = gs_own_heap();
-    event->slot = event->heap != NULL ? gs_heap_take() : NULL;
-    if (event->slot == NULL)
+    gs_heap *heap = gs_own_heap();
+    gs_event_slot *slot = heap != NULL ? gs_heap_take() : NULL;
+    if (slot == NULL)
         return false;
+    event->heap = heap;
+    event->slot = slot;
     event->mode = GS_EVENT_COUNTER;
     return true;
 }
