@@ -50,7 +50,7 @@ GS_EXPORT bool gs_kernel_has_argument(const gs_kernel *kernel, uint32_t index) {
 
 /* The group size that was set, or the default. */
 GS_EXPORT void gs_kernel_group_size(const gs_kernel *kernel, uint32_t size[3]) {
-    const uint32_t *from = kernel->code != NULL ? kernel->code->group_size : kernel->entry_point->default_size;
+    const uint32_t *from = kernel->group_size[0] != 0 ? kernel->group_size : kernel->entry_point->default_size;
     memcpy(size, from, 3 * sizeof *size);
 }
 
@@ -144,33 +144,39 @@ static ze_result_t check_group_size(const gs_entry_point *entry_point, uint32_t 
     return ZE_RESULT_SUCCESS;
 }
 
-/* Code for a size that was used before is found here; else Python compiles it. */
 ze_result_t gs_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY,
                                     uint32_t groupSizeZ) {
     gs_kernel *kernel = (gs_kernel *)hKernel;
-    if (kernel->code != NULL && is_size(kernel->code->group_size, groupSizeX, groupSizeY, groupSizeZ))
+    if (is_size(kernel->group_size, groupSizeX, groupSizeY, groupSizeZ))
         return ZE_RESULT_SUCCESS;
-    gs_entry_point *entry_point = kernel->entry_point;
-    ze_result_t result = check_group_size(entry_point, groupSizeX, groupSizeY, groupSizeZ);
+    ze_result_t result = check_group_size(kernel->entry_point, groupSizeX, groupSizeY, groupSizeZ);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    gs_code *code = find_code(entry_point, groupSizeX, groupSizeY, groupSizeZ);
-    if (code == NULL) {
-        result = gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu", (const gs_word[]){{.p = hKernel}, {.u = groupSizeX},
-                                                                                     {.u = groupSizeY}, {.u = groupSizeZ}});
-        if (result != ZE_RESULT_SUCCESS)
-            return result;
-        code = find_code(entry_point, groupSizeX, groupSizeY, groupSizeZ);
-    }
-    kernel->code = code;
+    kernel->group_size[0] = groupSizeX;
+    kernel->group_size[1] = groupSizeY;
+    kernel->group_size[2] = groupSizeZ;
+    kernel->code = NULL;
     return ZE_RESULT_SUCCESS;
 }
 
+/* Code for a size that was used before is found here; else Python compiles it. */
 ze_result_t gs_kernel_prepare(gs_kernel *kernel) {
-    const uint32_t *size = kernel->entry_point->default_size;
     if (kernel->code != NULL)
         return ZE_RESULT_SUCCESS;
-    return gs_zeKernelSetGroupSize((ze_kernel_handle_t)kernel, size[0], size[1], size[2]);
+    gs_entry_point *entry_point = kernel->entry_point;
+    uint32_t size[3];
+    gs_kernel_group_size(kernel, size);
+    gs_code *code = find_code(entry_point, size[0], size[1], size[2]);
+    if (code == NULL) {
+        ze_result_t result =
+            gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu",
+                           (const gs_word[]){{.p = kernel}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}});
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+        code = find_code(entry_point, size[0], size[1], size[2]);
+    }
+    kernel->code = code;
+    return ZE_RESULT_SUCCESS;
 }
 
 /* Each group of a cooperative launch has a thread, and as many threads as the device has CPUs can run. */

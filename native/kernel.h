@@ -90,7 +90,8 @@ typedef struct gs_kernel {
     gs_object object;
     gs_module *module; /* held */
     gs_entry_point *entry_point;
-    gs_code *code;     /* for the group size that was set; NULL: none was */
+    uint32_t group_size[3]; /* as it was set; zeros: the default of the entry point */
+    gs_code *code;     /* for that group size; NULL: it is found or compiled at the next launch */
     uint64_t global_offset[3];
     char *block;       /* the arguments; for a local one its size */
     bool *is_set;      /* each argument */
@@ -98,7 +99,8 @@ typedef struct gs_kernel {
     ze_kernel_indirect_access_flags_t indirect_access;
 } gs_kernel;
 
-/* Makes sure that the kernel has code for a group size: the one that was set, or the default. */
+/* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
+ * size is set: programs try sizes that they never launch. */
 ze_result_t gs_kernel_prepare(gs_kernel *kernel);
 
 /* Sets one argument; says what is wrong with it. */

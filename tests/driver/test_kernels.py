@@ -162,6 +162,21 @@ def test_impossible_group_sizes_are_refused(
     assert result == ze.ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION
 
 
+def append_one_group(kernels: KernelBench, kernel: int) -> int:
+    result = ze.zeCommandListAppendLaunchKernel(
+        kernels.immediate(), kernel, ctypes.byref(group_count(1)), None, 0, None
+    )
+    return int(result)
+
+
+def test_a_size_that_is_set_but_not_launched_is_not_compiled(kernels: KernelBench) -> None:
+    kernel = kernels.kernel("empty")
+    fake_compiler.compiled.clear()
+    for size in range(1, 65):
+        check(ze.zeKernelSetGroupSize(kernel, size, 1, 1))
+    assert fake_compiler.compiled == []
+
+
 def test_a_kernel_is_compiled_once_for_each_group_size(kernels: KernelBench) -> None:
     fake_compiler.compiled.clear()
     module = kernels.module("empty")
@@ -169,19 +184,21 @@ def test_a_kernel_is_compiled_once_for_each_group_size(kernels: KernelBench) -> 
         kernel = kernels.kernel_in(module, "empty")
         for size in ((8, 1, 1), (4, 2, 1), (8, 1, 1)):
             check(ze.zeKernelSetGroupSize(kernel, *size))
+            check(append_one_group(kernels, kernel))
     assert fake_compiler.compiled == [("empty", (8, 1, 1)), ("empty", (4, 2, 1))]
 
 
 def test_a_kernel_that_cannot_be_compiled_says_why(kernels: KernelBench) -> None:
     kernel = kernels.kernel("empty", size=(2, 2, 1))
-    result = ze.zeKernelSetGroupSize(kernel, 13, 13, 1)
-    assert result == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+    check(ze.zeKernelSetGroupSize(kernel, 13, 13, 1))
+    assert append_one_group(kernels, kernel) == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
     assert "13 x 13" in last_error()
     out = kernels.array(12)
-    described = kernels.kernel("describe", out, size=(2, 2, 1))
-    assert ze.zeKernelSetGroupSize(described, 13, 13, 1) != ze.ZE_RESULT_SUCCESS
+    described = kernels.kernel("describe", out, size=(13, 13, 1))
+    assert append_one_group(kernels, described) == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+    check(ze.zeKernelSetGroupSize(described, 2, 2, 1))
     commands = kernels.immediate()
-    launch(commands, described, 1)  # the size that was set before still holds
+    launch(commands, described, 1)  # another size works after that
     finish(commands)
     assert list(out[6:9]) == [2, 2, 1]
 

@@ -105,6 +105,7 @@ class Program:
         self._signatures: dict[str, Signature] = {}
         self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
         self._objects: dict[str, bytes] = {}
+        self._checked: set[str] = set()
         self.global_offsets: dict[str, tuple[int, int]] = {}
         self._globals = self._place_globals()
 
@@ -257,6 +258,13 @@ class Program:
             return self._write(name, group_size, lanes)
         except NeedsOneLane:
             return self._write(name, group_size, 1)
+
+    def check(self, name: str) -> None:
+        """Raises BuildError if a kernel has something that cannot be compiled, for any group size."""
+        signature = self.signature(name)
+        if name not in self._checked and not signature.unresolved:
+            self.write(name, signature.required_group_size or (signature.subgroup_size, 1, 1))
+            self._checked.add(name)
 
     def _write(self, name: str, group_size: GroupSize, width: int) -> Code:
         kernel, has_barriers, cells = self._kernel(name)

@@ -109,8 +109,7 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
         )
     try:
         entry_point = _entry_point(module, name)
-        if entry_point.signature.required_group_size is not None:
-            _compile(entry_point, entry_point.signature.required_group_size)
+        module.program.check(name)
     except BuildError as problem:
         raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
     module.need_variables()
