@@ -139,6 +139,8 @@ static bool is_signalled(void *fence) {
 
 ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
     gs_fence *fence = (gs_fence *)hFence;
+    if (timeout == GS_FOREVER && !is_signalled(fence))
+        gs_queue_help(&fence->queue->queue, is_signalled, fence);
     bool done = gs_bell_wait(&fence->bell, is_signalled, fence, timeout, true) == GS_WAIT_DONE;
     return done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }

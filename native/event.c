@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "queue.h"
+
 static void lock_event(gs_event *event) {
     while (atomic_flag_test_and_set_explicit(&event->guard, memory_order_acquire))
         gs_relax();
@@ -182,6 +184,8 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
         return ZE_RESULT_NOT_READY;
     gs_target target;
     gs_target_take(event, &target);
+    if (timeout == GS_FOREVER)
+        gs_queue_help_with(event->queue, is_reached, &target);
     bool reached = gs_target_wait(&target, timeout, true) == GS_WAIT_DONE;
     gs_target_drop(&target);
     return reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;

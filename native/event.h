@@ -39,6 +39,7 @@ typedef struct gs_event {
     bool timestamps;
     atomic_flag guard;        /* held while the tracked counter is read or replaced */
     _Atomic uint32_t pending; /* submitted commands that still refer to the event */
+    _Atomic uint64_t queue;   /* the id of the queue that was last given a command that signals it */
 } gs_event;
 
 /* What a waiter waits for, taken when the wait is appended. */

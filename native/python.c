@@ -323,6 +323,7 @@ static ze_result_t start(void) {
 }
 
 bool gs_is_initialised(void) { return initialised; }
+bool gs_process_is_python(void) { return hosted; }
 
 /* --- Calling handlers ------------------------------------------------------------------------------ */
 

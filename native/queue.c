@@ -11,6 +11,7 @@
 
 /* Every open queue. */
 static gs_queue *queues;
+static _Atomic uint64_t last_id;
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 
 ze_result_t gs_queue_check(enum gs_function function, const gs_context *context, const gs_device *device,
@@ -26,7 +27,7 @@ ze_result_t gs_queue_check(enum gs_function function, const gs_context *context,
 
 void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_device *device,
                    const ze_command_queue_desc_t *desc) {
-    *queue = (gs_queue){.owner = owner, .context = context, .device = device, .ordinal = desc->ordinal,
+    *queue = (gs_queue){.owner = owner, .id = ++last_id, .context = context, .device = device, .ordinal = desc->ordinal,
                         .index = desc->index, .flags = desc->flags, .mode = desc->mode, .priority = desc->priority};
     pthread_mutex_init(&queue->lock, NULL);
     gs_object_hold(context);
@@ -134,22 +135,74 @@ static void execute_submitted(gs_queue *queue, gs_command *command) {
     gs_command_free(command);
 }
 
+/* Makes the caller the one who executes the queue's commands; false if somebody does so already. */
+static bool begin(gs_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    bool mine = queue->running && !queue->executing;
+    queue->executing |= mine;
+    pthread_mutex_unlock(&queue->lock);
+    return mine;
+}
+
+/* The next command, or NULL if there is none: then the caller no longer executes the queue. */
+static gs_command *take_next(gs_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    gs_command *command = queue->first;
+    if (command == NULL)
+        queue->running = queue->executing = false;
+    else
+        queue->first = command->next;
+    pthread_mutex_unlock(&queue->lock);
+    return command;
+}
+
 void gs_queue_work_off(gs_queue *queue) {
     gs_object *owner = queue->owner;
-    for (;;) {
-        pthread_mutex_lock(&queue->lock);
-        gs_command *command = queue->first;
-        if (command == NULL)
-            queue->running = false;
-        else
-            queue->first = command->next;
-        pthread_mutex_unlock(&queue->lock);
-        if (command == NULL)
-            break;
-        execute_submitted(queue, command);
-    }
+    if (begin(queue))
+        for (gs_command *command; (command = take_next(queue)) != NULL;)
+            execute_submitted(queue, command);
     gs_memory_free_deferred();
     gs_object_drop(owner); /* held since the queue began to run */
+}
+
+/* Ends what `begin` began; what is left of the commands goes to an engine. */
+static void hand_over(gs_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    bool more = queue->first != NULL;
+    queue->running = more;
+    queue->executing = false;
+    if (more)
+        gs_object_hold(queue->owner);
+    pthread_mutex_unlock(&queue->lock);
+    if (more)
+        gs_engine_assign(queue);
+}
+
+/* In a Python program the thread must stay free for Ctrl-C. */
+void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
+    if (gs_process_is_python() || !begin(queue))
+        return;
+    while (!done(state)) {
+        gs_command *command = take_next(queue);
+        if (command == NULL)
+            return;
+        execute_submitted(queue, command);
+    }
+    hand_over(queue);
+}
+
+void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state) {
+    pthread_mutex_lock(&queues_lock);
+    gs_queue *queue = queues;
+    while (queue != NULL && queue->id != id)
+        queue = queue->next;
+    bool held = queue != NULL && gs_object_try_hold(queue->owner);
+    pthread_mutex_unlock(&queues_lock);
+    if (!held)
+        return;
+    gs_object *owner = queue->owner;
+    gs_queue_help(queue, done, state);
+    gs_object_drop(owner);
 }
 
 /* --- Submitting ---------------------------------------------------------------------------------- */
@@ -157,6 +210,8 @@ void gs_queue_work_off(gs_queue *queue) {
 void gs_queue_submit(gs_queue *queue, gs_command *command) {
     command->next = NULL;
     mark_pending(command, 1);
+    if (command->signal != NULL)
+        command->signal->queue = queue->id;
     pthread_mutex_lock(&queue->lock);
     if (queue->first == NULL)
         queue->first = command;
@@ -179,6 +234,7 @@ bool gs_queue_claim(gs_queue *queue) {
     pthread_mutex_lock(&queue->lock);
     bool claimed = !queue->running;
     queue->running = true;
+    queue->executing |= claimed;
     pthread_mutex_unlock(&queue->lock);
     return claimed;
 }
@@ -189,14 +245,7 @@ void gs_queue_do_claimed(gs_queue *queue, gs_command *command) {
     queue->retired++;
     queue->completed++;
     gs_bell_ring(&queue->bell);
-    pthread_mutex_lock(&queue->lock);
-    bool more = queue->first != NULL; /* another thread submitted meanwhile */
-    queue->running = more;
-    if (more)
-        gs_object_hold(queue->owner);
-    pthread_mutex_unlock(&queue->lock);
-    if (more)
-        gs_engine_assign(queue);
+    hand_over(queue); /* another thread may have submitted something meanwhile */
 }
 
 /* --- Waiting ------------------------------------------------------------------------------------- */
@@ -215,6 +264,8 @@ static bool has_completed(void *state) {
 
 ze_result_t gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
     progress wanted = {queue, queue->submitted};
+    if (timeout == GS_FOREVER && !has_completed(&wanted))
+        gs_queue_help(queue, has_completed, &wanted);
     if (gs_bell_wait(&queue->bell, has_completed, &wanted, timeout, true) == GS_WAIT_DONE)
         return ZE_RESULT_SUCCESS;
     return ZE_RESULT_NOT_READY;

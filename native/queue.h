@@ -9,12 +9,14 @@
 /* The queue inside a command queue or an immediate list. Commands run one after the other. */
 typedef struct gs_queue {
     gs_object *owner; /* the API object that contains the queue */
+    uint64_t id;      /* never used again */
     gs_context *context;
     gs_device *device;
     struct gs_queue *next, **link; /* in the list of all queues */
     pthread_mutex_t lock;
     gs_command *first, *last; /* guarded by lock */
-    bool running;             /* someone executes the queue's commands; guarded by lock */
+    bool running;             /* someone executes the queue's commands, or is about to; guarded by lock */
+    bool executing;           /* and has begun; guarded by lock */
     _Atomic uint64_t submitted, retired, completed;
     gs_bell bell; /* rings when a command completes */
     uint32_t ordinal, index;
@@ -49,6 +51,11 @@ void gs_queue_submit(gs_queue *queue, gs_command *command);
  * The command stays the caller's. */
 bool gs_queue_claim(gs_queue *queue);
 void gs_queue_do_claimed(gs_queue *queue, gs_command *command);
+
+/* For a thread that is going to wait for a queue for ever: executes the queue's commands until `done(state)`,
+ * if nobody has begun with them. That saves waking an engine, and a CPU on which to run it. */
+void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state);
+void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state);
 
 bool gs_queue_is_busy(gs_queue *queue);
 ze_result_t gs_queue_synchronise(gs_queue *queue, uint64_t timeout);

@@ -56,4 +56,7 @@ bool gs_wait_moment(bool (*done)(void *state), void *state);
 /* True if a signal handler of the hosting Python program asks for the thread; defined in python.c. */
 bool gs_python_interrupt(void);
 
+/* True if the process was a Python program before the driver came; defined in python.c. */
+bool gs_process_is_python(void);
+
 #endif
