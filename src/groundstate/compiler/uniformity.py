@@ -293,6 +293,10 @@ class Uniformity:
             return _scaled(node, op, shapes)
         if op in CHAINS:
             return chain_stride(node, shapes)
+        if op == "ShiftRightArithmetic":
+            return _sign_extended(node, shapes)
+        if op == "BitwiseAnd":
+            return _masked(node, shapes)
         if op == "Select" and shapes[0] == 0 and shapes[1] == shapes[2] and _is_address(node.type):
             return shapes[1]
         return VARYING
@@ -327,13 +331,34 @@ def _is_address(type_: Type) -> bool:
 
 def _cannot_wrap(node: Node) -> bool:
     """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32."""
-    source = node.operands[0]
-    while source.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
-        source = source.operands[0]
     assert isinstance(node.type, Int)
     operand = node.operands[0].type
     narrowing = isinstance(operand, Int) and operand.width > node.type.width
-    return (narrowing and node.type.width >= 32) or source.op == "Builtin"
+    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0])
+
+
+def _sign_extended(node: Node, shapes: list[int]) -> Shape:
+    """(x << a) >> b with a >= b: compilers widen a number so, and scale it in the same go."""
+    left, right = node.operands[0], constant_int(node.operands[1])
+    up = constant_int(left.operands[1]) if left.op == "ShiftLeftLogical" else None
+    if up is None or right is None or not 0 <= right <= up:
+        return VARYING
+    return shapes[0] >> right
+
+
+def _masked(node: Node, shapes: list[int]) -> Shape:
+    """x & 0xffffffff: an id that is cut to 32 bits and widened again."""
+    for linear, other in ((0, 1), (1, 0)):
+        mask = constant_int(node.operands[other])
+        if mask == 0xFFFFFFFF and _is_id(node.operands[linear]):
+            return shapes[linear]
+    return VARYING
+
+
+def _is_id(node: Node) -> bool:
+    while node.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
+        node = node.operands[0]
+    return node.op == "Builtin"
 
 
 def _scaled(node: Node, op: str, shapes: list[int]) -> Shape:
@@ -343,7 +368,7 @@ def _scaled(node: Node, op: str, shapes: list[int]) -> Shape:
             value = constant_int(factor)
             if value is not None and op == "IMul":
                 return shapes[linear] * value
-            if value is not None and linear == 0 and value < 31:
+            if value is not None and linear == 0 and value < 63:
                 return shapes[0] << value
     return VARYING
 
