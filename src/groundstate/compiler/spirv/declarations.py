@@ -255,15 +255,15 @@ class Declarations:
         self, id: int, opcode: int, kind: t.Type, operands: tuple[int, ...]
     ) -> Constant:
         match opcode:
+            case Op.Constant | Op.SpecConstant:
+                return self._make_number(id, opcode, kind, operands)
+            case Op.ConstantComposite | Op.SpecConstantComposite:
+                return composite(kind, tuple(map(self.constant, operands)))
             case Op.ConstantTrue | Op.ConstantFalse | Op.SpecConstantTrue | Op.SpecConstantFalse:
                 if not isinstance(kind, t.Bool):
                     raise InvalidModule(f"a {kind} is not true or false")
                 default = opcode in (Op.ConstantTrue, Op.SpecConstantTrue)
                 return Constant(kind, self._specialised(id, opcode, 1, int(default)) & 1)
-            case Op.Constant | Op.SpecConstant:
-                return self._make_number(id, opcode, kind, operands)
-            case Op.ConstantComposite | Op.SpecConstantComposite:
-                return composite(kind, tuple(map(self.constant, operands)))
             case Op.ConstantCompositeReplicateEXT | Op.SpecConstantCompositeReplicateEXT:
                 part, count = self.constant(operands[0]), t.member_count(kind)
                 self.folder.spend(count)

@@ -260,6 +260,10 @@ class Disassembler:
         named = kernels | {id: module.names[id] for id in module.global_ids if id in module.names}
         return unique(named, set())
 
+    @cached_property
+    def _taken(self) -> set[str]:
+        return set(self._globals.values())
+
     def _names_in(self, function: Function) -> dict[int, str]:
         """The names of the ids of a function."""
         ids = [parameter.result for parameter in function.parameters]
@@ -267,7 +271,7 @@ class Disassembler:
             ids.append(block.label)
             ids += [instruction.result for instruction in block.instructions]
         names = self.module.names
-        return unique({id: names[id] for id in ids if id in names}, set(self._globals.values()))
+        return unique({id: names[id] for id in ids if id in names}, self._taken)
 
     def type_text(self, kind: t.Type) -> str:
         """A type, with structures by their names."""

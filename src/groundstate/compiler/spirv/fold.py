@@ -11,7 +11,7 @@ from groundstate.compiler.spirv.fold_numbers import BINARY, COMPARISONS, CONVERS
 from groundstate.compiler.spirv.instructions import opcode_name
 from groundstate.compiler.spirv.opcodes import Op
 
-MAX_PARTS = 1 << 20
+MAX_PARTS = 1 << 18
 """How many parts all folded composites of a module may have together."""
 
 Lookup = Callable[[int], Constant]
