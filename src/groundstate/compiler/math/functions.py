@@ -2,8 +2,8 @@
 
 A function is written once, for any number of lanes and for the types it names, as a formula over
 `Vec`. The first call of it with some type puts an internal LLVM function into the kernel's module,
-which LLVM inlines if that pays; so a kernel that calls sin a hundred times holds one copy until LLVM
-decides otherwise, and a formula may branch without regard to the code around its calls.
+which LLVM inlines if that pays; so a kernel that calls sin a hundred times holds one copy until
+LLVM decides otherwise, and a formula may branch without regard to the code around its calls.
 """
 
 from __future__ import annotations
@@ -133,22 +133,33 @@ def rarely(condition: Vec, usual: Vec, careful: Callable[[], Vec]) -> Vec:
     Careful code runs only if there is such a lane, and changes no other: the result of a lane does
     not depend on its neighbours.
     """
+    (result,) = rarely_all(condition, (usual,), lambda: (careful(),))
+    return result
+
+
+def rarely_all(
+    condition: Vec, usual: tuple[Vec, ...], careful: Callable[[], tuple[Vec, ...]]
+) -> tuple[Vec, ...]:
+    """The same for several results."""
     text = condition.text
     assert isinstance(text, Body)
     happens = condition.freeze().any()
     before, inside, after = text.block, text.label("rare"), text.label("usual")
     text.do(f"br i1 {happens.name}, label %{inside}, label %{after}")
     text.start(inside)
-    chosen = condition.choose(careful(), usual)
+    chosen = [condition.choose(new, old) for new, old in zip(careful(), usual, strict=True)]
     leaving = text.block
     text.do(f"br label %{after}")
     text.start(after)
-    merged = f"phi {usual.t} [ {usual.name}, %{before} ], [ {chosen.name}, %{leaving} ]"
-    return Vec(text, usual.t, text.emit(merged))
+    merged = []
+    for new, old in zip(chosen, usual, strict=True):
+        ways = f"[ {old.name}, %{before} ], [ {new.name}, %{leaving} ]"
+        merged.append(Vec(text, old.t, text.emit(f"phi {old.t} {ways}")))
+    return tuple(merged)
 
 
 def library(name: str, *arguments: Vec, only: Vec | None = None) -> Vec:
-    """Calls a function of the C library, in double precision, for each lane (or `only` for some)."""
+    """Calls a function of the C library, in double precision, for each lane, or `only` some."""
     text = arguments[0].text
     first = arguments[0]
     if lanes(first.t) == 0:

@@ -1,9 +1,9 @@
 """sin, cos, tan and their relatives that take their argument in half turns.
 
-The argument is reduced by a multiple of pi (of pi/2 for tan and sincos, which need both), given as the
-sum of three numbers of the type: the first subtraction is exact, because it is fused and its result is
-small, and the others lose less than a bit. A polynomial does the rest. Arguments too large for that go
-from float to double, and from double to the C library.
+The argument is reduced by a multiple of pi (of pi/2 for tan and sincos, which need both), given as
+the sum of three numbers of the type: the first subtraction is exact, because it is fused and its
+result is small, and the others lose less than a bit. A polynomial does the rest. Arguments too
+large for that go from float to double, and from double to the C library.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from groundstate.compiler.math.functions import (
     function,
     rarely,
 )
-from groundstate.compiler.math.vec import Vec, element
+from groundstate.compiler.math.vec import BITS, Vec, element
 
 PI = {
-    "float": (3.1415927410125732, -8.742277657347586e-08, -3.430134020004514e-15),
-    "double": (3.141592653589793, 1.2246467991473532e-16, -2.994769809718339666e-33),
+    "float": (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15),
+    "double": (3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33),
 }
 """pi as a sum: the numbers of the type nearest to pi and to what is left."""
 
@@ -58,7 +58,7 @@ def _large(name: str, x: Vec, usual: Vec, size: Vec) -> Vec:
     return rarely(large, usual, lambda: call(f"{name}.large", x))
 
 
-@function("sin.large", "sin.large", types=("float",), attributes="noinline cold")
+@function("sin.large", types=("float",), attributes="noinline cold")
 def _sin_large(x: Vec) -> Vec:
     return call("sin", x.to_float("double")).to_float("float")
 
@@ -98,7 +98,7 @@ def _cos_small(x: Vec) -> Vec:
     shifted = (size.fma(INVERSE_PI, 0.5)) + rounder
     turns = (shifted - rounder) - 0.5
     sign = _top_bit(shifted.bits())
-    return -_sine(_reduce(size, turns, 1.0)).flip_sign(sign)
+    return _sine(_reduce(size, turns, 1.0)).flip_sign(sign)
 
 
 def _both(x: Vec) -> tuple[Vec, Vec, Vec, Vec]:
@@ -175,7 +175,7 @@ def _sinpi(x: Vec) -> Vec:
     far = rest.abs()
     near = (far > 0.5).choose(1 - far, far)
     sine = _sine_of_half_turns(near)
-    sign = sine.equals(0).choose(sine.bits() & 0, rest.sign_bits())
+    sign = sine.equals(0).choose(0, rest.sign_bits())
     return sine.flip_sign(sign ^ x.sign_bits())
 
 
@@ -193,14 +193,13 @@ def _tanpi(x: Vec) -> Vec:
     near = (far > 0.5).choose(1 - far, far)
     sine, cosine = _sine_of_half_turns(near), _sine_of_half_turns(0.5 - near)
     # Beyond a quarter of a full turn the cosine is negative; beyond a half one, so is the sine.
-    negative = (far > 0.5).choose(sine.bits() & 0 | _sign_constant(x), sine.bits() & 0)
-    exact_zero = sine.equals(0)
-    turned = exact_zero.choose(sine.bits() & 0, fold.sign_bits())
+    negative = (far > 0.5).choose(sine.bits().constant(_sign_bit(x)), 0)
+    turned = sine.equals(0).choose(0, fold.sign_bits())
     return (sine / cosine).flip_sign(negative ^ turned ^ x.sign_bits())
 
 
-def _sign_constant(x: Vec) -> int:
-    return 1 << (int(element(x.bits().t)[1:]) - 1)
+def _sign_bit(x: Vec) -> int:
+    return 1 << (BITS[element(x.t)] - 1)
 
 
 def sincos(x: Vec) -> tuple[Vec, Vec]:

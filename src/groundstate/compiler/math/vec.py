@@ -1,7 +1,7 @@
 """Numbers to write formulas with: each operation writes an LLVM instruction for all lanes.
 
-A `Vec` is the name of an LLVM value and its type, a scalar or a vector of lanes. Python numbers in a
-formula become constants of the type of the `Vec` next to them. Nothing here is fused or reordered
+A `Vec` is the name of an LLVM value and its type, a scalar or a vector of lanes. Python numbers in
+a formula become constants of the type of the `Vec` next to them. Nothing here is fused or reordered
 behind the writer's back: what is to be fused is written with `fma`.
 """
 
@@ -70,7 +70,9 @@ class Vec:
         width = int(element(self.t)[1:])
         number = int(value) & ((1 << width) - 1)
         signed = number - (1 << width) if width > 1 and number >> (width - 1) else number
-        return self._new(self.t, spread(self.t, str(signed) if width > 1 else str(bool(number)).lower()))
+        return self._new(
+            self.t, spread(self.t, str(signed) if width > 1 else str(bool(number)).lower())
+        )
 
     def _new(self, t: str, name: str) -> Vec:
         return Vec(self.text, t, name)
@@ -185,9 +187,7 @@ class Vec:
         example = yes if isinstance(yes, Vec) else no
         assert isinstance(example, Vec)
         y, n = example._of(yes), example._of(no)
-        return self._emit(
-            y.t, f"select {self.t} {self.name}, {y.t} {y.name}, {n.t} {n.name}"
-        )
+        return self._emit(y.t, f"select {self.t} {self.name}, {y.t} {y.name}, {n.t} {n.name}")
 
     # --- Functions ------------------------------------------------------------------------------
 
@@ -313,5 +313,3 @@ class Vec:
             return self
         whole = self._emit(f"i{count}", f"bitcast {self.t} {self.name} to i{count}")
         return whole.differs(0)
-
-
