@@ -277,6 +277,18 @@ def test_chains_of_forward_pointers_end() -> None:
     assert "pointers are nested more than 255 deep" in refusal(data)
 
 
+def test_attributes_of_one_parameter_end() -> None:
+    attributes = [instruction(Op.Decorate, 1, Decoration.FuncParamAttr, n) for n in range(200)]
+    assert "more than 100 attributes" in refusal(binary(*attributes))
+
+
+def test_long_composites_are_put_together_once() -> None:
+    more = [instruction(Op.CompositeConstructContinuedINTEL, 6)] * 50_000
+    first = instruction(Op.CompositeConstruct, 2, 9, 6)
+    module = read(binary(VOID, TAKES, UINT, SEVEN, BEGIN, LABEL, first, *more, RETURN, END))
+    assert len(module.function(4).blocks[0].instructions[0].operands) == 50_001
+
+
 @pytest.mark.parametrize("cut", [1, 2, 3, 5, 17, 40])
 def test_a_truncated_module_is_refused(cut: int) -> None:
     data = module_data("loop")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,11 @@ def test_enumerations_tell_values_from_bits() -> None:
 
 def test_an_unknown_instruction_has_no_name() -> None:
     assert opcode_name(60000) == "instruction 60000"
+
+
+@pytest.mark.parametrize("name", ["errors", "instructions", "text", "types"])
+def test_examples_in_the_documentation_are_true(name: str) -> None:
+    module = importlib.import_module(f"groundstate.compiler.spirv.{name}")
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
