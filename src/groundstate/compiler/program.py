@@ -24,6 +24,7 @@ from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.signature import (
     MODE_CONTRACTION_OFF,
     MODE_LOCAL_SIZE,
+    MODE_LOCAL_SIZE_HINT,
     MODE_SUBGROUP_SIZE,
     STORAGE_CROSS_WORKGROUP,
     STORAGE_UNIFORM_CONSTANT,
@@ -224,6 +225,8 @@ class Program:
         lanes = modes.get(MODE_SUBGROUP_SIZE)
         size = (required[0], required[1], required[2]) if required else None
         attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
+        hint = modes.get(MODE_LOCAL_SIZE_HINT)
+        attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
         attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)
         local_bytes, has_barriers, loop_free = 0, False, False
