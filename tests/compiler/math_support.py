@@ -54,8 +54,9 @@ def run(source: str, kernel: str, items: int, *arrays: Array, width: int = 8) ->
     signature = module.signature(kernel)
     code = module.compile(kernel, (GROUP, 1, 1), width)
     block = bytearray(signature.block_bytes + 16)
-    for argument, array in zip(signature.arguments, arrays, strict=True):
-        block[argument.offset : argument.offset + 8] = array.ctypes.data.to_bytes(8, "little")
+    copies = [aligned(array) for array in arrays]
+    for argument, copy in zip(signature.arguments, copies, strict=True):
+        block[argument.offset : argument.offset + 8] = copy.ctypes.data.to_bytes(8, "little")
     arguments = (ctypes.c_char * len(block)).from_buffer(block)
     scratch = np.zeros(code.scratch_bytes + code.local_bytes + 4096, np.uint8)
     groups = items // GROUP
@@ -74,6 +75,17 @@ def run(source: str, kernel: str, items: int, *arrays: Array, width: int = 8) ->
     )
     base = -(-scratch.ctypes.data // 128) * 128
     prototype(code.address)(ctypes.addressof(dispatch), 0, groups, base)
+    for array, copy in zip(arrays, copies, strict=True):
+        array[...] = copy
+
+
+def aligned(array: Array) -> Array:
+    """A copy at an address that suits every type: vectors of 16 doubles take 128 bytes."""
+    room = np.empty(array.nbytes + 128, np.uint8)
+    start = -room.ctypes.data % 128
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def padded(values: Array) -> Array:
