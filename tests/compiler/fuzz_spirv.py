@@ -35,6 +35,8 @@ CORPUS = Path(__file__).parent / "corpus"
 BATCH = 500
 SLOW_S = 5.0
 """Reading a small module must never come near this: it tells a hang from a busy machine."""
+SHOW_ONE_IN = 8
+"""Showing takes longer than reading and has less to go wrong."""
 HEADER_WORDS = 5
 LARGEST_WORDS = 16384
 SMALL = (0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65, 127, 255, 256, 0x7FFF, 0xFFFF, 0x10000)
@@ -186,13 +188,17 @@ MUTATIONS = (
 # --- Reading --------------------------------------------------------------------------------------
 
 
-def read_all(data: bytes) -> None:
-    """Reads everything of a module that can be read, and shows it."""
+def show_all(data: bytes) -> None:
+    """Shows the instructions of a module."""
     try:
         for _ in assembly(data):
             pass
     except InvalidModule as problem:
         str(problem)
+
+
+def read_all(data: bytes) -> None:
+    """Reads everything of a module that can be read, and shows what was read."""
     try:
         module = read(data)
     except InvalidModule as problem:
@@ -213,6 +219,8 @@ def check(seed: int, data: bytes) -> Failure | None:
     """Reads one module; what went wrong, if something did."""
     began = time.process_time()
     try:
+        if seed % SHOW_ONE_IN == 0:
+            show_all(data)
         read_all(data)
     except InvalidModule:
         pass  # specialising may make an array too large, and showing may find what reading left
