@@ -366,6 +366,22 @@ def test_values_change_everything_that_depends_on_them() -> None:
     assert module.specialise({}).constants[size].value == 64
 
 
+def test_structures_that_depend_on_values_differ() -> None:
+    base = read_text(
+        """
+        %n = OpSpecConstant %uint 4
+        %array = OpTypeArray %uint %n
+        %struct = OpTypeStruct %uint %array
+        """,
+        'OpDecorate %n SpecId 7\nOpName %struct "struct"',
+    )
+    struct = by_name(base, "struct")
+    larger = base.specialise({7: b"\x08\0\0\0"})
+    assert base.types[struct].size == 20
+    assert larger.types[struct].size == 36
+    assert base.types[struct] != larger.types[struct]
+
+
 def test_a_value_that_makes_no_sense_is_refused() -> None:
     module = read_text(
         """

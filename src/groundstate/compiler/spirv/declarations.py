@@ -60,6 +60,8 @@ class Declarations:
         self.waiting: list[tuple[t.Pointer, int]] = []
         self.interned: dict[t.Type, t.Type] = {}
         self.folder = Folder()
+        self.owner = object()
+        """Tells the structures of this module, with these values, from those of any other."""
         self.spec_values: Mapping[int, bytes] = {}
 
     def define_all(self, spec_values: Mapping[int, bytes]) -> None:
@@ -225,7 +227,7 @@ class Declarations:
             tuple(map(self._stored, operands)),
             packed=Decoration.CPacked in said,
             least_align=align,
-            owner=self.words,
+            owner=self.owner,
         )
 
     def _make_pointer(self, id: int, operands: tuple[int, ...]) -> t.Type:
