@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from groundstate import ze
 from groundstate.driver import native, native_kernel, platform
@@ -94,10 +95,26 @@ def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
         return code
 
 
-@handler
-def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
+@contextmanager
+def _building() -> Iterator[None]:
+    """Whatever goes wrong in the compiler is a failed build, with the compiler's words for it."""
     from groundstate.compiler.errors import BuildError
 
+    failure = ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+    try:
+        yield
+    except BuildError as problem:
+        raise Failure(failure, problem.log) from problem
+    except Failure:
+        raise
+    except Exception as problem:
+        name = type(problem).__name__
+        sentence = f"the compiler failed on this kernel: {name}: {problem}"
+        raise Failure(failure, sentence) from problem
+
+
+@handler
+def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
     module = of_handle(hModule)
     description = ze.ze_kernel_desc_t.from_address(desc)
     name = read_text(pointer_in(description, "pKernelName"))
@@ -107,11 +124,9 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
             ze.ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
             f"the module has no kernel {name!r}; it has {known}",
         )
-    try:
+    with _building():
         entry_point = _entry_point(module, name)
         module.program.check(name)
-    except BuildError as problem:
-        raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
     module.need_variables()
     write_pointer(phKernel, native_kernel.kernel_new(hModule, entry_point.address))
 
@@ -119,18 +134,15 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
 @handler
 def zeKernelSetGroupSize(hKernel: int, groupSizeX: int, groupSizeY: int, groupSizeZ: int) -> None:
     """Compiles for a size that the native half has checked and has no code for."""
-    from groundstate.compiler.errors import BuildError
-
-    try:
+    with _building():
         _compile(entry_point_of(hKernel), (groupSizeX, groupSizeY, groupSizeZ))
-    except BuildError as problem:
-        raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
 
 
 @handler
 def zeKernelGetBinaryExp(hKernel: int, pSize: int, pKernelBinary: int) -> None:
     """The machine code for the group size that is set."""
-    code = _compile(entry_point_of(hKernel), native_kernel.kernel_group_size(hKernel))
+    with _building():
+        code = _compile(entry_point_of(hKernel), native_kernel.kernel_group_size(hKernel))
     answer_bytes(code.binary, pSize, pKernelBinary)
 
 

@@ -208,10 +208,10 @@ def zeModuleGetNativeBinary(hModule: int, pSize: int, pModuleNativeBinary: int) 
 
 
 def answer_bytes(content: bytes, size_address: int, bytes_address: int) -> None:
-    """Answers with bytes: their number, and all of them if there is room."""
+    """Answers with bytes: their number, and all of them unless only the number is asked for."""
     room = read_u64(size_address)
     write_u64(size_address, len(content))
-    if not bytes_address:
+    if not bytes_address or room == 0:
         return
     if room < len(content):
         raise Failure(
