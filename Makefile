@@ -20,9 +20,9 @@ help: ## show this list
 	@echo "  PYTEST='-k copy' passes options to pytest."
 
 .PHONY: demo
-demo: $(VENV)/.installed native ## install into .venv, show the devices, run a job on the device
+demo: $(VENV)/.installed native ## install into .venv, show the devices, compute a picture on the device
 	$(VENV)/bin/groundstate info
-	$(PY) examples/pipeline.py
+	$(PY) examples/mandelbrot.py
 
 .PHONY: test
 test: $(VENV)/.installed-dev packages lint pytest ## install what the tests need, lint, run every test
@@ -90,7 +90,7 @@ $(PY):
 	tools/make-venv $(PYTHON) $(VENV)
 
 $(VENV)/.installed: $(PY) pyproject.toml setup.py
-	$(PY) -m pip install --quiet --editable .
+	$(PY) -m pip install --quiet --editable '.[opencl]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(PY) pyproject.toml setup.py

@@ -1,4 +1,4 @@
-"""A picture made of copies: the demo of what the device can do before it can run kernels.
+"""A picture made of copies: what the device can do without any kernel.
 
 Two queues each grow a fractal in device memory by copying what they have so far, a fill paints the
 sky, region copies weave the three planes into pixels, and the result goes to the host. Events put
@@ -7,14 +7,13 @@ the queues in order and note when everything ran.
     python examples/pipeline.py [picture.png]
 """
 
-import struct
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from png import write_png
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -138,24 +137,6 @@ def bottom_right(width: int) -> list[tuple[int, int]]:
     """The same from the opposite corner: left of it and above."""
     near, far = SIZE - max(1, width), SIZE - 2 * width
     return [(near, near), (near, far), (far, near)]
-
-
-def write_png(path: Path, pixels: bytes, width: int, height: int) -> None:
-    """Writes RGB pixels as a PNG file, which is a few chunks around a zlib stream."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        checksum = struct.pack(">I", zlib.crc32(kind + content))
-        return struct.pack(">I", len(content)) + kind + content + checksum
-
-    row = width * CHANNELS
-    rows = b"".join(b"\0" + pixels[y * row : (y + 1) * row] for y in range(height))
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows, 6))
-        + chunk(b"IEND", b"")
-    )
 
 
 def timeline(steps: list[Step], timer: gs.Timer) -> Table:

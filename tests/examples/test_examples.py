@@ -44,8 +44,14 @@ EXPECTED = {
         "the destination has 8 bytes, fewer than 21",
         "memory outlives its context: 42\nthis Memory was closed\n",
     ],
+    "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }
+
+HELPERS = ["png.py"]
+"""Modules of the examples that are no example by themselves."""
+
+PICTURES = ("mandelbrot.py", "pipeline.py")
 
 
 def run_example(name: str, *arguments: str) -> str:
@@ -61,12 +67,13 @@ def run_example(name: str, *arguments: str) -> str:
 
 
 def test_every_example_is_here() -> None:
-    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted(EXPECTED)
+    here = sorted(path.name for path in EXAMPLES.glob("*.py"))
+    assert here == sorted([*EXPECTED, *HELPERS])
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_example_shows_what_it_says(name: str, tmp_path: Path) -> None:
-    arguments = [str(tmp_path / "picture.png")] if name == "pipeline.py" else []
+    arguments = [str(tmp_path / "picture.png")] if name in PICTURES else []
     shown = run_example(name, *arguments)
     place = 0
     for expected in EXPECTED[name]:
@@ -110,3 +117,32 @@ def read_png(path: Path) -> tuple[int, int, bytes]:
     assert len(rows) == stride * height
     assert all(rows[y * stride] == 0 for y in range(height))
     return width, height, b"".join(rows[y * stride + 1 : (y + 1) * stride] for y in range(height))
+
+
+def escapes_after(re: float, im: float, steps: int = 400) -> int:
+    """How many steps a point of the plane stays near the origin, in double precision."""
+    z = complex(0, 0)
+    for step in range(steps):
+        if abs(z) >= 16:
+            return step
+        z = z * z + complex(re, im)
+    return steps
+
+
+def test_the_mandelbrot_set_is_right(tmp_path: Path) -> None:
+    """Inside is black, outside is not: compared away from the boundary, where rounding decides."""
+    path = tmp_path / "picture.png"
+    run_example("mandelbrot.py", str(path))
+    width, height, pixels = read_png(path)
+    assert (width, height) == (1536, 1024)
+    compared = {True: 0, False: 0}
+    for y in range(5, height, 31):
+        for x in range(5, width, 37):
+            steps = escapes_after(-2.2 + 3.2 * x / width, 1.07 - 2.14 * y / height)
+            if 60 < steps < 400:
+                continue
+            start = 3 * (y * width + x)
+            is_black = pixels[start : start + 3] == bytes(3)
+            assert is_black == (steps == 400), (x, y, steps)
+            compared[is_black] += 1
+    assert min(compared.values()) > 100
