@@ -2501,7 +2501,7 @@ GS_PUBLIC ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_devic
     GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
     if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zePhysicalMemCreate, "hContext", hContext, GS_KIND_CONTEXT);
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (NULL != hDevice && !gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zePhysicalMemCreate, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zePhysicalMemCreate, "desc");
