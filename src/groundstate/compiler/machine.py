@@ -27,7 +27,7 @@ class Target:
         self.machine = found.create_target_machine(
             cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
         )
-        # JITLink keeps a kernel in one piece: its code always reaches its constants, wherever they are.
+        # JITLink keeps a kernel in one piece, so that its code always reaches its constants.
         self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
     @property

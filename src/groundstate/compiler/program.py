@@ -263,7 +263,7 @@ class Program:
             return self._write(name, group_size, 1)
 
     def check(self, name: str) -> None:
-        """Raises BuildError if a kernel has something that cannot be compiled, for any group size."""
+        """Raises BuildError if a kernel has something that cannot be compiled."""
         signature = self.signature(name)
         if name not in self._checked and not signature.unresolved:
             self.write(name, signature.required_group_size or (signature.subgroup_size, 1, 1))
