@@ -208,6 +208,15 @@ FITS = [
         {"double": 7},
     ),
     Fit(
+        "exp2_native",
+        "2^x = 1 + x p(x) for |x| <= 1/2",
+        lambda x: (mpf(2) ** x - 1) / x,
+        lambda x: abs(x) * mpf(2) ** -x,
+        -0.5,
+        0.5,
+        {"float": 5},
+    ),
+    Fit(
         "expm1",
         "expm1(x) = x + x^2 p(x) for |x| <= 0.352",
         lambda x: (mpmath.expm1(x) - x) / x**2,

@@ -145,7 +145,7 @@ VARIANTS = ("cos", "exp", "exp2", "exp10", "log", "log2", "log10", "rsqrt", "sin
 
 @pytest.mark.parametrize("width", [1, 8])
 def test_half_and_native_variants(width: int) -> None:
-    """half_ functions are good to 11 bits; ours for usual arguments to much more, native_ too."""
+    """half_ functions may be wrong by 8192 units and native_ by any number; ours are not."""
     x = np.concatenate([samples("float", COUNT, 21), np.array([0.0, math.inf], np.float32)])
     x = x[(np.abs(x) < 80) & ((np.abs(x) > 1e-30) | (x == 0)) | np.isinf(x)]
     expressions = {
@@ -164,7 +164,7 @@ def test_half_and_native_variants(width: int) -> None:
                     assert math.isnan(result)
                     continue
                 error = ulp_error("float", result, exact)
-                assert error <= 16, f"{way}_{name}({a!r})"
+                assert error <= (5 if way == "half" else 64), f"{way}_{name}({a!r})"
         zero, infinite = found[f"{way}_rsqrt"][x == 0], found[f"{way}_rsqrt"][np.isinf(x)]
         assert np.isinf(zero).all()
         assert (infinite == 0).all()

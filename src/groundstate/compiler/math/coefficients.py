@@ -137,6 +137,20 @@ EXP2: dict[str, tuple[float, ...]] = {
 Double: error below 2^-29.0.
 """
 
+EXP2_NATIVE: dict[str, tuple[float, ...]] = {
+    "float": (
+        0.6931470036506653,
+        0.2402222454547882,
+        0.05550650879740715,
+        0.009672646410763264,
+        0.0013303530868142843,
+    ),
+}
+"""2^x = 1 + x p(x) for |x| <= 1/2.
+
+Float: error below 2^-23.3.
+"""
+
 EXPM1: dict[str, tuple[float, ...]] = {
     "float": (
         0.4999999701976776,

@@ -21,8 +21,6 @@ ROUNDER = {"float": 12582912.0, "double": 6755399441055744.0}
 """1.5 * 2^p: added to a number it rounds it to a whole one, which then stands in the low bits."""
 SAFE = {"float": (87.0, 126.0, 37.0), "double": (708.0, 1022.0, 307.0)}
 """Up to these sizes of the argument, exp, exp2 and exp10 are normal numbers."""
-NATIVE_TOP = (88.72283172607422, 127.99999237060547, 38.53183364868164)
-"""Up to here they are finite as floats."""
 EXTREME = {"float": (105.0, 152.0, 46.0), "double": (747.0, 1078.0, 325.0)}
 """Beyond these, they are zero or infinite."""
 
@@ -96,11 +94,18 @@ def _register(name: str, base: int) -> None:
 
     @function(f"native_{name}", types=("float",), attributes="alwaysinline")
     def native(x: Vec) -> Vec:
-        """Results too small to be normal are zero."""
-        bottom, top = -SAFE["float"][base], NATIVE_TOP[base]
-        bounded = (x < bottom).choose(bottom, (x > top).choose(top, x))
-        result = _usual(bounded, base)
-        return (x < bottom).choose(0.0, (x > top).choose(float("inf"), result))
+        return _native(x, (LOG2_E, 1.0, LOG2_10)[base])
+
+
+def _native(x: Vec, factor: float) -> Vec:
+    """2^(factor x) with a polynomial for the fraction: zero below 2^-127, infinite from 2^127.5."""
+    bottom, top = -127 / factor, 128 / factor
+    bounded = (x < bottom).choose(bottom, x)
+    bounded = (bounded > top).choose(top, bounded)
+    shifted = bounded.fma(factor, ROUNDER["float"])
+    rest = bounded.fma(factor, ROUNDER["float"] - shifted)
+    power = rest.fma(rest.polynomial(coefficients.EXP2_NATIVE["float"]), 1.0)
+    return scale_safely(power, shifted.bits())
 
 
 for _base, _name in enumerate(("exp", "exp2", "exp10")):

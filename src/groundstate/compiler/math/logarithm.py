@@ -113,8 +113,9 @@ def _register(name: str, combine: Callable[[Vec, Vec], Vec]) -> None:
 
     @function(f"native_{name}", types=("float",), attributes="alwaysinline")
     def native(x: Vec) -> Vec:
-        """Subnormal numbers count as zero."""
-        return _special((x.abs() < 2.0**-126).choose(0.0, x), _of_normal(x, combine))
+        """Subnormal numbers and infinity have the logarithms of those next to them."""
+        result = x.equals(0).choose(float("-inf"), _of_normal(x, combine))
+        return (x >= 0).choose(result, float("nan"))
 
 
 for _name, _combine in (("log", _ln), ("log2", _log2), ("log10", _log10)):

@@ -17,10 +17,15 @@ INFINITE = 0x7F800000
 
 
 def _log2(x: Vec) -> Vec:
-    """The binary logarithm of positive doubles that were normal or subnormal floats."""
+    """The binary logarithm of positive doubles that were floats, to 37 bits.
+
+    A division of floats and one step of Newton's takes less time than a division of doubles.
+    """
     k, fraction = split(x)
-    f = fraction - 1
-    s = f / (fraction + 1)
+    divisor = fraction + 1
+    inverse = (1 / divisor.to_float("float")).to_float("double")
+    inverse = inverse.fma(inverse.fma(-divisor, 1.0), inverse)
+    s = (fraction - 1) * inverse
     series = (s * s).estrin(coefficients.LOG2_SERIES["double"])
     return s.fma(series, to_float_exponent(k, "double"))
 
