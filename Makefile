@@ -99,5 +99,5 @@ $(VENV)/.installed-dev: $(PY) pyproject.toml setup.py
 
 .PHONY: packages
 packages:
-	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers \
+	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers pocl-opencl-icd \
 	    $$(tools/libpython-package $(PYTHON))
