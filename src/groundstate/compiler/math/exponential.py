@@ -43,7 +43,7 @@ def scale_safely(x: Vec, whole: Vec) -> Vec:
     return x * ((whole + BIAS[kind]) << FRACTION[kind]).as_float()
 
 
-def _scale_far(x: Vec, whole: Vec) -> Vec:
+def scale_far(x: Vec, whole: Vec) -> Vec:
     """x * 2^n in two steps, so that the result may be zero, subnormal or infinite."""
     kind = element(x.t)
     half = whole.ashr(1)
@@ -79,7 +79,7 @@ def _careful(x: Vec, base: int) -> Vec:
     bounded = (bounded < -limit).choose(-limit, bounded)
     shifted, rest = _parts(bounded, base)
     whole = shifted - bounded.constant(ROUNDER[kind]).bits()
-    return _scale_far(_series(rest), whole)
+    return scale_far(_series(rest), whole)
 
 
 def _register(name: str, base: int) -> None:
@@ -104,7 +104,7 @@ def _native(x: Vec, factor: float) -> Vec:
     bounded = (bounded > top).choose(top, bounded)
     shifted = bounded.fma(factor, ROUNDER["float"])
     rest = bounded.fma(factor, ROUNDER["float"] - shifted)
-    power = rest.fma(rest.polynomial(coefficients.EXP2_NATIVE["float"]), 1.0)
+    power = rest.fma(rest.polynomial(coefficients.EXP2["float"]), 1.0)
     return scale_safely(power, shifted.bits())
 
 

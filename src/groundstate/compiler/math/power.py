@@ -7,9 +7,9 @@ Of doubles: the C library's pow.
 from __future__ import annotations
 
 from groundstate.compiler.math import coefficients
-from groundstate.compiler.math.exponential import ROUNDER, scale
+from groundstate.compiler.math.exponential import ROUNDER, scale_far
 from groundstate.compiler.math.functions import call, function, library, rarely
-from groundstate.compiler.math.logarithm import split, to_float_exponent
+from groundstate.compiler.math.logarithm import split
 from groundstate.compiler.math.vec import Vec, element
 
 INFINITE = 0x7F800000
@@ -17,34 +17,40 @@ INFINITE = 0x7F800000
 
 
 def _log2(x: Vec) -> Vec:
-    """The binary logarithm of positive doubles that were floats, to 37 bits.
+    """The binary logarithm of positive floats as doubles, to 37 bits.
 
     A division of floats and one step of Newton's takes less time than a division of doubles.
     """
-    k, fraction = split(x)
-    divisor = fraction + 1
-    inverse = (1 / divisor.to_float("float")).to_float("double")
-    inverse = inverse.fma(inverse.fma(-divisor, 1.0), inverse)
-    s = (fraction - 1) * inverse
+    tiny = x < 2.0**-126
+    k, fraction = split(tiny.choose(x * 2.0**23, x))
+    k = tiny.choose(k - 23, k)
+    f = (fraction - 1).to_float("double")
+    inverse = (1 / (fraction + 1)).to_float("double")
+    inverse = inverse.fma(inverse.fma(-(f + 2), 1.0), inverse)
+    s = f * inverse
     series = (s * s).estrin(coefficients.LOG2_SERIES["double"])
-    return s.fma(series, to_float_exponent(k, "double"))
+    return s.fma(series, k.int_to_float("double"))
 
 
 def _exp2(x: Vec) -> Vec:
-    """2^x as a float."""
+    """2^x of doubles as floats: only the whole part needs the precision."""
     bounded = (x > 200.0).choose(200.0, x)
     bounded = (bounded < -200.0).choose(-200.0, bounded)
     shifted = bounded + ROUNDER["double"]
-    rest = bounded - (shifted - ROUNDER["double"])
-    return scale(rest.estrin(coefficients.EXP2["double"]), shifted.bits()).to_float("float")
+    rest = (bounded - (shifted - ROUNDER["double"])).to_float("float")
+    power = rest.fma(rest.polynomial(coefficients.EXP2["float"]), 1.0)
+    return scale_far(power, shifted.bits().to_int(32))
 
 
-def _core(size: Vec, y: Vec) -> Vec:
-    """size^y for finite floats size >= 0 and finite doubles y; any number to the power 0 is 1."""
-    exponent = y * _log2(size.to_float("double"))
-    edge = (y > 0).choose(exponent.constant(float("-inf")), float("inf"))
-    exponent = size.equals(0).choose(edge, exponent)
-    return _exp2(y.equals(0).choose(0.0, exponent))
+def _core(size: Vec, y: Vec, sign: Vec) -> Vec:
+    """size^y for finite floats size >= 0 and finite doubles y; any number to the power 0 is 1.
+
+    `sign` is a number of 32 bits, positive, zero or negative as y is.
+    """
+    power = _exp2(y * _log2(size))
+    edge = (sign > 0).choose(power.constant(0.0), float("inf"))
+    power = size.equals(0).choose(edge, power)
+    return sign.equals(0).choose(1.0, power)
 
 
 def _unusual(*values: Vec) -> Vec:
@@ -60,7 +66,7 @@ def _unusual(*values: Vec) -> Vec:
 def _pow(x: Vec, y: Vec) -> Vec:
     if element(x.t) == "double":
         return library("pow", x, y)
-    power = _core(x.abs(), y.to_float("double"))
+    power = _core(x.abs(), y.to_float("double"), y)
     whole = y.rint().equals(y)
     half = y * 0.5
     odd = half.rint().differs(half) & whole
@@ -75,7 +81,7 @@ def _powr(x: Vec, y: Vec) -> Vec:
     """Only for x >= 0; 0^0, 1^inf and inf^0 are no numbers."""
     if element(x.t) == "double":
         return _powr_special(x, y, library("pow", x, y))
-    power = _core(x.abs(), y.to_float("double"))
+    power = _core(x.abs(), y.to_float("double"), y)
     nothing = (x < 0) | (x.equals(0) & y.equals(0))
     result = nothing.choose(float("nan"), power)
     unusual = _unusual(x, y)
@@ -106,7 +112,7 @@ def _pown(x: Vec, n: Vec) -> Vec:
     if element(x.t) == "double":
         return library("pow", x, y)
     odd = (n & 1).differs(0)
-    result = _core(x.abs(), y).flip_sign(odd.choose(x.sign_bits(), 0))
+    result = _core(x.abs(), y, n).flip_sign(odd.choose(x.sign_bits(), 0))
     unusual = _unusual(x)
 
     def careful() -> Vec:
@@ -134,7 +140,9 @@ def _rootn(x: Vec, n: Vec) -> Vec:
         size = x.abs()
         unusual = _unusual(x)
         power = rarely(
-            unusual, _core(size, y), lambda: library("pow", size, y.to_float("float"), only=unusual)
+            unusual,
+            _core(size, y, n),
+            lambda: library("pow", size, y.to_float("float"), only=unusual),
         )
     signed = power.flip_sign(odd.choose(x.sign_bits(), 0))
     nothing = n.equals(0) | (~odd & (x < 0))
@@ -147,7 +155,7 @@ def _cbrt(x: Vec) -> Vec:
         return _cbrt_double(x)
     unusual = _unusual(x)
     third = x.to_float("double").constant(1 / 3)
-    root = _core(x.abs(), third).copysign(x)
+    root = _core(x.abs(), third, x.constant(1.0)).copysign(x)
     return rarely(unusual, root, lambda: x)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from groundstate.compiler.math import coefficients
 from groundstate.compiler.math.functions import (
     call,
-    call_all,
     careful_library,
     function,
     rarely,
@@ -200,9 +199,3 @@ def _tanpi(x: Vec) -> Vec:
 
 def _sign_bit(x: Vec) -> int:
     return 1 << (BITS[element(x.t)] - 1)
-
-
-def sincos(x: Vec) -> tuple[Vec, Vec]:
-    """The sine and the cosine."""
-    sine, cosine = call_all("sincos", x)
-    return sine, cosine
