@@ -125,7 +125,7 @@ def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) ->
     log = messages.tidy(front.stderr.decode("utf-8", "replace"))
     if front.returncode != 0:
         raise CompileError(log or f"clang ended with status {front.returncode}")
-    ir = llvm_ir.fix(front.stdout.decode("utf-8", "surrogateescape"))
+    ir = llvm_ir.fix(front.stdout.decode("utf-8", "surrogateescape"), understood.contract)
     spirv = _write_spirv(compiler, understood, ir)
     return Compiled(spirv_words.fix(spirv), log)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from groundstate.compiler.opencl import builtins, mangling
-from groundstate.compiler.opencl.builtins import Body, Declaration
+from groundstate.compiler.opencl.function_body import Body, Declaration
 
 _KERNEL_BODY = re.compile(r"^define (?:dso_local )?(?=.*@__clang_ocl_kern_imp_)", re.MULTILINE)
 _DECLARATION = re.compile(
@@ -17,11 +17,11 @@ _ATTRIBUTE = re.compile(r"\b(?:noundef|zeroext|signext|captures\(none\)|align \d
 INLINE = "alwaysinline convergent nounwind"
 
 
-def fix(ir: str) -> str:
-    """All changes, in order."""
+def fix(ir: str, contract: bool) -> str:
+    """All changes, in order; `contract` as in `allow_contraction`."""
     ir = hide_kernel_bodies(ir)
     ir = write_builtins(ir)
-    return allow_contraction(ir)
+    return allow_contraction(ir) if contract else ir
 
 
 def hide_kernel_bodies(ir: str) -> str:
@@ -34,9 +34,10 @@ def hide_kernel_bodies(ir: str) -> str:
 
 
 def allow_contraction(ir: str) -> str:
-    """Says that a multiplication and an addition may be done in one step.
+    """Says that any multiplication and addition may be done in one step.
 
-    That is OpenCL's default. The back end takes it to be forbidden unless this mark is there.
+    Without it the module says that they may not. clang has by then written `fma` for those in one
+    expression, which is what OpenCL allows where no option asks for more.
     """
     return f"{ir}\n!opencl.enable.FP_CONTRACT = !{{}}\n"
 

@@ -39,6 +39,12 @@ FLAGS = (
 )
 """The options without a value."""
 
+CONTRACTING = {
+    "-cl-mad-enable",
+    "-cl-unsafe-math-optimizations",
+    "-cl-fast-relaxed-math",
+}
+
 WITH_VALUE = ("-D", "-U", "-I")
 """The options whose value follows, in the same word or the next."""
 
@@ -68,6 +74,11 @@ class Options:
     optimise: bool = True
     given: list[str] = field(default_factory=list)
     """What goes to clang as it is."""
+
+    @property
+    def contract(self) -> bool:
+        """Whether multiplications and additions may be fused wherever they meet."""
+        return not CONTRACTING.isdisjoint(self.given)
 
     def front_arguments(self) -> list[str]:
         """What clang is told to turn the source into LLVM IR without optimising it."""

@@ -2,6 +2,7 @@
 
 - A call of a function named `groundstate.` and an instruction becomes that instruction.
 - The format of `printf` becomes a pointer to char where it is a pointer to an array of them.
+- Memory that is reached through a cast to a generic pointer is reached through what was cast.
 - Capabilities that others depend on come first, as spirv-val reads them in order; those that are
   missing are added, and the version says 1.3 where a capability needs it.
 """
@@ -20,8 +21,23 @@ VERSION_1_3 = 0x00010300
 
 OP_NAME, OP_EXT_INST_IMPORT, OP_EXT_INST = 5, 11, 12
 OP_CAPABILITY, OP_DECORATE, OP_TYPE_ARRAY, OP_TYPE_POINTER = 17, 71, 28, 32
-OP_FUNCTION, OP_FUNCTION_END, OP_FUNCTION_CALL, OP_VARIABLE, OP_BITCAST = 54, 56, 57, 59, 124
+OP_FUNCTION, OP_FUNCTION_END, OP_FUNCTION_CALL, OP_BITCAST = 54, 56, 57, 124
 FIRST_TYPE, LAST_TYPE = 19, 39
+
+OP_PTR_CAST_TO_GENERIC = 121
+DERIVING = {65, 66, 67, 70, OP_BITCAST}
+"""OpAccessChain and its kin, OpBitcast: they make a pointer of another."""
+WITH_RESULT_TYPE = {55, 57, 59, 61, 81, 120, 121, 122, 169, 245} | DERIVING
+"""The instructions whose result can be a pointer: its type is their first operand."""
+
+POINTER_FIRST = {62, 228, 319}
+"""OpStore, OpAtomicStore, OpAtomicFlagClear: the pointer is their first operand."""
+POINTER_THIRD = {61, 227, *range(229, 243), 318, 5614, 5615, 6035}
+"""OpLoad and the atomic instructions with a result: the pointer comes after its type and id."""
+
+POINTER_OF_FUNCTION = dict.fromkeys((30, 31, 36, 45, 58, 171, 173, 174, 179), 6)
+POINTER_OF_FUNCTION |= dict.fromkeys((52, 172, 175, 176, 177, 178, 180, 181), 7)
+"""The functions of OpenCL.std with a pointer (fract, vloadn and so on), and where it is."""
 
 REPLACEMENTS = {"ConvertSToF": 111, "ConvertUToF": 112, "FConvert": 115, "ImageQueryOrder": 102}
 """The opcodes of the instructions that functions stand for."""
@@ -50,7 +66,7 @@ class Module:
     types: dict[int, Instruction] = field(default_factory=dict)
     """Each type's declaration."""
     type_of: dict[int, int] = field(default_factory=dict)
-    """The type of each variable."""
+    """The type of each result that can be a pointer."""
     opencl: set[int] = field(default_factory=set)
     """The ids under which OpenCL.std is imported."""
     new_types: list[int] = field(default_factory=list)
@@ -66,6 +82,7 @@ def fix(spirv: bytes) -> bytes:
     module = _read(spirv)
     replace_stand_ins(module)
     point_formats_to_chars(module)
+    drop_generic_casts(module)
     put_capabilities_in_order(module)
     words = module.header + [word for line in module.instructions for word in line]
     return struct.pack(f"<{len(words)}I", *words)
@@ -111,6 +128,79 @@ def point_formats_to_chars(module: Module) -> None:
     module.instructions = _with_types(changed, module)
 
 
+def drop_generic_casts(module: Module) -> None:
+    """Lets loads, stores and atomic instructions use a pointer from before it was made generic.
+
+    clang declares many functions for generic pointers only, so that a kernel without one would be
+    full of casts, and of instructions that not every implementation has for generic pointers.
+    """
+    before: dict[int, int] = {}
+    droppable: set[int] = set()
+    changed: list[Instruction] = []
+    for line in module.instructions:
+        opcode = _opcode(line)
+        changed.append(line)
+        if opcode == OP_PTR_CAST_TO_GENERIC:
+            before[line[2]] = line[3]
+            droppable.add(line[2])
+        elif opcode in DERIVING and line[3] in before:
+            twin = _derive(module, line, before[line[3]])
+            if twin is not None:
+                changed.append(twin)
+                before[line[2]] = twin[2]
+                droppable |= {line[2], twin[2]}
+        else:
+            place = _pointer_place(module, line)
+            if place is not None:
+                line[place] = before.get(line[place], line[place])
+    module.instructions = _without_unused(_with_types(changed, module), droppable)
+
+
+def _derive(module: Module, line: Instruction, base: int) -> Instruction | None:
+    """The instruction that makes another pointer from one, made from `base` instead."""
+    source, result = module.types.get(module.type_of.get(base, 0)), module.types.get(line[1])
+    if source is None or result is None or _opcode(result) != OP_TYPE_POINTER:
+        return None
+    twin = module.new_id()
+    kind = _pointer_type(module, source[2], result[3])
+    module.type_of[twin] = kind
+    return _make(_opcode(line), kind, twin, base, *line[4:])
+
+
+def _without_unused(lines: list[Instruction], candidates: set[int]) -> list[Instruction]:
+    """The instructions without those of the candidates that nothing uses."""
+    while True:
+        used: set[int] = set()
+        for line in lines:
+            if _opcode(line) not in (OP_NAME, OP_DECORATE):
+                used.update(candidates.intersection(line[1:2] + line[3:]))
+        unused = candidates - used
+        if not unused:
+            return lines
+        lines = [
+            line
+            for line in lines
+            if not (
+                (_opcode(line) in DERIVING or _opcode(line) == OP_PTR_CAST_TO_GENERIC)
+                and line[2] in unused
+            )
+            and not (_opcode(line) in (OP_NAME, OP_DECORATE) and line[1] in unused)
+        ]
+        candidates -= unused
+
+
+def _pointer_place(module: Module, line: Instruction) -> int | None:
+    """Which word of an instruction is the pointer to the memory it reads or writes."""
+    opcode = _opcode(line)
+    if opcode in POINTER_FIRST:
+        return 1
+    if opcode in POINTER_THIRD:
+        return 3
+    if opcode == OP_EXT_INST and line[3] in module.opencl:
+        return POINTER_OF_FUNCTION.get(line[4])
+    return None
+
+
 def put_capabilities_in_order(module: Module) -> None:
     """Sorts the capabilities, adds a missing one, and raises the version if one needs it."""
     present = [line[1] for line in module.instructions if _opcode(line) == OP_CAPABILITY]
@@ -150,6 +240,7 @@ def _with_types(lines: list[Instruction], module: Module) -> list[Instruction]:
     """The instructions with the new types among them, before the first function."""
     first = next((n for n, line in enumerate(lines) if _opcode(line) == OP_FUNCTION), len(lines))
     new = [module.types[identity] for identity in module.new_types]
+    module.new_types.clear()
     return lines[:first] + new + lines[first:]
 
 
@@ -183,7 +274,7 @@ def _read(spirv: bytes) -> Module:
         opcode = _opcode(line)
         if FIRST_TYPE <= opcode <= LAST_TYPE:
             module.types[line[1]] = line
-        elif opcode == OP_VARIABLE:
+        elif opcode in WITH_RESULT_TYPE:
             module.type_of[line[2]] = line[1]
         elif opcode == OP_EXT_INST_IMPORT and _string(line[2:]) == "OpenCL.std":
             module.opencl.add(line[1])
