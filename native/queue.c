@@ -178,11 +178,35 @@ static void hand_over(gs_queue *queue) {
         gs_engine_assign(queue);
 }
 
-/* In a Python program the thread must stay free for Ctrl-C. */
+/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no function of the
+ * program's own. */
+static bool is_unhindered(const gs_command *command) {
+    for (uint32_t each = 0; each < command->target_count; each++)
+        if (!gs_target_is_reached(&command->targets[each]))
+            return false;
+    if (command->operation != GS_RUN_PROGRAMS)
+        return command->operation != GS_HOST_FUNCTION;
+    for (uint32_t each = 0; each < command->run.count; each++)
+        for (const gs_command *inner = command->run.runs[each].program->first; inner != NULL; inner = inner->next)
+            if (inner->target_count > 0 || inner->operation == GS_HOST_FUNCTION)
+                return false;
+    return true;
+}
+
+/* For the one who executes the queue: true if its next command, if any, is unhindered. */
+static bool can_go_on(gs_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    const gs_command *command = queue->first;
+    pthread_mutex_unlock(&queue->lock);
+    return command == NULL || is_unhindered(command);
+}
+
+/* In a Python program the thread must stay free for Ctrl-C; in any, what it waits for may come from elsewhere
+ * while this queue is stuck. */
 void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
     if (gs_process_is_python() || !begin(queue))
         return;
-    while (!done(state)) {
+    while (!done(state) && can_go_on(queue)) {
         gs_command *command = take_next(queue);
         if (command == NULL)
             return;
