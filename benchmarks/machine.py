@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,9 +57,18 @@ def measure() -> Machine:
     )
 
 
-def load() -> float:
-    """How many other programs were running on average in the last minute."""
-    return os.getloadavg()[0]
+def busy_cores(seconds: float = 0.5) -> float:
+    """How many cores other programs keep busy, watched for a moment."""
+
+    def busy_and_all() -> tuple[int, int]:
+        ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+        return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+    before, all_before = busy_and_all()
+    time.sleep(seconds)
+    after, all_after = busy_and_all()
+    share = (after - before) / max(1, all_after - all_before)
+    return share * (os.cpu_count() or 1)
 
 
 def _first(pattern: str, text: str) -> str | None:

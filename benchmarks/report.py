@@ -70,12 +70,12 @@ def _ratio(value: float | None) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def as_json(benchmark: Benchmark, figures: list[Figure], load: float) -> dict[str, Any]:
+def as_json(benchmark: Benchmark, figures: list[Figure], busy_cores: float) -> dict[str, Any]:
     """What is kept of one benchmark."""
     return {
         "title": benchmark.title,
         "explanation": benchmark.explanation,
-        "load_before": round(load, 2),
+        "busy_cores_before": round(busy_cores, 2),
         "figures": [_figure_as_json(figure) for figure in figures],
     }
 
@@ -115,10 +115,17 @@ def as_markdown(path: Path) -> str:
     document = json.loads(path.read_text(encoding="utf-8"))
     lines = [f"Measured on {Machine(**document['machine']).sentence()}."]
     for benchmark in document["benchmarks"].values():
-        lines += ["", f"### {benchmark['title']}", "", benchmark["explanation"], ""]
+        lines += ["", f"### {benchmark['title']}", "", benchmark["explanation"]]
+        lines += [f"{_busy_sentence(benchmark['busy_cores_before'])}", ""]
         lines += ["| case | Groundstate | peer | ratio | goal |", "|---|---:|---:|---:|---:|"]
         lines += [_markdown_row(figure) for figure in benchmark["figures"]]
     return "\n".join(lines) + "\n"
+
+
+def _busy_sentence(busy_cores: float | None) -> str:
+    if busy_cores is None:
+        return "How busy other programs kept the machine was not recorded."
+    return f"Other programs kept {busy_cores:.1f} cores busy when it began."
 
 
 def _markdown_row(figure: dict[str, Any]) -> str:
