@@ -104,11 +104,14 @@ def load(code: bytes, symbol: str = "run") -> Loaded:
     """Makes an object file executable."""
     name = f"kernel{next(_count)}"
     with _lock:
-        tracker = (
-            llvm.JITLibraryBuilder()
-            .add_object_img(code)
-            .export_symbol(symbol)
-            .add_current_process()
-            .link(target().jit, name)
-        )
+        try:
+            tracker = (
+                llvm.JITLibraryBuilder()
+                .add_object_img(code)
+                .export_symbol(symbol)
+                .add_current_process()
+                .link(target().jit, name)
+            )
+        except RuntimeError as error:
+            raise BuildError(f"machine code cannot be loaded: {error}") from error
         return Loaded(tracker, int(tracker[symbol]))

@@ -8,12 +8,14 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.ir import Node
+from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.types import Type
 
 SATURATED, ROUNDING_MODE = 28, 39
 NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = 0, 1, 2, 3
 ROUNDING = {NEAREST_EVEN: "roundeven", TOWARD_POSITIVE: "ceil", TOWARD_NEGATIVE: "floor"}
 BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+LARGEST = {"half": 65504.0, "float": 3.4e38, "double": 1.7e308}
 
 
 def _rounding(node: Node) -> int | None:
@@ -145,26 +147,31 @@ def _from_integer(emitter: Emitter, node: Node) -> None:
         name = side.text.emit(f"{kind} {side.source} {side.name} to {side.target}")
         if mode in (None, NEAREST_EVEN):
             return side.result(name)
-        return side.result(_step_to(side, mode, name, _too_large(side, signed, name, mode)))
+        return side.result(_step_to(side, mode, name, _sides(side, signed, name)))
 
     _define(emitter, node, one)
 
 
-def _too_large(side: _Side, signed: bool, name: str, mode: int | None) -> tuple[str, str]:
+def _sides(side: _Side, signed: bool, name: str) -> tuple[str, str]:
     """Whether the rounded number lies above, and below, the integer it came from.
 
-    Both are compared as integers of twice the width, which hold every value exactly."""
+    It is turned back for that, which saturates: the first number past the largest integer counts as
+    above."""
     text = side.text
-    width = max(2 * int(side.from_scalar[1:]), 64)
-    wide = f"i{width}"
-    wide = f"<{side.target[1:].split(' ')[0]} x {wide}>" if side.vector else wide
-    del mode
-    extend = "sext" if signed else "zext"
-    exact = text.emit(f"{extend} {side.source} {side.name} to {wide}")
-    function = f"llvm.fptosi.sat.{overloaded(wide)}.{overloaded(side.target)}"
-    back = text.call(wide, function, [(side.target, name)])
-    above = text.emit(f"icmp sgt {wide} {back}, {exact}")
-    below = text.emit(f"icmp slt {wide} {back}, {exact}")
+    width = int(side.from_scalar[1:])
+    kind, sign = ("fptosi", "s") if signed else ("fptoui", "u")
+    function = f"llvm.{kind}.sat.{overloaded(side.source)}.{overloaded(side.target)}"
+    back = text.call(side.source, function, [(side.target, name)])
+    greater = text.emit(f"icmp {sign}gt {side.source} {back}, {side.name}")
+    end = 2.0 ** (width - 1 if signed else width)
+    truth = side.target.replace(side.scalar, "i1")
+    if end > LARGEST[side.scalar]:
+        past = side.constant("i1", "false")
+    else:
+        limit = side.constant(side.scalar, float_literal(end, side.scalar))
+        past = text.emit(f"fcmp oge {side.target} {name}, {limit}")
+    above = text.emit(f"or {truth} {greater}, {past}")
+    below = text.emit(f"icmp {sign}lt {side.source} {back}, {side.name}")
     return above, below
 
 
@@ -177,11 +184,10 @@ def _resize_float(emitter: Emitter, node: Node) -> None:
         if side.source == side.target:
             return parts[0]
         wider = BITS[side.scalar] > BITS[side.from_scalar]
-        kind = "fpext" if wider else "fptrunc"
-        name = side.text.emit(f"{kind} {side.source} {side.name} to {side.target}")
+        name = Vec(side.text, side.source, side.name).to_float(side.scalar).name
         if wider or mode in (None, NEAREST_EVEN):
             return side.result(name)
-        back = side.text.emit(f"fpext {side.target} {name} to {side.source}")
+        back = Vec(side.text, side.target, name).to_float(side.from_scalar).name
         above = side.text.emit(f"fcmp ogt {side.source} {back}, {side.name}")
         below = side.text.emit(f"fcmp olt {side.source} {back}, {side.name}")
         return side.result(_step_to(side, mode, name, (above, below)))
@@ -239,9 +245,12 @@ def _to_bfloat(emitter: Emitter, node: Node) -> None:
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         side = _Side(emitter, type_, parts[0])
-        brain = side.source.replace("float", "bfloat")
-        small = side.text.emit(f"fptrunc {side.source} {side.name} to {brain}")
-        return side.result(side.text.emit(f"bitcast {brain} {small} to {side.target}"))
+        value = Vec(side.text, side.source, side.name)
+        bits = value.bits()
+        rounded = bits + 0x7FFF + ((bits >> 16) & 1)
+        quiet = bits | 0x400000
+        kept = value.compare("uno", value).choose(quiet, rounded) >> 16
+        return side.result(kept.to_int(16).name)
 
     _define(emitter, node, one)
 
