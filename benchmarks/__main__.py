@@ -94,7 +94,10 @@ def run(console: Console, options: argparse.Namespace) -> None:
             console.print(
                 f"[yellow]Other programs keep {busy:.1f} cores busy: the ratios are uncertain.[/]"
             )
-        figures = measure(console, benchmark.title, benchmark.plan(options.quick))
+        plan = benchmark.plan(options.quick)
+        for note in plan.notes:
+            console.print(f"[yellow]{note}[/]", soft_wrap=True)
+        figures = measure(console, benchmark.title, plan)
         report.show(console, benchmark, figures)
         results[name] = report.as_json(benchmark, figures, busy)
     path = options.json or (None if options.quick else RESULTS / f"{here.name}.json")

@@ -21,7 +21,8 @@ GOAL = 1.0
 
 def plan(quick: bool) -> Plan:
     """Each round starts each runtime once, ours through both doors."""
-    doors = [door for door in (peers.loader(), peers.direct()) if isinstance(door, Target)]
+    loader = peers.loader()
+    doors = [door for door in (loader, peers.direct()) if isinstance(door, Target)]
     opencl = peers.opencl_peers()
     samples = Samples()
 
@@ -40,7 +41,11 @@ def plan(quick: bool) -> Plan:
         if isinstance(peer, Target)
     ]
     rounds = 1 if quick else 6
-    return Plan((ours + theirs) * rounds, lambda: _figures(doors, opencl, samples))
+    return Plan(
+        (ours + theirs) * rounds,
+        lambda: _figures(doors, opencl, samples),
+        peers.loader_notes(loader),
+    )
 
 
 def _figures(doors: list[Target], opencl: list[Target | Missing], samples: Samples) -> list[Figure]:

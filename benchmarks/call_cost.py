@@ -47,7 +47,7 @@ def plan(quick: bool) -> Plan:
     if isinstance(loader, Target):
         steps.append(Step("calls from C through the loader", from_c(loader)))
     steps.append(Step("calls from Python", from_python))
-    return Plan(steps * (1 if quick else 5), lambda: _figures(samples))
+    return Plan(steps * (1 if quick else 5), lambda: _figures(samples), peers.loader_notes(loader))
 
 
 def _figures(samples: Samples) -> list[Figure]:

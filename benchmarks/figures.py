@@ -102,6 +102,8 @@ class Plan:
 
     steps: list[Step]
     figures: Callable[[], list[Figure]]
+    notes: list[str] = field(default_factory=list)
+    """What is not measured on this machine, and how to change that."""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,13 @@ def loader() -> Target | Missing:
     return Target("loader", name, {**driver.env, "ZE_ENABLE_ALT_DRIVERS": driver.library})
 
 
+def loader_notes(door: Target | Missing) -> list[str]:
+    """What a report says if nothing could go through the loader."""
+    if isinstance(door, Target):
+        return []
+    return [f"{door.name} not installed, so no row goes through it: {door.install}"]
+
+
 def opencl_peers() -> list[Target | Missing]:
     """The OpenCL runtimes that drive a CPU: the free one, and Intel's."""
     return [_pocl(), _intel()]

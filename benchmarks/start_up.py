@@ -38,7 +38,8 @@ def plan(quick: bool) -> Plan:
     ]
     steps += [program("start", loader)] if isinstance(loader, Target) else []
     steps += [program("opencl_start", peer) for peer in opencl if isinstance(peer, Target)]
-    return Plan(steps * (3 if quick else 20), lambda: _figures(opencl, samples))
+    rounds = 3 if quick else 20
+    return Plan(steps * rounds, lambda: _figures(opencl, samples), peers.loader_notes(loader))
 
 
 def _wall_time(command: list[str], env: Mapping[str, str]) -> float:
