@@ -9,7 +9,7 @@
 #include "command.h"
 
 enum {
-    PIECE = 1 << 20,            /* what one worker takes at a time */
+    PIECE = 256 << 10,           /* what one worker takes at a time */
     SHARED_FROM = 512 << 10,    /* smaller work is not worth sharing out */
     STREAMED_FROM = 16 << 20,   /* larger work would only push everything else out of the cache */
 };

@@ -52,8 +52,15 @@ gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer) 
     return found != NULL && found->context == context ? found : NULL;
 }
 
+/* Asking the system costs a microsecond, and the answer stays the same. */
 static uint64_t physical_memory(void) {
-    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    static _Atomic uint64_t known;
+    uint64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+    if (bytes == 0) {
+        bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, bytes, memory_order_relaxed);
+    }
+    return bytes;
 }
 
 /* Counts `size` bytes against `total` if they fit. */

@@ -135,6 +135,16 @@ static void execute_submitted(gs_queue *queue, gs_command *command) {
     gs_command_free(command);
 }
 
+/* True if the caller, who holds the lock, must call an engine when it has let go of it. One that is on its way
+ * is enough: a thread that submits and waits in a loop is faster than any engine, and would call ever more. */
+static bool needs_engine(gs_queue *queue) {
+    if (queue->called)
+        return false;
+    queue->called = true;
+    gs_object_hold(queue->owner);
+    return true;
+}
+
 /* Makes the caller the one who executes the queue's commands; false if somebody does so already. */
 static bool begin(gs_queue *queue) {
     pthread_mutex_lock(&queue->lock);
@@ -158,11 +168,14 @@ static gs_command *take_next(gs_queue *queue) {
 
 void gs_queue_work_off(gs_queue *queue) {
     gs_object *owner = queue->owner;
+    pthread_mutex_lock(&queue->lock);
+    queue->called = false;
+    pthread_mutex_unlock(&queue->lock);
     if (begin(queue))
         for (gs_command *command; (command = take_next(queue)) != NULL;)
             execute_submitted(queue, command);
     gs_memory_free_deferred();
-    gs_object_drop(owner); /* held since the queue began to run */
+    gs_object_drop(owner); /* held since the engine was called */
 }
 
 /* Ends what `begin` began; what is left of the commands goes to an engine. */
@@ -171,10 +184,9 @@ static void hand_over(gs_queue *queue) {
     bool more = queue->first != NULL;
     queue->running = more;
     queue->executing = false;
-    if (more)
-        gs_object_hold(queue->owner);
+    bool call = more && needs_engine(queue);
     pthread_mutex_unlock(&queue->lock);
-    if (more)
+    if (call)
         gs_engine_assign(queue);
 }
 
@@ -243,12 +255,10 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
         queue->last->next = command;
     queue->last = command;
     queue->submitted++;
-    bool start = !queue->running;
+    bool call = !queue->running && needs_engine(queue);
     queue->running = true;
-    if (start)
-        gs_object_hold(queue->owner);
     pthread_mutex_unlock(&queue->lock);
-    if (start)
+    if (call)
         gs_engine_assign(queue);
     if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
         gs_queue_synchronise(queue, GS_FOREVER);

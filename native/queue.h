@@ -17,6 +17,7 @@ typedef struct gs_queue {
     gs_command *first, *last; /* guarded by lock */
     bool running;             /* someone executes the queue's commands, or is about to; guarded by lock */
     bool executing;           /* and has begun; guarded by lock */
+    bool called;              /* an engine is on its way and has not come yet; guarded by lock */
     _Atomic uint64_t submitted, retired, completed;
     gs_bell bell; /* rings when a command completes */
     uint32_t ordinal, index;

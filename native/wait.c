@@ -2,13 +2,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* How long a waiter spins before it sleeps. A futex round trip costs several microseconds, so a wait for
  * something short is over sooner this way; a longer one wastes no more than this. */
-enum { SPIN_NANOSECONDS = 20000, SPINS_PER_CLOCK = 32 };
+enum { SPIN_NANOSECONDS = 20000, ALONE_NANOSECONDS = 2000, SPINS_PER_CLOCK = 32 };
 
 /* A signal that comes just before the thread sleeps does not end the sleep, so a wait that Ctrl-C may end
  * looks up this often. */
@@ -33,15 +34,20 @@ void gs_bell_ring(gs_bell *bell) {
     wake_sleepers(bell);
 }
 
+/* Whoever is waited for may stand in line behind the waiter on the same core, so it stops spinning soon and
+ * lets others run between two looks. */
 static bool spin(bool (*done)(void *), void *state, uint64_t nanoseconds) {
-    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    uint64_t start = gs_clock(CLOCK_MONOTONIC), passed = 0;
     do {
         for (int turn = 0; turn < SPINS_PER_CLOCK; turn++) {
             if (done(state))
                 return true;
             gs_relax();
         }
-    } while (gs_clock(CLOCK_MONOTONIC) - start < nanoseconds);
+        if (passed > ALONE_NANOSECONDS)
+            sched_yield();
+        passed = gs_clock(CLOCK_MONOTONIC) - start;
+    } while (passed < nanoseconds);
     return false;
 }
 

@@ -94,7 +94,7 @@ case(
     [random("f4", 4 * N, 1, 2), random("f4", 4 * N, 1, 2), zeros("f4", 8 * N)],
     N,
     64,
-    # A cross product subtracts nearly equal products: 1.5 ulp of numbers up to 4 for results near 0.
+    # A cross product subtracts nearly equal products: results near 0 lose digits.
     ulp=4096,
 )
 

@@ -1,8 +1,8 @@
 """The kernels in `kernels/*.cl`: what to pass to each, how to launch it, what to expect.
 
-A `Case` says all that is needed to run a kernel on any implementation of OpenCL or Level Zero and to
-compare what it leaves in memory with another's. `CASES` lists them; `arguments` makes the data, the
-same on every call; `differences` compares two results.
+A `Case` says all that is needed to run a kernel on any implementation of OpenCL or Level Zero
+and to compare what it leaves in memory with another's. `CASES` lists them; `arguments` makes the
+data, the same on every call; `differences` compares two results.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def arguments(case: Case) -> list[Array | Local]:
 
 
 def differences(case: Case, ours: dict[int, Array], theirs: dict[int, Array]) -> list[str]:
-    """Where two results of a case are further apart than they may be, one sentence for each buffer."""
+    """Where two results of a case are further apart than they may be, one sentence for each
+    buffer."""
     found = []
     for place in sorted(ours.keys() & theirs.keys()):
         wrong = _wrong(ours[place], theirs[place], case.ulp)
@@ -125,7 +126,8 @@ def differences(case: Case, ours: dict[int, Array], theirs: dict[int, Array]) ->
             at = int(np.argmax(wrong))
             found.append(
                 f"{case.identity}: argument {place} differs in {int(wrong.sum())} of {wrong.size} "
-                f"elements, first at {at}: {ours[place].ravel()[at]} and {theirs[place].ravel()[at]}"
+                f"elements, first at {at}: {ours[place].ravel()[at]} "
+                f"and {theirs[place].ravel()[at]}"
             )
     return found
 

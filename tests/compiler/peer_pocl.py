@@ -1,8 +1,8 @@
 """Runs the cases on another implementation of OpenCL, to compare with: PoCL, or any that is found.
 
-`python -m tests.compiler.peer_pocl` runs all cases on it and says which it could not run; `Peer.run`
-gives one case's results to a test. A case is built from its source by the peer's own compiler, or
-from SPIR-V of ours if the peer reads it.
+`python -m tests.compiler.peer_pocl` runs all cases on it and says which it could not run;
+`Peer.run` gives one case's results to a test. A case is built from its source by the peer's own
+compiler, or from SPIR-V of ours if the peer reads it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Peer:
     """One device of another implementation."""
 
     def __init__(self, platform: str = POCL) -> None:
-        """Finds the platform whose name contains `platform`; raises LookupError if there is none."""
+        """Finds the platform whose name contains `platform`; raises LookupError if there is
+        none."""
         import pyopencl
 
         self.cl: Any = pyopencl

@@ -206,8 +206,7 @@ class Uniformity:
         known = {
             shape
             for value, source in (*inner, *outer)
-            if isinstance(source, Block)
-            and (shape := self._known_at(value, source)) != _UNKNOWN
+            if isinstance(source, Block) and (shape := self._known_at(value, source)) != _UNKNOWN
         }
         if not known:
             return _UNKNOWN
