@@ -42,7 +42,8 @@ generate: $(VENV)/.installed-dev ## write the generated files from the registry
 	$(PY) -m registry
 
 .PHONY: bench
-bench: $(VENV)/.installed-dev native ## run the benchmarks, each against a named peer
+bench: $(VENV)/.installed-bench native ## run the benchmarks, each against a named peer
+	tools/debian-packages libze1 pocl-opencl-icd ocl-icd-libopencl1
 	$(PY) -m benchmarks
 
 .PHONY: clean
@@ -96,6 +97,10 @@ $(VENV)/.installed: $(PY) pyproject.toml setup.py
 $(VENV)/.installed-dev: $(PY) pyproject.toml setup.py
 	$(PY) -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(PY) -m pip install --quiet --editable '.[bench]'
+	@touch $@
 
 .PHONY: packages
 packages:
