@@ -54,15 +54,22 @@ def start(end: str) -> "subprocess.Popen[str]":
 
 
 def left_behind() -> set[str]:
-    """What a process could leave in shared memory or in the folder for temporary files."""
+    """What the driver could have left in shared memory or in the folder for temporary files."""
     folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]
     return {
         str(entry)
         for folder in folders
         if folder.is_dir()
         for entry in folder.iterdir()
-        if "groundstate" in entry.name or folder.name == "shm"
+        if "groundstate" in entry.name
     }
+
+
+def named_shared_memory(process: int) -> list[str]:
+    """Files of a process that would stay in /dev/shm after it, whatever they are called."""
+    mapped = Path(f"/proc/{process}/maps").read_text().split()
+    opened = [os.readlink(entry) for entry in Path(f"/proc/{process}/fd").iterdir()]
+    return [name for name in mapped + opened if name.startswith("/dev/shm/")]
 
 
 def test_a_process_that_is_killed_leaves_nothing() -> None:
@@ -72,6 +79,7 @@ def test_a_process_that_is_killed_leaves_nothing() -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "busy\n", child.communicate()[1]
         time.sleep(0.02 * number)
+        assert named_shared_memory(child.pid) == []
         child.send_signal(signal.SIGKILL)
         assert child.wait(30) == -signal.SIGKILL
         child.communicate()
