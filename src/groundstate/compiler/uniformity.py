@@ -43,7 +43,13 @@ UNIFORM_RESULTS = frozenset(
         "SubgroupAnyKHR",
         "SubgroupAllEqualKHR",
         "SubgroupBallotKHR",
-        "GroupNonUniformElect",
+        "GroupNonUniformAll",
+        "GroupNonUniformAny",
+        "GroupNonUniformBallot",
+        "GroupNonUniformBroadcast",
+        "GroupNonUniformBroadcastFirst",
+        "SubgroupReadInvocationKHR",
+        "SubgroupFirstInvocationKHR",
     ]
 )
 REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2
@@ -321,7 +327,7 @@ def lane_stride(pointee: Type | None) -> int:
 
 
 def _is_reduction(node: Node) -> bool:
-    return len(node.literals) > 0 and REDUCE in node.literals[:1] and not node.op.endswith("Ballot")
+    return len(node.literals) > 0 and REDUCE in node.literals[:1] and "Ballot" not in node.op
 
 
 def _is_address(type_: Type) -> bool:

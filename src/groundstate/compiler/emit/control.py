@@ -60,9 +60,7 @@ class ControlFlow:
 
     def write(self) -> None:
         """Writes all blocks; control arrives at the first and leaves at `done`."""
-        first = self.order[0]
-        self._prepare()
-        self._enter(first)
+        self._enter(self.order[0])
         for block in self.order:
             self._write_check(block)
             self._write_body(block)
@@ -75,8 +73,8 @@ class ControlFlow:
         last = max(loop.blocks, key=self.order.index)
         return last is block
 
-    def _prepare(self) -> None:
-        """Room for masks, all empty at first."""
+    def prepare(self) -> None:
+        """Room for masks, all empty at first, also when a sub-group goes on behind a barrier."""
         wide = self.text.vector_type("i32")
         for block in self.order:
             if self.is_partial(block):

@@ -333,3 +333,111 @@ def _ballot(emitter: Emitter, node: Node) -> None:
 def scalar_type_of(node: Node) -> str:
     """The type of a vector's components."""
     return scalar_type(getattr(node.type, "element", node.type))
+
+
+# --- Ballots as numbers -------------------------------------------------------------------------
+
+
+def _ballot_word(emitter: Emitter, node: Node) -> Lanes:
+    """The first word of a ballot: no sub-group has more than 32 lanes."""
+    value = emitter.get(node)
+    assert isinstance(value, list)
+    first = value[0]
+    assert isinstance(first, Lanes)
+    return first
+
+
+def _lane_numbers(emitter: Emitter) -> str:
+    return emitter.text.as_vector(Lanes("i32", "0", 1 if emitter.width > 1 else 0))
+
+
+def _bit_of(emitter: Emitter, word: Lanes, numbers: str) -> Lanes:
+    """Whether the bit with each lane's number is set."""
+    text = emitter.text
+    wide = text.vector_type("i32")
+    moved = text.emit(f"lshr {wide} {text.as_vector(word)}, {numbers}")
+    return Lanes("i1", text.emit(f"trunc {wide} {moved} to {text.vector_type('i1')}"), None)
+
+
+@handles("GroupNonUniformInverseBallot")
+def _inverse_ballot(emitter: Emitter, node: Node) -> None:
+    word = _ballot_word(emitter, node.operands[1])
+    emitter.define(node, _bit_of(emitter, word, _lane_numbers(emitter)))
+
+
+@handles("GroupNonUniformBallotBitExtract")
+def _ballot_bit(emitter: Emitter, node: Node) -> None:
+    word, index = _ballot_word(emitter, node.operands[1]), emitter.scalar(node.operands[2])
+    emitter.define(node, _bit_of(emitter, word, emitter.text.as_vector(index)))
+
+
+@handles("GroupNonUniformBallotBitCount")
+def _ballot_count(emitter: Emitter, node: Node) -> None:
+    """All bits of the sub-group, those up to each lane, or those below it."""
+    text = emitter.text
+    wide = text.vector_type("i32")
+    word = text.as_vector(_ballot_word(emitter, node.operands[1]))
+    every = text.splat("i32", str((1 << emitter.width) - 1 if emitter.width < 32 else -1))
+    word = text.emit(f"and {wide} {word}, {every}")
+    operation = int(str(node.literals[0]))
+    if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
+        one = text.splat("i32", "1")
+        below = text.emit(f"shl {wide} {one}, {_lane_numbers(emitter)}")
+        if operation == INCLUSIVE_SCAN:
+            below = text.emit(f"shl {wide} {below}, {one}")
+        mask = text.emit(f"sub {wide} {below}, {one}")
+        word = text.emit(f"and {wide} {word}, {mask}")
+    count = text.call(wide, f"llvm.ctpop.{overloaded(wide)}", [(wide, word)])
+    emitter.define(node, Lanes("i32", count, None))
+
+
+@handles("GroupNonUniformBallotFindLSB", "GroupNonUniformBallotFindMSB")
+def _ballot_find(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    wide = text.vector_type("i32")
+    word = text.as_vector(_ballot_word(emitter, node.operands[1]))
+    lowest = node.op.endswith("LSB")
+    kind = "cttz" if lowest else "ctlz"
+    zeros = text.call(wide, f"llvm.{kind}.{overloaded(wide)}", [(wide, word), ("i1", "false")])
+    if not lowest:
+        zeros = text.emit(f"sub {wide} {text.splat('i32', '31')}, {zeros}")
+    emitter.define(node, Lanes("i32", zeros, None))
+
+
+@handles("GroupNonUniformAllEqual", "SubgroupAllEqualKHR")
+def _all_equal(emitter: Emitter, node: Node) -> None:
+    """True if every active lane has the value of the first."""
+    text = emitter.text
+    value = emitter.get(node.operands[-1])
+    first = pick_lane(emitter, value, "0" if emitter.width == 1 else _first_active(emitter))
+    parts = value if isinstance(value, list) else [value]
+    firsts = first if isinstance(first, list) else [first]
+    same = text.splat("i1", "true")
+    bits = text.vector_type("i1")
+    for part, wanted in zip(parts, firsts, strict=True):
+        assert isinstance(part, Lanes)
+        assert isinstance(wanted, Lanes)
+        wide = text.vector_type(part.type)
+        kind = "icmp eq" if part.type[0] == "i" else "fcmp oeq"
+        equal = text.emit(f"{kind} {wide} {text.as_vector(part)}, {text.as_vector(wanted)}")
+        same = text.emit(f"and {bits} {same}, {equal}")
+    emitter.define(node, _vote(emitter, Lanes("i1", same, None), True))
+
+
+@handles("GroupNonUniformRotateKHR")
+def _rotate(emitter: Emitter, node: Node) -> None:
+    """Lane i takes the value of lane i + delta, round a cluster or the whole sub-group."""
+    value, delta = emitter.get(node.operands[1]), emitter.scalar(node.operands[2])
+    cluster = constant_int(node.operands[3]) if len(node.operands) > 3 else emitter.width
+    text = emitter.text
+    if emitter.width == 1:
+        emitter.define(node, value)
+        return
+    wide = text.vector_type("i32")
+    lanes = _lane_numbers(emitter)
+    size = min(cluster or emitter.width, emitter.width)
+    moved = text.emit(f"add {wide} {lanes}, {text.as_vector(delta)}")
+    inside = text.emit(f"and {wide} {moved}, {text.splat('i32', str(size - 1))}")
+    start = text.emit(f"and {wide} {lanes}, {text.splat('i32', str(-size))}")
+    source = text.emit(f"or {wide} {start}, {inside}")
+    emitter.define(node, gather_lanes(emitter, value, source))

@@ -97,6 +97,7 @@ class KernelWriter:
             from groundstate.compiler.emit.control import NeedsOneLane
 
             raise NeedsOneLane
+        flow.prepare()
         prologue = len(text.lines)
         flow.write()
         text.start("done")

@@ -270,7 +270,17 @@ def _access(node: Node, type_: Type) -> tuple[int, bool]:
     literals = [each for each in node.literals if isinstance(each, int)]
     flags = literals[0] if literals else 0
     align = literals[1] if flags & ALIGNED and len(literals) > 1 else type_.align
-    return max(1, align), bool(flags & VOLATILE)
+    return max(1, min(align, _scalar_size(type_))), bool(flags & VOLATILE)
+
+
+def _scalar_size(type_: Type) -> int:
+    """What an address is trusted to be aligned to: no more than a component's size.
+
+    Instructions for unaligned vectors cost the same, and programs bring memory of their own."""
+    if isinstance(type_, Vector):
+        return type_.element.size
+    parts = components(type_)
+    return min((_scalar_size(part) for part in parts), default=1) if parts else type_.size
 
 
 @handles("Load")
