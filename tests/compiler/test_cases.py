@@ -20,6 +20,9 @@ SILENT = [case for case in CASES if not case.prints]
 HAS_ONE_ANSWER_PER_WIDTH = ("subgroups", "subgroup_extensions")
 """What these do depends on how large a sub-group is."""
 
+POCL_IS_WRONG = {"dimension_argument": "it says that sizes of a fourth dimension are 0, not 1"}
+"""Cases in which PoCL 3.1 differs from the specification."""
+
 
 @cache
 def program(file: str, standard: str) -> Program:
@@ -68,7 +71,11 @@ def test_one_lane_and_several_agree(case: Case) -> None:
         assert differences(case, natural, case.expect(*arguments(case))) == []
 
 
-@pytest.mark.parametrize("case", SILENT, ids=lambda case: case.identity)
+@pytest.mark.parametrize(
+    "case",
+    [case for case in SILENT if case.name not in POCL_IS_WRONG],
+    ids=lambda case: case.identity,
+)
 def test_pocl_agrees(case: Case, pocl: Peer) -> None:
     if pocl.lacks(case):
         return  # the other test still compares it with what it must give
