@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from groundstate.compiler.frontend import compile_opencl
 from tests.compiler.cases import CASES
 from tests.compiler.kernels import Array, Case, Local, arguments, differences
 
@@ -149,14 +150,18 @@ def check(case: Case, outcome: Outcome) -> list[str]:
 
 def main() -> int:
     """Runs every case and prints what it could not run or got wrong."""
-    peer = Peer(sys.argv[1] if len(sys.argv) > 1 else POCL)
+    words = [word for word in sys.argv[1:] if word != "--spirv"]
+    peer = Peer(words[0] if words else POCL)
     ran, wrong = 0, 0
     for case in CASES:
         lacking = peer.lacks(case)
         if lacking:
             print(f"{case.identity}: needs {', '.join(sorted(lacking))}")
             continue
-        problems = check(case, peer.run(case))
+        spirv = None
+        if "--spirv" in sys.argv:
+            spirv = compile_opencl(case.source, options=[f"-cl-std={case.standard}"])
+        problems = check(case, peer.run(case, spirv))
         ran, wrong = ran + 1, wrong + bool(problems)
         print("\n".join(problems), end="\n" if problems else "")
     print(f"{peer.name}: {ran} of {len(CASES)} cases run, {wrong} wrong")

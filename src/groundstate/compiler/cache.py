@@ -66,9 +66,10 @@ def put(key: bytes, value: bytes) -> None:
         return
     path = _path(root, key)
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.makedirs(root, mode=0o700, exist_ok=True)
         if not _is_ours(root):
             return
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         _write(path, hashlib.sha256(value).digest() + value)
     except OSError:
         return

@@ -146,7 +146,8 @@ def _back_arguments(understood: options.Options, version: str) -> list[str]:
     extensions = ",".join(f"+{name}" for name in EXTENSIONS)
     return [
         *("-cc1", "-x", "ir", "-triple", f"spirv64v{version}-unknown-unknown"),
-        *(["-O2", "-funroll-loops"] if understood.optimise else ["-O0"]),
+        # Less than -O1 leaves forms of code that the back end does not know.
+        *(["-O2", "-funroll-loops"] if understood.optimise else ["-O1"]),
         *("-mllvm", f"--spirv-ext={extensions}", "-Wno-override-module"),
         *("-emit-obj", "-o", "-", "-"),
     ]

@@ -17,6 +17,7 @@ from groundstate.compiler.opencl.function_body import (
     ACQUIRE_RELEASE,
     INSTRUCTION,
     PURE,
+    READS,
     RELEASE,
     SEQUENTIALLY_CONSISTENT,
     SUB_GROUP_SCOPE,
@@ -28,6 +29,13 @@ from groundstate.compiler.opencl.function_body import (
 FENCES = {"mem_fence": str(ACQUIRE_RELEASE), "read_mem_fence": str(ACQUIRE)}
 FENCES |= {"write_mem_fence": str(RELEASE)}
 """The orders of the fences of OpenCL 1."""
+
+ADDRESS_SPACES = {"global": ("ptr addrspace(1)", 5), "local": ("ptr addrspace(3)", 4)}
+ADDRESS_SPACES |= {"private": ("ptr", 7)}
+"""The types of pointers into them, and the numbers of their storage classes in SPIR-V."""
+
+_COPIED = re.compile(r"PU3AS\d((?:Dv\d+_)?(?:Dh|[chstijlmfd]))")
+"""The destination of a copy, with the type of its elements."""
 
 Writer = Callable[[Declaration], Body | None]
 
@@ -143,22 +151,54 @@ def _fence(declaration: Declaration) -> Body | None:
 def _get_fence(declaration: Declaration) -> Body | None:
     """The flag of the memory that a generic pointer points to: local, or else global."""
     body = Body()
-    pointer = "ptr addrspace(3)"
-    body.call("%local", pointer, "__to_local", [(declaration.parameters[0], "%0")], PURE)
-    body.add("%is_local", f"icmp ne {pointer} %local, null")
+    _cast_to(body, "%local", "local", declaration.parameters[0])
+    body.add("%is_local", "icmp ne ptr addrspace(3) %local, null")
     body.add("%r", "select i1 %is_local, i32 1, i32 2")
     return body
 
 
-def _async_copy(declaration: Declaration) -> Body | None:
-    """A copy with a stride of one: the back end gives the plain one a stride of the wrong type."""
+def _to_address_space(declaration: Declaration) -> Body | None:
+    """`to_global` and its like: a null pointer if the generic pointer points elsewhere."""
     body = Body()
-    types = [*declaration.parameters[:3], "i64", declaration.parameters[3]]
-    values = ["%0", "%1", "%2", "1", "%3"]
-    name = mangling.join(
-        "async_work_group_strided_copy", declaration.code.replace("m9ocl_event", "mm9ocl_event")
-    )
-    body.call("%r", declaration.result, name, list(zip(types, values, strict=True)))
+    _cast_to(body, "%r", declaration.plain.removeprefix("__to_"), declaration.parameters[0])
+    return body
+
+
+def _cast_to(body: Body, target: str, space: str, pointer: str) -> None:
+    result, storage_class = ADDRESS_SPACES[space]
+    name = f"__spirv_GenericCastToPtrExplicit_To{space.capitalize()}"
+    operands = [(pointer, "%0"), ("i32", str(storage_class))]
+    body.call(target, result, mangling.join(name, "Pvi"), operands, PURE)
+
+
+def _async_copy(declaration: Declaration) -> Body | None:
+    """A copy by the whole work-group, whose elements `spirv_words` is told the type of.
+
+    The back end would take what it last saw of the memory, such as a whole array, for the element.
+    """
+    match = _COPIED.match(declaration.code)
+    element = mangling.argument(match[1]) if match else None
+    if element is None:
+        return None
+    body = Body()
+    *places, event = [(kind, f"%{n}") for n, kind in enumerate(declaration.parameters)]
+    stride = [] if declaration.plain.endswith("strided_copy") else [("i64", "1")]
+    name = f"{INSTRUCTION}GroupAsyncCopy..{element.suffix}.{declaration.code}"
+    body.call("%r", declaration.result, name, [*places, *stride, event])
+    return body
+
+
+# --- Vectors in memory ----------------------------------------------------------------------------
+
+
+def _vloada_half3(declaration: Declaration) -> Body | None:
+    """Three halves, each group of which takes the room of four."""
+    body = Body()
+    body.add("%first", "shl i64 %0, 2")
+    pointer = declaration.parameters[1]
+    body.add("%from", f"getelementptr half, {pointer} %1, i64 %first")
+    name = mangling.join("vload_half3", declaration.code)
+    body.call("%r", declaration.result, name, [("i64", "0"), (pointer, "%from")], READS)
     return body
 
 
@@ -213,7 +253,9 @@ ROWS: tuple[tuple[re.Pattern[str], Writer], ...] = tuple(
         (r"intel_work_group_barrier_(arrive|wait)", _split_barrier),
         (r"(mem|read_mem|write_mem|atomic_work_item)_fence", _fence),
         (r"get_fence", _get_fence),
-        (r"async_work_group_copy", _async_copy),
+        (r"__to_(global|local|private)", _to_address_space),
+        (r"async_work_group_(strided_)?copy", _async_copy),
+        (r"vloada_half3", _vloada_half3),
         (r"get_image_channel_(order|data_type)", _channel_query),
         (r"read_imageh", _read_imageh),
         (r"write_imageh", _write_imageh),

@@ -14,6 +14,7 @@ INSTRUCTION = "groundstate."
 rounding mode if it has one, and the types follow."""
 
 PURE = "nounwind willreturn memory(none)"
+READS = "nounwind willreturn memory(read)"
 EFFECT = "convergent nounwind"
 """What LLVM may assume of a function that is called."""
 
@@ -32,6 +33,7 @@ class Declaration:
 
     @property
     def name(self) -> str:
+        """Its name in LLVM IR."""
         return mangling.join(self.plain, self.code)
 
 

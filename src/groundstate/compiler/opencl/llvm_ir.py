@@ -9,10 +9,12 @@ from groundstate.compiler.opencl.function_body import Body, Declaration
 
 _KERNEL_BODY = re.compile(r"^define (?:dso_local )?(?=.*@__clang_ocl_kern_imp_)", re.MULTILINE)
 _DECLARATION = re.compile(
-    r"^declare spir_func (?P<result>.*?) ?@(?P<name>_Z\w+)\((?P<parameters>.*)\).*\n",
+    r"^declare spir_func (?P<result>.*?) ?@(?P<name>_Z\w+|__to_\w+)\((?P<parameters>.*)\).*\n",
     re.MULTILINE,
 )
-_ATTRIBUTE = re.compile(r"\b(?:noundef|zeroext|signext|captures\(none\)|align \d+) ?")
+_ATTRIBUTE = re.compile(
+    r"\b(?:noundef|zeroext|signext|align \d+|(?:captures|nofpclass)\([^)]*\)|read(?:only|none)) ?"
+)
 
 INLINE = "alwaysinline convergent nounwind"
 

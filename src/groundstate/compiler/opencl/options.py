@@ -34,6 +34,10 @@ FLAGS = (
     "-cl-uniform-work-group-size",
     "-cl-unsafe-math-optimizations",
     "-g",
+    "-O0",
+    "-O1",
+    "-O2",
+    "-O3",
     "-w",
     "-Werror",
 )
@@ -44,6 +48,9 @@ CONTRACTING = {
     "-cl-unsafe-math-optimizations",
     "-cl-fast-relaxed-math",
 }
+
+WITHOUT_EFFECT = ("-cl-strict-aliasing", "-cl-no-subgroup-ifp", "-g", "-O1", "-O2", "-O3")
+"""The options that are accepted and change nothing."""
 
 WITH_VALUE = ("-D", "-U", "-I")
 """The options whose value follows, in the same word or the next."""
@@ -84,7 +91,7 @@ class Options:
         """What clang is told to turn the source into LLVM IR without optimising it."""
         return [
             *self._common_arguments(),
-            *("-S", "-emit-llvm", "-O2" if self.optimise else "-O0"),
+            *("-S", "-emit-llvm", "-O2" if self.optimise else "-O1"),
             "-fno-discard-value-names",  # so that the arguments of kernels have their names
             *("-Xclang", "-disable-llvm-passes", "-o", "-", "-"),
         ]
@@ -127,9 +134,11 @@ def _take(options: Options, word: str, following: Iterator[str]) -> None:
         options.standard = _standard(word.removeprefix("-cl-std="))
     elif word == "-cl-opt-disable" or word == "-O0":
         options.optimise = False
+    elif word in WITHOUT_EFFECT:
+        return
     elif word in FLAGS or word.startswith("-W"):
         options.given.append(word)
-    elif word not in ("-O1", "-O2", "-O3"):
+    else:
         raise UnknownOptionError(f"there is no option {word!r}{_suggestion(word)}")
 
 

@@ -1,0 +1,156 @@
+"""The disk cache: what is put in comes out, what is damaged does not, and old entries go first."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from groundstate.cli.main import main
+from groundstate.compiler import cache
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "cache"
+    monkeypatch.setenv("GROUNDSTATE_CACHE", str(path))
+    monkeypatch.delenv("GROUNDSTATE_CACHE_SIZE", raising=False)
+    cache._written_since_pruning.clear()
+    return path
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_put_and_get() -> None:
+    assert cache.get(b"key") is None
+    cache.put(b"key", b"value")
+    cache.put(b"empty", b"")
+    assert cache.get(b"key") == b"value"
+    assert cache.get(b"empty") == b""
+    assert cache.get(b"other") is None
+
+
+def test_a_later_value_replaces_the_first() -> None:
+    cache.put(b"key", b"one")
+    cache.put(b"key", b"two")
+    assert cache.get(b"key") == b"two"
+    assert cache.size()[0] == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"x" * 40])
+def test_a_damaged_entry_counts_as_absent_and_goes(folder: Path, damage: bytes) -> None:
+    cache.put(b"key", b"value")
+    (path,) = files(folder)
+    path.write_bytes(damage)
+    assert cache.get(b"key") is None
+    assert not path.exists()
+
+
+def test_the_folder_is_private(folder: Path) -> None:
+    cache.put(b"key", b"value")
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
+    cache.put(b"key", b"value")
+    folder.chmod(0o777)
+    assert cache.get(b"key") is None
+    cache.put(b"another", b"value")
+    assert len(files(folder)) == 1
+
+
+def test_switched_off(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
+    cache.put(b"key", b"value")
+    assert cache.get(b"key") is None
+    assert cache.clear() == 0
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GROUNDSTATE_CACHE", str(tmp_path / "file" / "cache"))
+    cache.put(b"key", b"value")
+    assert cache.get(b"key") is None
+
+
+def test_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("GROUNDSTATE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache.put(b"key", b"value")
+    assert files(tmp_path / "groundstate")
+
+
+def test_what_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = bytes(1000)
+    for number in range(8):
+        cache.put(b"%d" % number, value)
+        age(b"%d" % number, 100 - number)
+    assert cache.get(b"0") == value  # it is the oldest, and has now been used
+    monkeypatch.setenv("GROUNDSTATE_CACHE_SIZE", "5K")
+    cache._written_since_pruning.clear()
+    cache.put(b"new", value)
+    assert cache.size()[1] <= 5 * 1024
+    assert cache.get(b"new") == value
+    assert cache.get(b"0") == value
+    assert cache.get(b"1") is None
+    assert cache.get(b"7") == value
+
+
+def age(key: bytes, seconds: int) -> None:
+    root = os.environ["GROUNDSTATE_CACHE"]
+    path = cache._path(root, key)
+    then = os.stat(path).st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+def test_the_limit_holds_within_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSTATE_CACHE_SIZE", "64K")
+    for number in range(200):
+        cache.put(b"%d" % number, bytes(2000))
+    # It is looked at again for each sixteenth of the limit.
+    assert cache.size()[1] <= 64 * 1024 * 17 // 16 + 2100
+
+
+def test_many_threads() -> None:
+    wrong: list[bytes | None] = []
+
+    def work() -> None:
+        for number in range(50):
+            key = b"%d" % (number % 7)
+            cache.put(key, key * 1000)
+            if (found := cache.get(key)) != key * 1000:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_command(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    cache.put(b"key", bytes(2048 - cache.DIGEST_BYTES))
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        str(folder),
+        "1 entry, 2.0 KiB of at most 1.0 GiB",
+    ]
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out == f"Freed 2.0 KiB in {folder}.\n"
+    assert files(folder) == []
+
+
+def test_command_when_switched_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
+    assert main(["cache"]) == 0
+    assert "GROUNDSTATE_CACHE" in capsys.readouterr().out
