@@ -40,6 +40,10 @@ LEADING_IDS = {"Load": 1, "Store": 2, "CopyMemory": 2, "CopyMemorySized": 3}
 """How many ids come before the literal memory operands."""
 
 
+ADDRESS_SPACE_CALLS = {"__to_local": 4, "__to_global": 5, "__to_private": 7}
+"""Functions that compilers leave as calls, with the storage class that they ask for."""
+
+
 class Builder:
     """Builds the graph of one kernel. Functions that its module imports come from the others."""
 
@@ -277,6 +281,13 @@ class _Instance:
     def _call(self, current: Block, instruction: Instruction) -> Block:
         """Inlines a call; returns the block that the rest of the caller's block goes to."""
         home, callee = self.builder.find_function(self.home, instruction.operands[0])
+        storage = ADDRESS_SPACE_CALLS.get(self.module.imports.get(callee.id, ""))
+        if storage is not None and not callee.blocks:
+            cast = self._node(instruction, "GenericCastToPtrExplicit")
+            cast.literals = (storage,)
+            self.builder.unresolved.append((cast, [("id", instruction.operands[1])], self))
+            current.nodes.append(cast)
+            return current
         arguments = []
         for parameter, identifier in zip(callee.parameters, instruction.operands[1:], strict=False):
             kind = self.builder.modules[home].types[parameter.type]

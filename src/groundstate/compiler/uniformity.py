@@ -27,7 +27,6 @@ PASSES = frozenset(
         "ConvertUToPtr",
         "PtrCastToGeneric",
         "GenericCastToPtr",
-        "GenericCastToPtrExplicit",
         "SConvert",
     ]
 )
@@ -253,6 +252,8 @@ class Uniformity:
             return self.cells[node.literals[0]]
         if op in ("ReadGroupCells", "GroupAsyncCopy"):
             return 0
+        if op == "GenericCastToPtrExplicit":
+            return VARYING
         inputs = [self._known_at(each, block) for each in node.operands]
         if _UNKNOWN in inputs:
             return _UNKNOWN

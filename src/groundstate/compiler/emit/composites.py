@@ -145,10 +145,36 @@ def _same(emitter: Emitter, node: Node) -> None:
     emitter.define(node, emitter.get(node.operands[0]))
 
 
+STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP, STORAGE_FUNCTION = 4, 5, 7
+
+
 @handles("GenericCastToPtrExplicit")
 def _cast_explicit(emitter: Emitter, node: Node) -> None:
-    """All address spaces are one on a CPU, so a generic pointer is in whichever is asked for."""
-    emitter.define(node, emitter.get(node.operands[0]))
+    """The same pointer if it leads to the memory that is asked for, else null.
+
+    Local memory is at the start of the scratch memory, what is private to work-items behind it."""
+    text = emitter.text
+    pointer = emitter.scalar(node.operands[0])
+    storage = int(str(node.literals[0]))
+    wide, address = text.vector_type("i64"), text.vector_type("ptr")
+    name = text.as_vector(pointer)
+    number = text.emit(f"ptrtoint {address} {name} to {wide}")
+    bounds = [text.emit(f"ptrtoint ptr {each} to i64") for each in emitter.context.scratch_bounds]
+    start, middle, end = (text.splat("i64", each) for each in bounds)
+    inside = {
+        STORAGE_WORKGROUP: (start, middle),
+        STORAGE_FUNCTION: (middle, end),
+        STORAGE_CROSS_WORKGROUP: (start, end),
+    }[storage]
+    bits = text.vector_type("i1")
+    after = text.emit(f"icmp uge {wide} {number}, {inside[0]}")
+    before = text.emit(f"icmp ult {wide} {number}, {inside[1]}")
+    fits = text.emit(f"and {bits} {after}, {before}")
+    if storage == STORAGE_CROSS_WORKGROUP:
+        fits = text.emit(f"xor {bits} {fits}, {text.splat('i1', 'true')}")
+    null = "null" if emitter.width == 1 else "zeroinitializer"
+    chosen = text.emit(f"select {bits} {fits}, {address} {name}, {address} {null}")
+    emitter.define(node, Lanes("ptr", chosen, None if emitter.width > 1 else 0))
 
 
 @handles("Bitcast")

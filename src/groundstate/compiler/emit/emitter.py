@@ -157,6 +157,8 @@ class KernelContext:
         self.formats: list[bytes] = []
         self.private_base: Callable[[Emitter, Node], str] | None = None
         self.print_buffer = "null"
+        self.scratch_bounds = ("%scratch", "%owns", "%shared")
+        """Where local memory starts, where it ends, and where private memory ends."""
         self.subgroups = 1
 
     def global_address(self, emitter: Emitter, node: Node) -> Lanes:

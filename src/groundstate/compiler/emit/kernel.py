@@ -37,7 +37,7 @@ OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES 
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
-    "ptr %scratch, ptr %own, ptr %shared"
+    "ptr %scratch, ptr %owns, ptr %own, ptr %shared"
 )
 
 
@@ -333,7 +333,7 @@ class KernelWriter:
     def _run_lines(self, own_bytes: int, has_barriers: bool) -> list[str]:
         call = (
             "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
-            "ptr %scratch, ptr %own, ptr %shared)"
+            "ptr %scratch, ptr %owns, ptr %own, ptr %shared)"
         )
         again = "%stop" if has_barriers else "0"
         return [
