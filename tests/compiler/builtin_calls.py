@@ -15,19 +15,8 @@ from string import Template
 
 FLOATS = ["float", "float3", "float4", "float16", "double", "double2", "half", "half8"]
 INTEGERS = ["char", "uchar16", "short8", "ushort", "int", "int4", "uint", "uint3", "long", "ulong2"]
-SCALARS = [
-    "char",
-    "uchar",
-    "short",
-    "ushort",
-    "int",
-    "uint",
-    "long",
-    "ulong",
-    "float",
-    "double",
-    "half",
-]
+INTEGER_SCALARS = ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"]
+SCALARS = [*INTEGER_SCALARS, "float", "double", "half"]
 WIDE = ["int", "uint", "long", "ulong", "float", "double"]
 
 UNARY_MATH = (
