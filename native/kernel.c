@@ -56,9 +56,10 @@ GS_EXPORT void gs_kernel_group_size(const gs_kernel *kernel, uint32_t size[3]) {
 
 /* --- Arguments --------------------------------------------------------------------------------------- */
 
-/* Programs pass a size_t where the kernel takes a uint: of a value that is too long, the first bytes count. */
+/* Programs pass a size_t where the kernel takes a uint, and a uint where it takes a size_t: of a value that is
+ * too long the first bytes count, one that is too short is filled up with zeros. Pointers must be whole. */
 static ze_result_t check_size(enum gs_function function, const gs_argument *argument, uint32_t index, size_t size) {
-    if (size >= argument->size)
+    if (size >= argument->size || (size > 0 && argument->kind == GS_ARGUMENT_VALUE))
         return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "%s: argument %u has %u bytes, not %zu",
                    gs_function_names[function], index, argument->size, size);
@@ -87,10 +88,9 @@ static ze_result_t set_value(enum gs_function function, gs_kernel *kernel, uint3
     ze_result_t result = check_size(function, argument, index, size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    memset(kernel->block + argument->offset, 0, argument->size);
     if (value != NULL)
-        memcpy(kernel->block + argument->offset, value, argument->size);
-    else
-        memset(kernel->block + argument->offset, 0, argument->size);
+        memcpy(kernel->block + argument->offset, value, size < argument->size ? size : argument->size);
     return ZE_RESULT_SUCCESS;
 }
 
