@@ -155,7 +155,8 @@ def _back_arguments(understood: options.Options, version: str) -> list[str]:
 
 # --- Caching --------------------------------------------------------------------------------------
 
-_INCLUDES = re.compile(rb"#\s*include|__has_include|\?\?=|\\\r?\n\s*include")
+_INCLUDES = re.compile(rb"include|embed")
+"""What a source cannot do without that reads other files; a comment may say it too."""
 
 
 def _key(compiler: clang.Clang, understood: options.Options, text: bytes) -> bytes:
@@ -167,9 +168,7 @@ def _key(compiler: clang.Clang, understood: options.Options, text: bytes) -> byt
     if _INCLUDES.search(text):
         expanded = compiler.run(understood.preprocess_arguments(), text)
         text += b"\0" + expanded.stdout
-    settings = json.dumps(
-        [compiler.identity, _fingerprint(), understood.front_arguments(), os.getcwd()]
-    )
+    settings = json.dumps([compiler.identity, _fingerprint(), understood.front_arguments()])
     return settings.encode() + b"\0" + text
 
 
