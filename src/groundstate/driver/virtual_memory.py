@@ -137,8 +137,9 @@ _next_identifier = iter(range(1, 1 << 62))
 def physical_at(context: int, pointer: int) -> Physical | None:
     """The physical memory that a handle cast to a pointer, or a mapped address, stands for."""
     with _lock:
-        if pointer in _physicals:
-            return _physicals[pointer]
+        named = _physicals.get(pointer)
+        if named is not None:
+            return named if named.context == context else None
         reservation = _containing(context, pointer, 1)
         if reservation is None:
             return None
