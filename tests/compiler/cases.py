@@ -70,6 +70,8 @@ case("arithmetic", "compare_floats", [special("f4", N), special("f4", N), zeros(
 case("arithmetic", "xorshift", [UINT, int_(37)], N, 64)
 case("arithmetic", "crc32", [random("u1", 16 * N), zeros("u4", N), int_(16)], N, 64)
 
+case("arithmetic", "bit_idioms", [UINT, zeros("u4", 6 * N)], N, 64)
+
 # --- mathematics.cl: allowed errors are those of both implementations together --------------------
 
 case("mathematics", "trigonometry", [FLOAT, zeros("f4", 6 * N)], N, 64, ulp=10)
@@ -141,6 +143,7 @@ case(
     256,
     32,
 )
+case("memory", "fill_and_copy", [random("i4", 10 * N), zeros("i4", 20 * N), int_(10)], N, 64)
 case("memory", "game_of_life", [random("u1", 40 * 24), zeros("u1", 40 * 24)], (40, 24), (5, 3))
 
 # --- control.cl -----------------------------------------------------------------------------------
@@ -157,6 +160,7 @@ case("control", "nested_branches", [random("i4", N, -1000, 1000), zeros("i4", N)
 case("control", "collatz", [UINT, zeros("u4", N)], N, 64)
 case("control", "early_return", [random("i4", N, -300, 1000), zeros("i4", N), int_(1000)], N, 64)
 case("control", "switch_dense", [UINT, zeros("i4", N)], N, 64)
+case("control", "switch_values", [UINT, zeros("i4", N)], N, 64)
 case("control", "switch_sparse", [INT, zeros("i4", N)], N, 64)
 case("control", "break_and_continue", [random("i4", N, 0, 10000), zeros("i4", N)], N, 64)
 case("control", "do_while", [UINT, zeros("u4", N)], N, 64)
@@ -213,6 +217,7 @@ case(
 )
 case("barriers", "local_histogram", [random("u1", N), zeros("u4", N // 4)], N, 64)
 case("barriers", "async_copies", [FLOAT, zeros("f4", N), Local(4), Local(4)], N, 64)
+case("barriers", "choose_local", [INT, int_(7)], N, 64)
 case("barriers", "global_barrier", [INT, zeros("i4", N)], N, 64)
 
 # --- atomics.cl, atomics2.cl ----------------------------------------------------------------------

@@ -199,3 +199,27 @@ def test_images(image: str) -> None:
     text = disassemble(spirv)
     assert imports(text) == []
     assert "OpConstantSampler %spirv_Sampler Repeat 1 Linear" in text
+
+
+def test_local_arrays_keep_their_size() -> None:
+    text = body(
+        "local int a[4][8], b[4][8]; local int (*p)[8] = *i > 3 ? a : b;"
+        "p[*u & 3][*f > 1] = 5; barrier(CLK_LOCAL_MEM_FENCE); *i = p[1][*l & 7];"
+    )
+    arrays = re.findall(r"OpVariable (%\w+) Workgroup", text)
+    assert len(arrays) == 2
+    for pointer in arrays:
+        (outer,) = re.findall(rf"{pointer} = OpTypePointer Workgroup (%\w+)", text)
+        inner, length = re.findall(rf"{outer} = OpTypeArray (%\w+) (%\w+)", text)[0]
+        assert re.search(rf"{length} = OpConstant %uint 4$", text, re.MULTILINE)
+        assert re.search(rf"{inner} = OpTypeArray %uint %uint_8", text)
+
+
+def test_helpers_of_the_back_end_are_not_exported() -> None:
+    text = body("uint x = *u; *u = x >> 24 | (x >> 8 & 0xff00) | (x << 8 & 0xff0000) | x << 24;")
+    assert "Export" not in text
+
+
+def test_rotations_are_rotations() -> None:
+    text = body("*u = u[1] << (u[2] & 31) | u[1] >> ((32 - u[2]) & 31);")
+    assert " rotate " in text

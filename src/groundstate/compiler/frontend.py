@@ -127,7 +127,7 @@ def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) ->
         raise CompileError(log or f"clang ended with status {front.returncode}")
     ir = llvm_ir.fix(front.stdout.decode("utf-8", "surrogateescape"), understood.contract)
     spirv = _write_spirv(compiler, understood, ir)
-    return Compiled(spirv_words.fix(spirv), log)
+    return Compiled(spirv_words.fix(spirv, ir), log)
 
 
 def _write_spirv(compiler: clang.Clang, understood: options.Options, ir: str) -> bytes:
@@ -149,6 +149,8 @@ def _back_arguments(understood: options.Options, version: str) -> list[str]:
         # Less than -O1 leaves forms of code that the back end does not know.
         *(["-O2", "-funroll-loops"] if understood.optimise else ["-O1"]),
         *("-mllvm", f"--spirv-ext={extensions}", "-Wno-override-module"),
+        # A loop that fills memory is better as a loop than as the call that it would become.
+        *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
         *("-emit-obj", "-o", "-", "-"),
     ]
 

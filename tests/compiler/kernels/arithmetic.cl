@@ -127,3 +127,18 @@ kernel void crc32(global const uchar *bytes, global uint *out, int length) {
     }
     out[i] = ~crc;
 }
+
+kernel void bit_idioms(global const uint *a, global uint *out) {
+    // What compilers recognise and write in another way.
+    size_t i = get_global_id(0);
+    uint x = a[i], by = x & 31;
+    out[6 * i] = x << 7 | x >> 25;
+    out[6 * i + 1] = x << by | x >> ((32 - by) & 31);
+    out[6 * i + 2] = x >> 24 | (x >> 8 & 0xff00) | (x << 8 & 0xff0000) | x << 24;
+    uint count = 0;
+    for (uint rest = x; rest; rest &= rest - 1)
+        count++;
+    out[6 * i + 3] = count;
+    out[6 * i + 4] = x + 77 < x ? 0xffffffff : x + 77;
+    out[6 * i + 5] = (uint)((ulong)x * a[i ^ 1] >> 32);
+}

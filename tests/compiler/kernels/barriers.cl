@@ -169,3 +169,13 @@ kernel void global_barrier(global int *data, global int *scratch) {
     barrier(CLK_GLOBAL_MEM_FENCE);
     data[i] = scratch[first + (get_local_id(0) * 5 + 3) % get_local_size(0)];
 }
+
+kernel void choose_local(global int *data, int which) {
+    local int a[2][64], b[2][64];
+    local int (*chosen)[64] = which > get_group_id(0) ? a : b;
+    int l = get_local_id(0), n = get_local_size(0);
+    chosen[1][l] = data[get_global_id(0)];
+    chosen[0][l] = l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    data[get_global_id(0)] = chosen[1][n - 1 - l] * 3 + chosen[0][(l + 1) % n];
+}

@@ -236,3 +236,20 @@ kernel void call_in_branch(global const int *in, global int *out) {
     int v = in[i] & 0xffff;
     out[i] = v % 3 ? gcd(v, 360) : gcd(v + 1, 1001) * 2;
 }
+
+kernel void switch_values(global const uint *in, global int *out) {
+    size_t i = get_global_id(0);
+    int r;
+    switch (in[i] & 15) {
+    case 0: r = 17; break;
+    case 1: r = -5; break;
+    case 2: r = 900; break;
+    case 3: r = 3; break;
+    case 5: r = 77; break;
+    case 6: r = 12; break;
+    case 8: r = 444; break;
+    case 9: r = 8; break;
+    default: r = -1; break;
+    }
+    out[i] = r;
+}

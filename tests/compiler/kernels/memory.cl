@@ -111,3 +111,12 @@ kernel void game_of_life(global const uchar *in, global uchar *out) {
                 neighbours += in[(y + dy + height) % height * width + (x + dx + width) % width] & 1;
     out[y * width + x] = neighbours == 3 || (neighbours == 2 && (in[y * width + x] & 1));
 }
+
+kernel void fill_and_copy(global const int *in, global int *out, int n) {
+    size_t i = get_global_id(0);
+    global int *mine = out + i * 2 * n;
+    for (int k = 0; k < 2 * n; k++)
+        mine[k] = 0;
+    for (int k = 0; k < n; k++)
+        mine[k + n / 2] = in[i * n + k];
+}

@@ -52,13 +52,14 @@ class Clang:
 
     def run(self, arguments: Sequence[str], text: bytes) -> subprocess.CompletedProcess[bytes]:
         """Runs it on `text`, given as its standard input."""
-        return subprocess.run(
-            [*self.command, *arguments],
-            input=text,
-            capture_output=True,
-            check=False,
-            timeout=TIME_LIMIT_SECONDS,
-        )
+        command = [*self.command, *arguments]
+        try:
+            return subprocess.run(
+                command, input=text, capture_output=True, check=False, timeout=TIME_LIMIT_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            said = f"error: clang did not end within {TIME_LIMIT_SECONDS} s".encode()
+            return subprocess.CompletedProcess(command, 1, b"", said)
 
 
 def find() -> Clang:
