@@ -9,6 +9,7 @@ understood is reported on stderr once and the default is used instead.
 
 import os
 import sys
+from abc import abstractmethod
 
 _complained: set[tuple[str, str]] = set()
 
@@ -35,9 +36,9 @@ class Knob:
         """The variable as it is written, without the blanks around it; empty if it is not set."""
         return os.environ.get(self.name, "").strip()
 
+    @abstractmethod
     def described_default(self) -> str:
         """The default in the words of the documentation."""
-        raise NotImplementedError
 
 
 KNOBS: list[Knob] = []

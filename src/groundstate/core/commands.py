@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,9 +82,9 @@ class Commands(OwnedHandle):
         for thing in uses:
             self._keep(thing)
 
+    @abstractmethod
     def _keep(self, thing: object) -> None:
         """Keeps an object until the commands that use it have run."""
-        raise NotImplementedError
 
     # --- Copies and fills -------------------------------------------------------------------------
 
