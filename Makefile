@@ -105,4 +105,5 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 .PHONY: packages
 packages:
 	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers pocl-opencl-icd \
+	    clang-15 llvm-15 llvm-spirv-15 \
 	    $$(tools/libpython-package $(PYTHON))

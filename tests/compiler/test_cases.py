@@ -35,8 +35,8 @@ def three(size: tuple[int, ...], rest: int = 1) -> runner.Size:
     return x, y, z
 
 
-def run(case: Case, width: int | None) -> dict[int, Array]:
-    """What a case leaves in its buffers."""
+def run(case: Case, width: int | None, code: Program | None = None) -> dict[int, Array]:
+    """What a case leaves in its buffers, when it is run from our SPIR-V or from another's."""
     given: list[object] = []
     buffers: dict[int, Array] = {}
     for place, argument in enumerate(arguments(case)):
@@ -49,7 +49,7 @@ def run(case: Case, width: int | None) -> dict[int, Array]:
             given.append(buffers[place])
     group = three(case.group)
     groups = three(tuple(s // g for s, g in zip(case.size, case.group, strict=True)))
-    code = program(case.file, case.standard)
+    code = code or program(case.file, case.standard)
     runner.run(code, case.name, groups, group, *given, width=width, offset=three(case.offset, 0))
     return buffers
 
