@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 STRICT ?=
 PYTEST ?=
+BENCH  ?=
 
 PY := $(VENV)/bin/python
 
@@ -44,7 +45,7 @@ generate: $(VENV)/.installed-dev ## write the generated files from the registry
 .PHONY: bench
 bench: $(VENV)/.installed-bench native ## run the benchmarks, each against a named peer
 	tools/debian-packages libze1 pocl-opencl-icd ocl-icd-libopencl1
-	$(PY) -m benchmarks
+	$(PY) -m benchmarks $(BENCH)
 
 .PHONY: clean
 clean: ## remove what was built, but keep .venv

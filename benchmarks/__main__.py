@@ -19,11 +19,12 @@ from benchmarks import (
     report,
     start_up,
 )
-from benchmarks.figures import Figure, Plan
+from benchmarks.figures import Figure, Options, Plan
+from benchmarks.kernels import speed
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (copy_bandwidth, barrier_latency, call_cost, allocation, start_up)
+    for module in (speed, copy_bandwidth, barrier_latency, call_cost, allocation, start_up)
 }
 RESULTS = Path(__file__).parent / "results"
 BUSY = 0.3
@@ -32,21 +33,30 @@ BUSY = 0.3
 def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "benchmarks", nargs="*", metavar="BENCHMARK", help=f"which: {', '.join(BENCHMARKS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
     parser.add_argument(
-        "--only", action="append", choices=BENCHMARKS, help="run this one (may be repeated)"
+        "--only",
+        default="",
+        metavar="CASES",
+        help="only these cases of a benchmark of kernels: mandelbrot,nbody",
     )
+    parser.add_argument("--rounds", type=int, metavar="N", help="how often all take their turn")
+    parser.add_argument("--no-peers", action="store_true", help="measure only ours, for tuning")
     parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="PATH",
-        help="where to write the results (default: benchmarks/results/<machine>.json, "
-        "and nowhere with --quick)",
+        "--record", action="store_true", help="write benchmarks/results/<machine>.json"
     )
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results here")
     parser.add_argument(
         "--markdown", type=Path, metavar="PATH", help="print recorded results as Markdown and stop"
     )
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = [name for name in options.benchmarks if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    return options
 
 
 def measure(console: Console, name: str, plan: Plan) -> list[Figure]:
@@ -75,7 +85,7 @@ def main() -> int:
     console = Console() if sys.stdout.isatty() else Console(width=150)
     try:
         run(console, options)
-    except programs.MeasuringError as problem:
+    except (programs.MeasuringError, ValueError) as problem:
         console.print(f"[red]{problem}[/red]", soft_wrap=True)
         return 1
     return 0
@@ -87,20 +97,26 @@ def run(console: Console, options: argparse.Namespace) -> None:
     console.print(here.sentence(), highlight=False, soft_wrap=True)
     console.print("A ratio above 1 is ahead of the peer.\n", highlight=False)
     results = {}
-    for name in options.only or BENCHMARKS:
+    chosen = Options(
+        quick=options.quick,
+        rounds=options.rounds,
+        cases=tuple(filter(None, options.only.split(","))),
+        peers=not options.no_peers,
+    )
+    for name in options.benchmarks or BENCHMARKS:
         benchmark = BENCHMARKS[name]
         busy = machine.busy_cores()
         if busy > BUSY:
             console.print(
                 f"[yellow]Other programs keep {busy:.1f} cores busy: the ratios are uncertain.[/]"
             )
-        plan = benchmark.plan(options.quick)
+        plan = benchmark.plan(chosen)
         for note in plan.notes:
             console.print(f"[yellow]{note}[/]", soft_wrap=True)
         figures = measure(console, benchmark.title, plan)
         report.show(console, benchmark, figures)
         results[name] = report.as_json(benchmark, figures, busy)
-    path = options.json or (None if options.quick else RESULTS / f"{here.name}.json")
+    path = options.json or (RESULTS / f"{here.name}.json" if options.record else None)
     if path is not None:
         report.write(path, here, results)
         console.print(f"Written to {path}", soft_wrap=True)

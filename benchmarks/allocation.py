@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks import peers, programs
-from benchmarks.figures import Benchmark, Figure, Measure, Plan, Samples, Step, size_name
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step, size_name
 
 SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30)
 KINDS = ("device", "host", "shared")
 TOUCHED_BYTES_PER_ROUND = 256 << 20
 
 
-def plan(quick: bool) -> Plan:
+def plan(options: Options) -> Plan:
     """A process for each size and round; inside it, malloc and the driver take turns."""
     target = peers.direct()
     samples = {size: Samples() for size in SIZES}
@@ -25,7 +25,7 @@ def plan(quick: bool) -> Plan:
 
     steps = [
         Step(f"allocations of {size_name(size)}", partial(step, size))
-        for _ in range(1 if quick else 4)
+        for _ in range(1 if options.quick else 4)
         for size in SIZES
     ]
     return Plan(steps, lambda: [figure for size in SIZES for figure in _figures(size, samples)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks import peers, programs
-from benchmarks.figures import Benchmark, Figure, Measure, Plan, Samples, Step
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step
 from benchmarks.peers import Missing, Target
 
 OURS = {
@@ -19,7 +19,7 @@ THEIRS = {"finish": "clFinish", "event": "clWaitForEvents"}
 GOAL = 1.0
 
 
-def plan(quick: bool) -> Plan:
+def plan(options: Options) -> Plan:
     """Each round starts each runtime once, ours through both doors."""
     loader = peers.loader()
     doors = [door for door in (loader, peers.direct()) if isinstance(door, Target)]
@@ -40,7 +40,7 @@ def plan(quick: bool) -> Plan:
         for peer in opencl
         if isinstance(peer, Target)
     ]
-    rounds = 1 if quick else 6
+    rounds = 1 if options.quick else 6
     return Plan(
         (ours + theirs) * rounds,
         lambda: _figures(doors, opencl, samples),

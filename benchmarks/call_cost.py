@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks import peers, programs
-from benchmarks.figures import Benchmark, Figure, Measure, Plan, Samples, Step
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step
 from benchmarks.peers import Target
 
 CALLS = (
@@ -24,7 +24,7 @@ WAYS = {
 }
 
 
-def plan(quick: bool) -> Plan:
+def plan(options: Options) -> Plan:
     """Each round starts one process for each way to call; inside it, the calls take turns."""
     samples = Samples()
     direct, loader = peers.direct(), peers.loader()
@@ -47,7 +47,9 @@ def plan(quick: bool) -> Plan:
     if isinstance(loader, Target):
         steps.append(Step("calls from C through the loader", from_c(loader)))
     steps.append(Step("calls from Python", from_python))
-    return Plan(steps * (1 if quick else 5), lambda: _figures(samples), peers.loader_notes(loader))
+    return Plan(
+        steps * (1 if options.quick else 5), lambda: _figures(samples), peers.loader_notes(loader)
+    )
 
 
 def _figures(samples: Samples) -> list[Figure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks import peers, programs
-from benchmarks.figures import Benchmark, Figure, Measure, Plan, Samples, Step, size_name
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step, size_name
 
 SIZES = tuple(1 << shift for shift in range(16, 31, 2))
 LARGE = 16 << 20
@@ -19,18 +19,18 @@ HOST_WAYS = {
 }
 
 
-def plan(quick: bool) -> Plan:
+def plan(options: Options) -> Plan:
     """A process for each size and round; inside it, the device and the host take turns."""
     target = peers.direct()
     samples = {size: Samples() for size in SIZES}
 
     def step(size: int) -> None:
-        copies = max(3, min(300, BYTES_PER_ROUND // size)) // (2 if quick else 1)
+        copies = max(3, min(300, BYTES_PER_ROUND // size)) // (2 if options.quick else 1)
         program = programs.build("copy")
         measured = programs.run(program, target.library, size, 3, copies, env=target.env)
         samples[size].add(measured)
 
-    rounds = 1 if quick else 4
+    rounds = 1 if options.quick else 4
     steps = [
         Step(f"copies of {size_name(size)}", partial(step, size))
         for _ in range(rounds)
@@ -44,9 +44,9 @@ def _figure(size: int, samples: Samples) -> Figure:
     return Figure(
         case=size_name(size),
         unit="GB/s",
-        ours=Measure.of_bandwidth(samples.times("device"), size),
+        ours=Measure.of_rate(samples.times("device"), size),
         peer=HOST_WAYS[way],
-        theirs=Measure.of_bandwidth(samples.times(way), size),
+        theirs=Measure.of_rate(samples.times(way), size),
         goal=GOAL if size >= LARGE else None,
     )
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
 
 NANOSECONDS_PER = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
+OURS = "Groundstate"
+LIMIT = "limit"
+"""What stands in the place of a peer when a figure is compared with what the machine can do."""
 
 
 class Samples:
@@ -44,9 +50,9 @@ class Measure:
         return cls(min(times) / scale, statistics.median(times) / scale)
 
     @classmethod
-    def of_bandwidth(cls, times: list[float], size: int) -> Measure:
-        """GB/s when each sample is the time for `size` bytes."""
-        return cls(size / min(times), size / statistics.median(times))
+    def of_rate(cls, times: list[float], work: float) -> Measure:
+        """Work per nanosecond: GB/s when each sample is the time for `work` bytes."""
+        return cls(work / min(times), work / statistics.median(times))
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Figure:
         if self.theirs is None:
             return None
         ours, theirs = pick(self.ours), pick(self.theirs)
-        return ours / theirs if self.unit == "GB/s" else theirs / ours
+        return ours / theirs if self.unit.endswith("/s") else theirs / ours
 
     @property
     def best_ratio(self) -> float | None:
@@ -107,14 +113,38 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Options:
+    """What the command line asks of a benchmark."""
+
+    quick: bool = False
+    """Fewer rounds, for a first look."""
+    rounds: int | None = None
+    """How many times all take their turn, if the benchmark lets one choose."""
+    cases: tuple[str, ...] = ()
+    """Only these, by name; all if there are none."""
+    peers: bool = True
+    """False: only ours, which is quicker."""
+
+    def choose(self, known: Mapping[str, T]) -> list[T]:
+        """The cases to measure; ValueError if there is no such case."""
+        for name in self.cases:
+            if name not in known:
+                raise ValueError(f"there is no case {name!r}; there are {', '.join(known)}")
+        return [known[name] for name in self.cases or known]
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """A question with an answer in figures."""
 
     name: str
     title: str
     explanation: str
-    plan: Callable[[bool], Plan] = field(repr=False)
-    """Takes whether to be quick: fewer rounds, for a first look."""
+    plan: Callable[[Options], Plan] = field(repr=False)
+    wide: bool = False
+    """One row for each case, with a column for each peer, and the mean of all rows."""
+    mean_goal: float | None = None
+    """What the geometric mean of the ratios to the best peers should be."""
 
 
 def size_name(size: int) -> str:

@@ -12,16 +12,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks.figures import Benchmark, Figure
+from benchmarks import wide
+from benchmarks.figures import Benchmark, Figure, Measure
 from benchmarks.machine import Machine
+from benchmarks.numbers import pair, ratio_text
 
 FORMAT = 1
+STYLES = {True: "green", False: "red", None: ""}
+RATIO = -3
+"""The place of the ratio in a row of a wide table."""
 
 
 def show(console: Console, benchmark: Benchmark, figures: list[Figure]) -> None:
-    """One table, with a row for each figure."""
+    """One table, with a row for each figure or for each case."""
     table = Table(title=benchmark.title, caption=benchmark.explanation, box=box.SIMPLE_HEAD)
     table.title_justify = table.caption_justify = "left"
+    (_fill_wide if benchmark.wide else _fill)(table, benchmark, figures)
+    console.print(table)
+    for note in dict.fromkeys(
+        f"{each.peer}, {each.case}: {each.note}" for each in figures if each.note
+    ):
+        console.print(f"[yellow]{note}[/]", soft_wrap=True)
+
+
+def _fill(table: Table, _: Benchmark, figures: list[Figure]) -> None:
     table.add_column("case")
     table.add_column("Groundstate\nbest (median)", justify="right", no_wrap=True)
     table.add_column("peer")
@@ -31,40 +45,34 @@ def show(console: Console, benchmark: Benchmark, figures: list[Figure]) -> None:
     table.add_column("goal", justify="right", no_wrap=True)
     before = ""
     for figure in figures:
-        ours = (figure.case, _pair(figure.ours.best, figure.ours.median, figure.unit))
+        ours = (figure.case, pair(figure.ours, figure.unit))
         goal = "" if figure.goal is None else f"{figure.goal:g}"
         table.add_row(*(("", "") if figure.case == before else ours), *_peer_cells(figure), goal)
         before = figure.case
-    console.print(table)
 
 
 def _peer_cells(figure: Figure) -> tuple[str | Text, ...]:
     if figure.theirs is None:
-        return Text(f"{figure.peer}: {figure.note}", "yellow"), "", "", ""
-    style = {True: "green", False: "red", None: ""}[figure.reached]
+        return Text(f"{figure.peer}: not measured", "yellow"), "", "", ""
     return (
         figure.peer,
-        _pair(figure.theirs.best, figure.theirs.median, figure.unit),
-        Text(_ratio(figure.best_ratio), style),
-        _ratio(figure.median_ratio),
+        pair(figure.theirs, figure.unit),
+        Text(ratio_text(figure.best_ratio), STYLES[figure.reached]),
+        ratio_text(figure.median_ratio),
     )
 
 
-def _pair(best: float, median: float, unit: str) -> str:
-    return f"{_number(best)} ({_number(median)}) {unit}"
-
-
-def _number(value: float) -> str:
-    """Three digits that mean something."""
-    if value >= 1000:
-        return f"{value:,.0f}"
-    if value < 0.01:
-        return f"{value:.1g}"
-    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3}f}"
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else _number(value)
+def _fill_wide(table: Table, benchmark: Benchmark, figures: list[Figure]) -> None:
+    for index, name in enumerate(wide.header(figures)):
+        table.add_column(name, justify="left" if index < 2 else "right", no_wrap=index != 0)
+    peers, rows = wide.peers_in(figures), wide.rows(figures)
+    for row in rows:
+        cells: list[str | Text] = [*wide.cells(row, peers)]
+        cells[RATIO] = Text(str(cells[RATIO]), STYLES[row.reached])
+        table.add_row(*cells)
+    if len(rows) > 1 and wide.mean_ratio(rows) is not None:
+        table.add_section()
+        table.add_row(*wide.mean_cells(rows, peers, benchmark.mean_goal))
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -75,6 +83,8 @@ def as_json(benchmark: Benchmark, figures: list[Figure], busy_cores: float) -> d
     return {
         "title": benchmark.title,
         "explanation": benchmark.explanation,
+        "wide": benchmark.wide,
+        "mean_goal": benchmark.mean_goal,
         "busy_cores_before": round(busy_cores, 2),
         "figures": [_figure_as_json(figure) for figure in figures],
     }
@@ -117,8 +127,9 @@ def as_markdown(path: Path) -> str:
     for benchmark in document["benchmarks"].values():
         lines += ["", f"### {benchmark['title']}", "", benchmark["explanation"]]
         lines += [f"{_busy_sentence(benchmark['busy_cores_before'])}", ""]
-        lines += ["| case | Groundstate | peer | ratio | goal |", "|---|---:|---:|---:|---:|"]
-        lines += [_markdown_row(figure) for figure in benchmark["figures"]]
+        figures = [_figure_from_json(figure) for figure in benchmark["figures"]]
+        goal = benchmark.get("mean_goal")
+        lines += _wide_table(figures, goal) if benchmark.get("wide") else _table(figures)
     return "\n".join(lines) + "\n"
 
 
@@ -128,11 +139,37 @@ def _busy_sentence(busy_cores: float | None) -> str:
     return f"Other programs kept {busy_cores:.1f} cores busy when it began."
 
 
-def _markdown_row(figure: dict[str, Any]) -> str:
-    unit, theirs, goal = figure["unit"], figure["theirs"], figure["goal"]
-    ours = _pair(figure["ours"]["best"], figure["ours"]["median"], unit)
-    shown_goal = "" if goal is None else f"{goal:g}"
-    if theirs is None:
-        return f"| {figure['case']} | {ours} | {figure['peer']}: not measured | | {shown_goal} |"
-    peer = f"{_pair(theirs['best'], theirs['median'], unit)} {figure['peer']}"
-    return f"| {figure['case']} | {ours} | {peer} | {_ratio(figure['ratio'])} | {shown_goal} |"
+def _figure_from_json(values: dict[str, Any]) -> Figure:
+    ours, theirs = values["ours"], values["theirs"]
+    return Figure(
+        values["case"],
+        values["unit"],
+        Measure(**ours),
+        values["peer"],
+        None if theirs is None else Measure(**theirs),
+        values["goal"],
+        values["note"],
+    )
+
+
+def _table(figures: list[Figure]) -> list[str]:
+    head = ["| case | Groundstate | peer | ratio | goal |", "|---|---:|---:|---:|---:|"]
+    return head + [_table_row(figure) for figure in figures]
+
+
+def _table_row(figure: Figure) -> str:
+    ours = pair(figure.ours, figure.unit)
+    goal = "" if figure.goal is None else f"{figure.goal:g}"
+    if figure.theirs is None:
+        return f"| {figure.case} | {ours} | {figure.peer}: not measured | | {goal} |"
+    peer = f"{pair(figure.theirs, figure.unit)} {figure.peer}"
+    return f"| {figure.case} | {ours} | {peer} | {ratio_text(figure.best_ratio)} | {goal} |"
+
+
+def _wide_table(figures: list[Figure], mean_goal: float | None) -> list[str]:
+    header, peers, rows = wide.header(figures), wide.peers_in(figures), wide.rows(figures)
+    lines = [header, ["---", "---", *("---:" for _ in header[2:])]]
+    lines += [wide.cells(row, peers) for row in rows]
+    if wide.mean_ratio(rows) is not None:
+        lines.append(wide.mean_cells(rows, peers, mean_goal))
+    return ["| " + " | ".join(line) + " |" for line in lines]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 
 from benchmarks import peers, programs
-from benchmarks.figures import Benchmark, Figure, Measure, Plan, Samples, Step
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step
 from benchmarks.peers import Missing, Target
 
 BARE_PYTHON = "python -c pass"
@@ -20,7 +20,7 @@ CASES = {
 }
 
 
-def plan(quick: bool) -> Plan:
+def plan(options: Options) -> Plan:
     """Each round starts one process of each kind."""
     samples = Samples()
     direct, loader, opencl = peers.direct(), peers.loader(), peers.opencl_peers()
@@ -38,7 +38,7 @@ def plan(quick: bool) -> Plan:
     ]
     steps += [program("start", loader)] if isinstance(loader, Target) else []
     steps += [program("opencl_start", peer) for peer in opencl if isinstance(peer, Target)]
-    rounds = 3 if quick else 20
+    rounds = 3 if options.quick else 20
     return Plan(steps * rounds, lambda: _figures(opencl, samples), peers.loader_notes(loader))
 
 

@@ -1,0 +1,1 @@
+"""Kernels on the device beside the OpenCL runtimes that drive a CPU, from the same source."""

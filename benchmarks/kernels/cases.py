@@ -1,0 +1,298 @@
+"""The kernels that are measured: their sources, sizes, inputs, and what NumPy says they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SOURCES = Path(__file__).parent / "sources"
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Local:
+    """Local memory as an argument of a kernel."""
+
+    size_bytes: int
+
+
+Argument = Array | np.generic | Local
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel: how it is launched, on what, and how much work that is.
+
+    `work` is what `unit` counts per nanosecond, so that work / time is in the unit.
+    """
+
+    name: str
+    title: str
+    items: tuple[int, ...]
+    group: tuple[int, ...]
+    arguments: Callable[[], list[Argument]]
+    result: int
+    """Which argument is the buffer that the kernel writes."""
+    expected: Callable[[list[Any]], Array]
+    work: float
+    unit: str
+    tolerance: float = 0.0
+    """How far a number may be off, as a part of the largest number expected."""
+    strays: float = 0.0
+    """How many results may be further off: roundings decide whether a point escapes."""
+
+    @property
+    def source(self) -> str:
+        """The OpenCL C of the kernel."""
+        return (SOURCES / f"{self.name}.cl").read_text(encoding="utf-8")
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The number of groups along each axis."""
+        return tuple(items // size for items, size in zip(self.items, self.group, strict=True))
+
+    def mistake(self, expected: Array, result: Array) -> str:
+        """What is wrong with a result, or nothing."""
+        scale = float(np.max(np.abs(expected.astype(np.float64))))
+        difference = np.abs(result.astype(np.float64) - expected.astype(np.float64))
+        wrong = ~(difference <= self.tolerance * scale)
+        share = float(np.mean(wrong))
+        if share <= self.strays:
+            return ""
+        first = int(np.flatnonzero(wrong)[0])
+        return (
+            f"{share:.2%} of the results of {self.name} are wrong, the first at {first}: "
+            f"{result.flat[first]} instead of {expected.flat[first]}"
+        )
+
+
+MEGA = 1 << 20
+ITEMS = 16 * MEGA
+GROUP = 256
+
+
+def _random(*shape: int, seed: int = 1) -> Array:
+    return np.random.default_rng(seed).random(shape, dtype=np.float32)
+
+
+def _empty(*shape: int, dtype: Any = np.float32) -> Array:
+    return np.zeros(shape, dtype)
+
+
+# --- One number after the other -------------------------------------------------------------------
+
+
+def _vector_add(n: int = ITEMS) -> Case:
+    return Case(
+        "vector_add",
+        f"vector add, {n // MEGA} Mi",
+        (n,),
+        (GROUP,),
+        lambda: [_random(n), _random(n, seed=2), _empty(n)],
+        2,
+        lambda given: given[0] + given[1],
+        work=12 * n,
+        unit="GB/s",
+    )
+
+
+def _sine_map(n: int = ITEMS) -> Case:
+    def waves(given: list[Any]) -> Array:
+        x = given[0].astype(np.float64)
+        parts = (np.sin(2**k * x) / 2**k for k in range(4))
+        return np.asarray(sum(parts)).astype(np.float32)
+
+    return Case(
+        "sine_map",
+        f"map of four sines, {n // MEGA} Mi",
+        (n,),
+        (GROUP,),
+        lambda: [_random(n) * np.float32(12.0) - np.float32(6.0), _empty(n)],
+        1,
+        waves,
+        work=4 * n,
+        unit="G sin/s",
+        tolerance=1e-6,
+    )
+
+
+def _histogram(n: int = ITEMS) -> Case:
+    def numbers() -> Array:
+        return np.random.default_rng(3).integers(0, 1 << 32, n, dtype=np.uint32)
+
+    return Case(
+        "histogram",
+        f"histogram with atomics, {n // MEGA} Mi",
+        (n,),
+        (GROUP,),
+        lambda: [numbers(), _empty(256, dtype=np.uint32)],
+        1,
+        lambda given: np.bincount(given[0] & 255, minlength=256).astype(np.uint32),
+        work=n,
+        unit="G items/s",
+    )
+
+
+# --- Groups that work together --------------------------------------------------------------------
+
+
+def _reduction(n: int = ITEMS) -> Case:
+    return Case(
+        "reduction",
+        f"tree reduction, {n // MEGA} Mi",
+        (n,),
+        (GROUP,),
+        lambda: [_random(n), _empty(n // GROUP), Local(4 * GROUP)],
+        1,
+        lambda given: given[0].reshape(-1, GROUP).sum(axis=1, dtype=np.float64),
+        work=4 * n,
+        unit="GB/s",
+        tolerance=1e-6,
+    )
+
+
+def _scan(n: int = ITEMS) -> Case:
+    def numbers() -> Array:
+        return np.random.default_rng(4).integers(-1000, 1000, n, dtype=np.int32)
+
+    return Case(
+        "scan",
+        f"work-group scan, {n // MEGA} Mi",
+        (n,),
+        (GROUP,),
+        lambda: [numbers(), _empty(n, dtype=np.int32), Local(4 * GROUP)],
+        1,
+        lambda given: given[0].reshape(-1, GROUP).cumsum(axis=1, dtype=np.int32).reshape(-1),
+        work=8 * n,
+        unit="GB/s",
+    )
+
+
+# --- Matrices and pictures ------------------------------------------------------------------------
+
+
+def _sgemm(name: str, title: str, group: tuple[int, int], n: int = 512) -> Case:
+    return Case(
+        name,
+        f"{title}, {n}",
+        (n, n),
+        group,
+        lambda: [_random(n, n), _random(n, n, seed=2), _empty(n, n), np.int32(n)],
+        2,
+        lambda given: given[0].astype(np.float64) @ given[1].astype(np.float64),
+        work=2.0 * n**3,
+        unit="GFLOP/s",
+        tolerance=1e-5,
+    )
+
+
+def _transpose(n: int = 4096) -> Case:
+    return Case(
+        "transpose",
+        f"transpose in local memory, {n} x {n}",
+        (n, n),
+        (16, 16),
+        lambda: [_random(n, n), _empty(n, n), np.int32(n)],
+        1,
+        lambda given: np.ascontiguousarray(given[0].T),
+        work=8.0 * n * n,
+        unit="GB/s",
+    )
+
+
+def _stencil(n: int = 4096) -> Case:
+    def means(given: list[Any]) -> Array:
+        old, new = given[0].astype(np.float64), np.zeros((n, n))
+        around = old[1:-1, :-2] + old[1:-1, 2:] + old[:-2, 1:-1] + old[2:, 1:-1]
+        new[1:-1, 1:-1] = 0.2 * (old[1:-1, 1:-1] + around)
+        return new
+
+    return Case(
+        "stencil",
+        f"5-point stencil, {n} x {n}",
+        (n, n),
+        (64, 4),
+        lambda: [_random(n, n), _empty(n, n), np.int32(n), np.int32(n)],
+        1,
+        means,
+        work=8.0 * n * n,
+        unit="GB/s",
+        tolerance=1e-6,
+    )
+
+
+def _mandelbrot(width: int = 2048, height: int = 1024, limit: int = 256) -> Case:
+    def steps(given: list[Any]) -> Array:
+        assert given[0].shape == (height, width)
+        one = np.float32(1.0)
+        re = np.arange(width, dtype=np.float32) * 3 * one / width - 2 * one
+        im = np.arange(height, dtype=np.float32) * 2 * one / height - one
+        re, im = (part.ravel() for part in np.meshgrid(re, im))
+        counts, at = np.zeros(width * height, np.int32), np.arange(width * height)
+        x, y = np.zeros_like(re), np.zeros_like(im)
+        for _ in range(limit):
+            inside = x * x + y * y < 4
+            x, y, re, im, at = x[inside], y[inside], re[inside], im[inside], at[inside]
+            counts[at] += 1
+            x, y = x * x - y * y + re, 2 * x * y + im
+        return counts.reshape(height, width)
+
+    return Case(
+        "mandelbrot",
+        f"Mandelbrot, {width} x {height}, {limit} steps",
+        (width, height),
+        (32, 8),
+        lambda: [_empty(height, width, dtype=np.int32), *map(np.int32, (width, height, limit))],
+        0,
+        steps,
+        work=width * height * 1e3,
+        unit="Mpixel/s",
+        strays=0.01,
+    )
+
+
+def _nbody(n: int = 8192) -> Case:
+    def pulls(given: list[Any]) -> Array:
+        bodies, result = given[0].astype(np.float64), np.zeros((n, 4))
+        where, mass = bodies[:, :3], bodies[:, 3]
+        for i in range(n):
+            away = where - where[i]
+            pull = mass / (np.einsum("ij,ij->i", away, away) + 1e-3) ** 1.5
+            result[i, :3] = pull @ away
+        return result
+
+    return Case(
+        "nbody",
+        f"n-body, {n}",
+        (n,),
+        (GROUP,),
+        lambda: [_random(n, 4), _empty(n, 4), np.int32(n)],
+        1,
+        pulls,
+        work=float(n) * n,
+        unit="G pairs/s",
+        tolerance=1e-4,
+    )
+
+
+CASES = {
+    case.name: case
+    for case in (
+        _vector_add(),
+        _sine_map(),
+        _mandelbrot(),
+        _sgemm("sgemm_naive", "SGEMM, naive", (32, 8)),
+        _sgemm("sgemm_tiled", "SGEMM, tiles in local memory", (16, 16)),
+        _nbody(),
+        _reduction(),
+        _histogram(),
+        _stencil(),
+        _transpose(),
+        _scan(),
+    )
+}

@@ -1,0 +1,85 @@
+"""The processes that measure, one for each runtime, as their leader sees them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from benchmarks import peers, programs
+from benchmarks.figures import OURS
+from benchmarks.peers import Missing, Target
+
+WORKER = "benchmarks.kernels.worker"
+
+
+class Member:
+    """A process that answers requests about one runtime."""
+
+    def __init__(self, name: str, kind: str, env: Mapping[str, str]) -> None:
+        self.name = name
+        command = [sys.executable, "-m", WORKER, kind]
+        self._process = subprocess.Popen(
+            command,
+            env=programs.clean_environment(env),
+            cwd=programs.ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, do: str, **values: object) -> dict[str, Any]:
+        """Sends a request and waits for its answer; `error` in it says what went wrong."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            print(json.dumps({"do": do, **values}), file=process.stdin, flush=True)
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            return {"error": f"the process ended with {process.wait()}"}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Team:
+    """Ours and the peers that this machine has."""
+
+    def __init__(self, with_peers: bool, env: Mapping[str, str] | None = None) -> None:
+        found = peers.opencl_peers() if with_peers else []
+        self.missing = [peer for peer in found if isinstance(peer, Missing)]
+        self.members = [Member(OURS, "groundstate", {**peers.direct().env, **(env or {})})]
+        self.members += [
+            Member(peer.name, "opencl", peer.env) for peer in found if isinstance(peer, Target)
+        ]
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all processes."""
+        for member in self.members:
+            member.close()

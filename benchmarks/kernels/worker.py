@@ -1,0 +1,76 @@
+"""The process that measures one runtime: `python -m benchmarks.kernels.worker groundstate|opencl`.
+
+It reads requests and writes answers, one JSON object in a line each. While it waits for a request
+it does nothing, so that the runtimes take turns on a machine of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.kernels.cases import CASES
+from benchmarks.kernels.runtimes import Prepared, open_runtime
+
+LEAST_LAUNCHES = 2
+
+
+class Worker:
+    """Answers requests: one method for each kind."""
+
+    def __init__(self, kind: str) -> None:
+        self.runtime = open_runtime(kind)
+        self.prepared: Prepared | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Which runtime this is."""
+        return {"description": self.runtime.description}
+
+    def prepare(self, name: str, expected: str) -> dict[str, Any]:
+        """Builds a kernel, runs it once, and compares with what NumPy has computed."""
+        self.prepared = None
+        case = CASES[name]
+        self.prepared = self.runtime.prepare(case, case.arguments())
+        self.prepared.launch()
+        return {"mistake": case.mistake(np.load(expected), self.prepared.result())}
+
+    def measure(self, seconds: float) -> dict[str, Any]:
+        """Launches the kernel again and again; the time of each launch in nanoseconds."""
+        assert self.prepared is not None
+        clock, launch = time.perf_counter_ns, self.prepared.launch
+        times: list[int] = []
+        launch()
+        end = clock() + seconds * 1e9
+        while len(times) < LEAST_LAUNCHES or clock() < end:
+            start = clock()
+            launch()
+            times.append(clock() - start)
+        return {"times": times}
+
+    def drop(self) -> dict[str, Any]:
+        """Gives the kernel's memory back."""
+        self.prepared = None
+        return {}
+
+
+def main() -> None:
+    """Answers requests until there are no more."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a runtime prints is not an answer
+    worker = Worker(sys.argv[1])
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request.pop("do"))(**request)
+        except Exception as problem:
+            answer = {"error": f"{type(problem).__name__}: {problem}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
