@@ -37,6 +37,14 @@ class Target:
         return f"{self.triple} {self.cpu} {digest}"
 
     @property
+    def register_lanes(self) -> int | None:
+        """How many 32-bit lanes a vector register has that holds masks as well; None if masks have
+        registers of their own, or if this is not known."""
+        if "+avx512vl" in self.features or not self.triple.startswith("x86_64"):
+            return None
+        return self.natural_width
+
+    @property
     def natural_width(self) -> int:
         """How many 32-bit lanes a vector register has."""
         if "+avx512f" in self.features:

@@ -16,9 +16,11 @@ from groundstate.compiler import machine
 from groundstate.compiler.emit.control import NeedsOneLane
 from groundstate.compiler.emit.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
+from groundstate.compiler.graph import Graph
 from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.kernel_ir import build_kernel
+from groundstate.compiler.lanes import observes_subgroups, plan
 from groundstate.compiler.lower import lower_builtins, split_at_barriers
 from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.signature import (
@@ -37,14 +39,28 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module, Variable
 from groundstate.compiler.spirv.reader import read
 from groundstate.compiler.spirv.types import Handle
+from groundstate.compiler.uniformity import Uniformity
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
 STORAGE_PRIVATE_GLOBAL = 6
 SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
+SUBGROUP_SIZE = 16
+"""Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
 
 NATIVE_MAGIC = b"GSNATIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The graph of a kernel, ready to be written for any width."""
+
+    kernel: Kernel
+    has_barriers: bool
+    cells: int
+    """How many cells for each sub-group its work-group operations need."""
+    observes_subgroups: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,15 +214,19 @@ class Program:
     def _home(self, name: str) -> Module:
         return next(module for module in self.modules if name in module.entry_points)
 
-    def _kernel(self, name: str) -> tuple[Kernel, bool, int]:
-        """The graph of a kernel, whether it has barriers, and the cells that its groups share."""
+    def _modes(self, name: str) -> Mapping[int, tuple[int, ...]]:
+        module = self._home(name)
+        return module.execution_modes.get(module.entry_points[name].function, {})
+
+    def _prepare(self, name: str) -> Prepared:
         try:
             kernel = build_kernel(self.modules, name)
         except InvalidModule as error:
             raise BuildError(str(error)) from error
         lower_builtins(kernel)
+        observes = observes_subgroups(kernel)
         cells = lower_group_operations(kernel)
-        return kernel, split_at_barriers(kernel), cells
+        return Prepared(kernel, split_at_barriers(kernel), cells, observes)
 
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
@@ -220,7 +240,7 @@ class Program:
         module = self._home(name)
         function = module.entry_points[name].function
         arguments, _ = describe_arguments(module, function)
-        modes = module.execution_modes.get(function, {})
+        modes = self._modes(name)
         required = modes.get(MODE_LOCAL_SIZE)
         lanes = modes.get(MODE_SUBGROUP_SIZE)
         size = (required[0], required[1], required[2]) if required else None
@@ -232,9 +252,10 @@ class Program:
         local_bytes, has_barriers, loop_free = 0, False, False
         unresolved: tuple[str, ...] = ()
         try:
-            kernel, has_barriers, _ = self._kernel(name)
-            _, local_bytes = self._place_locals(kernel)
-            loop_free = _is_loop_free(kernel)
+            prepared = self._prepare(name)
+            has_barriers = prepared.has_barriers
+            _, local_bytes = self._place_locals(prepared.kernel)
+            loop_free = _is_loop_free(prepared.kernel)
         except UnresolvedNameError as error:
             unresolved = (error.name,)
         return Signature(
@@ -242,7 +263,7 @@ class Program:
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
-            subgroup_size=lanes[0] if lanes else machine.target().natural_width,
+            subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
             local_bytes=local_bytes,
             private_bytes=0,
             attributes=" ".join(attributes),
@@ -254,13 +275,25 @@ class Program:
 
     def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
         """LLVM IR of a kernel for a group size."""
+        prepared = self._prepare(name)
+        try:
+            return self._write(name, prepared, self._plan(name, prepared, group_size, width))
+        except NeedsOneLane:
+            prepared = self._prepare(name)
+            return self._write(name, prepared, self._plan(name, prepared, group_size, 1))
+
+    def _plan(
+        self, name: str, prepared: Prepared, group_size: GroupSize, width: int | None
+    ) -> Uniformity:
+        """The kernel's values for the number of lanes asked for, or for the best."""
+        kernel = prepared.kernel
+        is_free = not prepared.observes_subgroups and MODE_SUBGROUP_SIZE not in self._modes(name)
+        if width is None and is_free:
+            return plan(kernel, group_size, machine.target().natural_width)
         lanes = width or self.signature(name).subgroup_size
         if lanes not in SUPPORTED_WIDTHS:
             raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
-        try:
-            return self._write(name, group_size, lanes)
-        except NeedsOneLane:
-            return self._write(name, group_size, 1)
+        return Uniformity(kernel, Graph(kernel), group_size, lanes)
 
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""
@@ -269,19 +302,18 @@ class Program:
             self.write(name, signature.required_group_size or (signature.subgroup_size, 1, 1))
             self._checked.add(name)
 
-    def _write(self, name: str, group_size: GroupSize, width: int) -> Code:
-        kernel, has_barriers, cells = self._kernel(name)
-        locals_, _ = self._place_locals(kernel)
+    def _write(self, name: str, prepared: Prepared, uniformity: Uniformity) -> Code:
+        locals_, _ = self._place_locals(prepared.kernel)
         placement = {each: ("local", offset) for each, offset in locals_.items()}
         placement |= {each: ("global", offset) for each, offset in self._globals.items()}
         module = self._home(name)
         function = module.entry_points[name].function
         _, types = describe_arguments(module, function)
-        contract = MODE_CONTRACTION_OFF not in module.execution_modes.get(function, {})
-        writer = KernelWriter(
-            kernel, types, self.signature(name), placement, group_size, width, contract
-        )
-        return writer.write(has_barriers, cells)
+        contract = MODE_CONTRACTION_OFF not in self._modes(name)
+        registers = machine.target().register_lanes
+        signature = self.signature(name)
+        writer = KernelWriter(uniformity, types, signature, placement, contract, registers)
+        return writer.write(prepared.has_barriers, prepared.cells)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""

@@ -62,6 +62,7 @@ class Uniformity:
     ) -> None:
         self.kernel = kernel
         self.graph = graph
+        self.group_size = group_size
         self.width = width
         self.rows_are_whole = group_size[0] % width == 0
         self.shapes: dict[Node, Shape | str] = {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.function import schedule
+from groundstate.compiler.emit.masks import Masks
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
@@ -29,12 +30,16 @@ class ControlFlow:
         self.done = done
         self.uniformity = emitter.uniformity
         self.order = schedule(emitter.kernel, graph)
+        self.place_of = {block: place for place, block in enumerate(self.order)}
+        self.logic = Masks(self.text, emitter.context.register_lanes)
         self.masks: dict[Block, str] = {}
         self.flags: dict[Block, str] = {}
         self.resume_points: list[str] = []
         self.saved: dict[str, tuple[int, str]] = {}
         self.context_bytes = 0
         self.context_base = ""
+        self._mask = ""
+        """The mask of the block that is being written, if it is partial."""
         self._after = self._what_follows()
         self._live = live_at_start(emitter.kernel)
 
@@ -70,57 +75,51 @@ class ControlFlow:
                 loop = loop.parent
 
     def _ends_loop(self, block: Block, loop: Loop) -> bool:
-        last = max(loop.blocks, key=self.order.index)
+        last = max(loop.blocks, key=self.place_of.__getitem__)
         return last is block
 
     def prepare(self) -> None:
         """Room for masks, all empty at first, also when a sub-group goes on behind a barrier."""
-        wide = self.text.vector_type("i32")
         for block in self.order:
             if self.is_partial(block):
-                self.masks[block] = self.emitter.new_slot(wide, "m")
-                self.text.do(f"store {wide} zeroinitializer, ptr {self.masks[block]}")
+                self.masks[block] = self.emitter.new_slot(self.logic.type, "m")
+                self._store_mask(block, self.logic.empty)
             else:
                 self.flags[block] = self.emitter.new_slot("i1", "f")
                 self.text.do(f"store i1 false, ptr {self.flags[block]}")
 
     def _write_check(self, block: Block) -> None:
-        text = self.text
-        text.start(f"c{block.index}")
-        if self.is_partial(block):
-            pending = text.any(self._load_mask(block))
-        else:
-            pending = text.emit(f"load i1, ptr {self.flags[block]}")
-        text.do(f"br i1 {pending}, label %b{block.index}, label %{self._after[block]}")
+        self.text.start(f"c{block.index}")
+        pending = self._is_pending(block)
+        self.text.do(f"br i1 {pending}, label %b{block.index}, label %{self._after[block]}")
 
     def _write_loop_end(self, loop: Loop) -> None:
         """Goes round again if a lane wants to."""
-        text, header = self.text, loop.header
-        text.start(f"l{header.index}")
-        if self.is_partial(header):
-            pending = text.any(self._load_mask(header))
-        else:
-            pending = text.emit(f"load i1, ptr {self.flags[header]}")
-        text.do(f"br i1 {pending}, label %b{header.index}, label %{self._after[loop]}")
+        header = loop.header
+        self.text.start(f"l{header.index}")
+        pending = self._is_pending(header)
+        self.text.do(f"br i1 {pending}, label %b{header.index}, label %{self._after[loop]}")
+
+    def _is_pending(self, block: Block) -> str:
+        """True if a lane waits to enter a block."""
+        if self.is_partial(block):
+            return self.logic.any(self._load_mask(block))
+        return self.text.emit(f"load i1, ptr {self.flags[block]}")
 
     def _load_mask(self, block: Block) -> str:
-        wide = self.text.vector_type("i32")
-        stored = self.text.emit(f"load {wide}, ptr {self.masks[block]}")
-        return self.text.emit(f"icmp ne {wide} {stored}, zeroinitializer")
+        return self.text.emit(f"load {self.logic.type}, ptr {self.masks[block]}")
 
     def _store_mask(self, block: Block, mask: str) -> None:
-        wide, bits = self.text.vector_type("i32"), self.text.vector_type("i1")
-        stored = self.text.emit(f"sext {bits} {mask} to {wide}")
-        self.text.do(f"store {wide} {stored}, ptr {self.masks[block]}")
+        self.text.do(f"store {self.logic.type} {mask}, ptr {self.masks[block]}")
 
     def _write_body(self, block: Block) -> None:
         emitter, text = self.emitter, self.text
         text.start(f"b{block.index}")
         emitter.block, emitter.here = block, {}
         if self.is_partial(block):
-            emitter.mask = self._load_mask(block)
-            wide = text.vector_type("i32")
-            text.do(f"store {wide} zeroinitializer, ptr {self.masks[block]}")
+            self._mask = self._load_mask(block)
+            emitter.mask = self.logic.bits(self._mask)
+            self._store_mask(block, self.logic.empty)
         else:
             emitter.mask = self.entry_mask
             text.do(f"store i1 false, ptr {self.flags[block]}")
@@ -179,42 +178,69 @@ class ControlFlow:
 
     def _enter(self, block: Block) -> None:
         if self.is_partial(block):
-            full = self.entry_mask
-            if full is None:
-                full = "true" if self.text.width == 1 else "splat (i1 true)"
-            self._store_mask(block, full)
+            self._store_mask(block, self._full_mask())
         self.text.do(f"br label %b{block.index}")
+
+    def _full_mask(self) -> str:
+        """All lanes that exist."""
+        if self.entry_mask is not None:
+            return self.logic.of_bits(self.entry_mask)
+        if self.logic.is_wide:
+            return "splat (i32 -1)"
+        return self.text.splat("i1", "true")
 
     def _pass_on(self, block: Block, successor: Block) -> None:
         """Gives all lanes of a partial block to the mask of one other."""
         self._copy_phis(block, successor, self.emitter.mask)
-        self._add_lanes(successor, self.emitter.full_mask())
+        self._add_lanes(block, successor, self._mask)
         follows = self._after[block]
         next_in_line = follows in (f"c{successor.index}", f"l{successor.index}")
         self.text.do(f"br label %{f'b{successor.index}' if next_in_line else follows}")
 
     def _hand_on(self, block: Block) -> None:
-        """Gives each lane to the mask of the block that it goes to."""
-        masks = self._edge_masks(block, self.emitter.full_mask())
-        for successor, edge in zip(block.successors, masks, strict=True):
-            self._copy_phis(block, successor, edge)
-            self._add_lanes(successor, edge)
+        """Gives each lane to the mask of the block that it goes to.
+
+        Lanes that leave a loop come first, because what they take with them may be overwritten by
+        those that go round again; and in most rounds there are none."""
+        mask = self._mask if self.is_partial(block) else self._full_mask()
+        edges: dict[Block, str] = {}
+        for successor, edge in zip(block.successors, self._edge_masks(block, mask), strict=True):
+            known = edges.get(successor)
+            edges[successor] = self.logic.either(known, edge) if known else edge
+        leaving = [each for each in edges.items() if self._leaves_loop(block, each[0])]
+        for successor, edge in leaving:
+            here = dict(self.emitter.here)
+            inside, after = self.text.label("leave"), self.text.label("stay")
+            self.text.do(f"br i1 {self.logic.any(edge)}, label %{inside}, label %{after}")
+            self.text.start(inside)
+            self._hand_to(block, successor, edge)
+            self.text.do(f"br label %{after}")
+            self.text.start(after)
+            self.emitter.here = here
+        for successor, edge in edges.items():
+            if not self._leaves_loop(block, successor):
+                self._hand_to(block, successor, edge)
         self.text.do(f"br label %{self._after[block]}")
 
+    def _leaves_loop(self, block: Block, successor: Block) -> bool:
+        loop = self.graph.loop_of.get(block)
+        return loop is not None and not loop.contains(successor)
+
+    def _hand_to(self, block: Block, successor: Block, edge: str) -> None:
+        self._copy_phis(block, successor, self.logic.bits(edge))
+        self._add_lanes(block, successor, edge)
+
     def _edge_masks(self, block: Block, mask: str) -> list[str]:
-        text = self.text
-        bits = text.vector_type("i1")
         assert block.condition is not None
         condition = self.emitter.scalar(block.condition)
         if block.switch is None:
-            chosen = [text.as_vector(condition)]
+            chosen = [self.text.as_vector(condition)]
         else:
             chosen = [self._equal(condition, value) for value in block.switch]
-        taken = [text.emit(f"and {bits} {mask}, {each}") for each in chosen]
+        taken = [self.logic.where(mask, each) for each in chosen]
         rest = mask
         for each in chosen:
-            other = text.emit(f"xor {bits} {each}, {text.splat('i1', 'true')}")
-            rest = text.emit(f"and {bits} {rest}, {other}")
+            rest = self.logic.where_not(rest, each)
         return [*taken, rest] if block.switch is None else [rest, *taken]
 
     def _equal(self, condition: Lanes, value: int) -> str:
@@ -223,16 +249,32 @@ class ControlFlow:
         number = text.splat(condition.type, str(self._signed(value, condition.type)))
         return text.emit(f"icmp eq {wide} {text.as_vector(condition)}, {number}")
 
-    def _add_lanes(self, block: Block, edge: str) -> None:
+    def _add_lanes(self, source: Block, block: Block, edge: str) -> None:
         text = self.text
         if self.is_partial(block):
-            bits = text.vector_type("i1")
-            both = text.emit(f"or {bits} {self._load_mask(block)}, {edge}")
-            self._store_mask(block, both)
+            if not self._comes_first(source, block):
+                edge = self.logic.either(self._load_mask(block), edge)
+            self._store_mask(block, edge)
         else:
             before = text.emit(f"load i1, ptr {self.flags[block]}")
-            now = text.emit(f"or i1 {before}, {text.any(edge)}")
+            now = text.emit(f"or i1 {before}, {self.logic.any(edge)}")
             text.do(f"store i1 {now}, ptr {self.flags[block]}")
+
+    def _comes_first(self, source: Block, target: Block) -> bool:
+        """True if no lane can be waiting at `target` when control comes from `source`.
+
+        Lanes leave a loop in several rounds. Ways into a loop and ways round it are looked at by
+        themselves; where several lead round, a later one may still need what the first would
+        overwrite."""
+        if self._leaves_loop(source, target):
+            return False
+        loop = self.graph.loop_of.get(target)
+        is_header = loop is not None and loop.header is target
+        back = [each for each in target.predecessors if is_header and loop and loop.contains(each)]
+        if source in back:
+            return len(back) == 1
+        ways = [each for each in target.predecessors if each not in back]
+        return source is min(ways, key=self.place_of.__getitem__)
 
     def _copy_phis(self, source: Block, target: Block, edge: str | None) -> None:
         """Gives the phis of a block their values for control that comes from `source`."""
@@ -243,10 +285,14 @@ class ControlFlow:
                 if origin is source:
                     incoming.append((phi, emitter.get(value)))
                     break
+        first = self._comes_first(source, target)
         taken: str | None = None
         for phi, given in incoming:
             vector = self.uniformity.shape(phi) is None and self.text.width > 1
-            if edge is not None and not vector and taken is None:
+            if edge is None or (first and phi not in emitter.escaping):
+                emitter.store(emitter.slot(phi), given)
+                continue
+            if not vector and taken is None:
                 taken = self.text.any(edge)
             emitter.store(emitter.slot(phi), given, edge if vector else taken)
 

@@ -152,6 +152,8 @@ class KernelContext:
     def __init__(self) -> None:
         self.arguments: list[Value] = []
         self.contract = True
+        self.register_lanes: int | None = None
+        """How many 32-bit numbers a vector register holds; None if there are mask registers."""
         self.ids: dict[str, list[Lanes]] = {}
         self.global_names: dict[tuple[int, int], str] = {}
         self.formats: list[bytes] = []

@@ -25,8 +25,7 @@ from groundstate.compiler.emit.emitter import Emitter, KernelContext
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.emit.workgroups import CELL_BYTES
-from groundstate.compiler.graph import Graph
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Node
 from groundstate.compiler.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.uniformity import Uniformity, lane_stride
@@ -57,29 +56,29 @@ class KernelWriter:
 
     def __init__(
         self,
-        kernel: Kernel,
+        uniformity: Uniformity,
         types: list[Type],
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
-        group_size: tuple[int, int, int],
-        width: int,
         contract: bool,
+        register_lanes: int | None = None,
     ) -> None:
-        self.kernel = kernel
+        self.kernel = uniformity.kernel
         self.types = types
         self.signature = signature
         self.placement = placement
         """Of each variable of the module: "local" or "global", and the offset in that memory."""
-        self.size = group_size
-        self.width = width
-        self.items = group_size[0] * group_size[1] * group_size[2]
-        self.subgroups = -(-self.items // width)
-        self.graph = Graph(kernel)
-        self.uniformity = Uniformity(kernel, self.graph, group_size, width)
+        self.size = uniformity.group_size
+        self.width = uniformity.width
+        self.items = self.size[0] * self.size[1] * self.size[2]
+        self.subgroups = -(-self.items // self.width)
+        self.graph = uniformity.graph
+        self.uniformity = uniformity
         self.context = KernelContext()
         self.context.contract = contract
+        self.context.register_lanes = register_lanes
         self.context.subgroups = self.subgroups
-        self.emitter = Emitter(kernel, self.uniformity, self.context)
+        self.emitter = Emitter(self.kernel, self.uniformity, self.context)
         self.text = self.emitter.text
         self.private: dict[Node, tuple[str, int]] = {}
         self.private_bytes = 0

@@ -1,0 +1,102 @@
+"""How many work-items of a group run side by side.
+
+A program that asks for its sub-groups gets the size that it was promised. All others see only
+work-items, so the width is free: two registers for each value hide the latency of arithmetic, and
+rows that hold whole sub-groups keep addresses next to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundstate.compiler.emit.function import FREE, components
+from groundstate.compiler.graph import Graph
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.liveness import live_at_start
+from groundstate.compiler.lower import SCOPE_SUBGROUP
+from groundstate.compiler.spirv.types import Bool, Type
+from groundstate.compiler.uniformity import VARYING, Uniformity, constant_int
+
+GroupSize = tuple[int, int, int]
+
+REGISTERS = 16
+"""Of vectors, in the machines that have as few as any."""
+MOST_SPILLED = 16
+"""How many values more than there are registers two registers for each value may cost."""
+
+
+def observes_subgroups(kernel: Kernel) -> bool:
+    """True if a kernel can tell how large its sub-groups are."""
+    return any(_observes(node) for node in kernel.nodes())
+
+
+def _observes(node: Node) -> bool:
+    if node.op == "Builtin":
+        return "Subgroup" in str(node.literals[0])
+    if node.op.startswith(("Subgroup", "GroupNonUniform")):
+        return True
+    scoped = node.op.startswith("Group") or node.op == "ControlBarrier"
+    return scoped and bool(node.operands) and constant_int(node.operands[0]) == SCOPE_SUBGROUP
+
+
+def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
+    """The kernel's values for the width that suits it; `natural` lanes fill a register."""
+    graph = Graph(kernel)
+    for width in _candidates(group_size, natural):
+        uniformity = Uniformity(kernel, graph, group_size, width)
+        if width <= natural or pressure(uniformity, natural) <= REGISTERS + MOST_SPILLED:
+            break
+    return uniformity
+
+
+def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
+    """Widths from the best on; the last one always works."""
+    widths = [width for width in (2 * natural, natural, 8, 4) if width <= 2 * natural]
+    whole = [width for width in dict.fromkeys(widths) if group_size[0] % width == 0]
+    if whole:
+        yield from whole
+        return
+    items = group_size[0] * group_size[1] * group_size[2]
+    if items == 1:
+        yield 1
+    elif items > natural:
+        yield 2 * natural
+    yield natural
+
+
+def pressure(uniformity: Uniformity, natural: int) -> int:
+    """The most vector registers that values of lanes take up at the same time."""
+    most = 0
+    live = live_at_start(uniformity.kernel)
+    for block in uniformity.kernel.blocks:
+        ends: set[Node] = set()
+        for successor in block.successors:
+            ends |= live[successor]
+        now = sum(_registers(each, uniformity, natural) for each in ends)
+        most = max(most, now)
+        for node in reversed(block.nodes):
+            if node in ends:
+                ends.discard(node)
+                now -= _registers(node, uniformity, natural)
+            for operand in node.operands:
+                if operand not in ends and operand.op not in FREE:
+                    ends.add(operand)
+                    now += _registers(operand, uniformity, natural)
+            most = max(most, now)
+    return most
+
+
+def _registers(node: Node, uniformity: Uniformity, natural: int) -> int:
+    if uniformity.shape(node) is not VARYING:
+        return 0
+    return max(1, sum(_bits(node.type)) * uniformity.width // (32 * natural))
+
+
+def _bits(type_: Type) -> Iterator[int]:
+    """The widths of the scalars of a type, as they lie in vectors."""
+    parts = components(type_)
+    if parts is not None:
+        for part in parts:
+            yield from _bits(part)
+    else:
+        yield 32 if isinstance(type_, Bool) else max(8, type_.size * 8)
