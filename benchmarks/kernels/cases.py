@@ -296,3 +296,15 @@ CASES = {
         _scan(),
     )
 }
+
+EMPTY = Case(
+    "empty",
+    "empty kernel",
+    (64,),
+    (64,),
+    lambda: [_empty(1024)],
+    0,
+    lambda given: given[0],
+    work=1,
+    unit="G launches/s",
+)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-
-import numpy as np
 
 from benchmarks.figures import OURS, Benchmark, Figure, Measure, Options, Plan, Samples, Step
 from benchmarks.kernels.cases import CASES, Case
@@ -52,14 +48,8 @@ def _key(case: Case, runtime: str) -> str:
 
 def _prepare(progress: Progress, case: Case) -> None:
     """Every runtime builds the kernel and computes once what NumPy computes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "expected.npy"
-        np.save(path, case.expected(case.arguments()))
-        for member in progress.team.members:
-            answer = member.ask("prepare", name=case.name, expected=str(path))
-            mistake = answer.get("error") or answer.get("mistake")
-            if mistake:
-                progress.mistakes[_key(case, member.name)] = mistake
+    for name, mistake in progress.team.prepare(case).items():
+        progress.mistakes[_key(case, name)] = mistake
 
 
 def _round(progress: Progress, case: Case) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
-from types import TracebackType
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks import peers, programs
 from benchmarks.figures import OURS
+from benchmarks.kernels.cases import Case
 from benchmarks.peers import Missing, Target
 
 WORKER = "benchmarks.kernels.worker"
@@ -68,16 +72,17 @@ class Team:
             Member(peer.name, "opencl", peer.env) for peer in found if isinstance(peer, Target)
         ]
 
-    def __enter__(self) -> Team:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def prepare(self, case: Case) -> dict[str, str]:
+        """All build a kernel and run it once; what is wrong with whose, by name."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "expected.npy"
+            np.save(path, case.expected(case.arguments()))
+            answers = {
+                member.name: member.ask("prepare", name=case.name, expected=str(path))
+                for member in self.members
+            }
+        said = {name: answer.get("error") or answer["mistake"] for name, answer in answers.items()}
+        return {name: mistake for name, mistake in said.items() if mistake}
 
     def close(self) -> None:
         """Ends all processes."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kernels.cases import CASES
+from benchmarks.kernels.cases import CASES, EMPTY
 from benchmarks.kernels.runtimes import Prepared, open_runtime
 
 LEAST_LAUNCHES = 2
@@ -34,7 +34,7 @@ class Worker:
     def prepare(self, name: str, expected: str) -> dict[str, Any]:
         """Builds a kernel, runs it once, and compares with what NumPy has computed."""
         self.prepared = None
-        case = CASES[name]
+        case = EMPTY if name == EMPTY.name else CASES[name]
         self.prepared = self.runtime.prepare(case, case.arguments())
         self.prepared.launch()
         return {"mistake": case.mistake(np.load(expected), self.prepared.result())}
@@ -51,6 +51,15 @@ class Worker:
             launch()
             times.append(clock() - start)
         return {"times": times}
+
+    def latency(self, launches: int) -> dict[str, Any]:
+        """The time of one launch when many follow each other, each waited for."""
+        assert self.prepared is not None
+        launch = self.prepared.launch
+        start = time.perf_counter_ns()
+        for _ in range(launches):
+            launch()
+        return {"times": [(time.perf_counter_ns() - start) / launches]}
 
     def drop(self) -> dict[str, Any]:
         """Gives the kernel's memory back."""

@@ -14,7 +14,8 @@
     X(zeCommandListCreate) X(zeCommandListCreateImmediate) X(zeCommandListClose) X(zeCommandListReset)  \
     X(zeCommandListHostSynchronize) X(zeCommandListAppendBarrier) X(zeCommandListAppendMemoryCopy)      \
     X(zeEventPoolCreate) X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostReset) \
-    X(zeEventQueryStatus)
+    X(zeEventQueryStatus) X(zeModuleCreate) X(zeKernelCreate) X(zeKernelSetGroupSize)                     \
+    X(zeKernelSetArgumentValue) X(zeCommandListAppendLaunchKernel)
 
 #define FIELD(name) __typeof__(&name) name;
 static struct {

@@ -42,6 +42,19 @@ static inline void *open_library(const char *path) {
     return library;
 }
 
+static inline uint8_t *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    REQUIRE(file != NULL && fseek(file, 0, SEEK_END) == 0);
+    long end = ftell(file);
+    REQUIRE(end > 0);
+    rewind(file);
+    uint8_t *content = malloc((size_t)end);
+    REQUIRE(content != NULL && fread(content, 1, (size_t)end, file) == (size_t)end);
+    fclose(file);
+    *size = (size_t)end;
+    return content;
+}
+
 static inline uint64_t number(const char *text) {
     char *end = NULL;
     uint64_t value = strtoull(text, &end, 10);

@@ -13,6 +13,16 @@
       (const intptr_t *properties, uint32_t count, void *const *devices, void *notify, void *data, int32_t *error)) \
     X(void *, clCreateCommandQueue, (void *context, void *device, uint64_t properties, int32_t *error))     \
     X(int32_t, clEnqueueBarrierWithWaitList, (void *queue, uint32_t count, void *const *waits, void **event)) \
+    X(void *, clCreateBuffer, (void *context, uint64_t flags, size_t size, void *host, int32_t *error))     \
+    X(void *, clCreateProgramWithSource,                                                                    \
+      (void *context, uint32_t count, const char **texts, const size_t *sizes, int32_t *error))             \
+    X(int32_t, clBuildProgram,                                                                              \
+      (void *program, uint32_t count, void *const *devices, const char *options, void *notify, void *data)) \
+    X(void *, clCreateKernel, (void *program, const char *name, int32_t *error))                            \
+    X(int32_t, clSetKernelArg, (void *kernel, uint32_t index, size_t size, const void *value))              \
+    X(int32_t, clEnqueueNDRangeKernel,                                                                      \
+      (void *queue, void *kernel, uint32_t dimensions, const size_t *offset, const size_t *items,           \
+       const size_t *group, uint32_t count, void *const *waits, void **event))                              \
     X(int32_t, clWaitForEvents, (uint32_t count, void *const *events))                                      \
     X(int32_t, clReleaseEvent, (void *event))                                                               \
     X(int32_t, clFinish, (void *queue))
