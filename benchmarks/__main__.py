@@ -20,11 +20,20 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
-from benchmarks.kernels import launch, speed
+from benchmarks.kernels import first, launch, speed
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (speed, launch, copy_bandwidth, barrier_latency, call_cost, allocation, start_up)
+    for module in (
+        speed,
+        launch,
+        first,
+        copy_bandwidth,
+        barrier_latency,
+        call_cost,
+        allocation,
+        start_up,
+    )
 }
 RESULTS = Path(__file__).parent / "results"
 BUSY = 0.3

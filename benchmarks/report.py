@@ -70,7 +70,7 @@ def _fill_wide(table: Table, benchmark: Benchmark, figures: list[Figure]) -> Non
         cells: list[str | Text] = [*wide.cells(row, peers)]
         cells[RATIO] = Text(str(cells[RATIO]), STYLES[row.reached])
         table.add_row(*cells)
-    if len(rows) > 1 and wide.mean_ratio(rows) is not None:
+    if benchmark.mean_goal is not None and wide.mean_ratio(rows) is not None:
         table.add_section()
         table.add_row(*wide.mean_cells(rows, peers, benchmark.mean_goal))
 
@@ -170,6 +170,6 @@ def _wide_table(figures: list[Figure], mean_goal: float | None) -> list[str]:
     header, peers, rows = wide.header(figures), wide.peers_in(figures), wide.rows(figures)
     lines = [header, ["---", "---", *("---:" for _ in header[2:])]]
     lines += [wide.cells(row, peers) for row in rows]
-    if wide.mean_ratio(rows) is not None:
+    if mean_goal is not None and wide.mean_ratio(rows) is not None:
         lines.append(wide.mean_cells(rows, peers, mean_goal))
     return ["| " + " | ".join(line) + " |" for line in lines]

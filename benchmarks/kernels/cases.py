@@ -72,7 +72,6 @@ class Case:
 
 
 MEGA = 1 << 20
-ITEMS = 16 * MEGA
 GROUP = 256
 
 
@@ -87,7 +86,7 @@ def _empty(*shape: int, dtype: Any = np.float32) -> Array:
 # --- One number after the other -------------------------------------------------------------------
 
 
-def _vector_add(n: int = ITEMS) -> Case:
+def _vector_add(n: int) -> Case:
     return Case(
         "vector_add",
         f"vector add, {n // MEGA} Mi",
@@ -101,7 +100,7 @@ def _vector_add(n: int = ITEMS) -> Case:
     )
 
 
-def _sine_map(n: int = ITEMS) -> Case:
+def _sine_map(n: int) -> Case:
     def waves(given: list[Any]) -> Array:
         x = given[0].astype(np.float64)
         parts = (np.sin(2**k * x) / 2**k for k in range(4))
@@ -121,7 +120,7 @@ def _sine_map(n: int = ITEMS) -> Case:
     )
 
 
-def _histogram(n: int = ITEMS) -> Case:
+def _histogram(n: int) -> Case:
     def numbers() -> Array:
         return np.random.default_rng(3).integers(0, 1 << 32, n, dtype=np.uint32)
 
@@ -141,7 +140,7 @@ def _histogram(n: int = ITEMS) -> Case:
 # --- Groups that work together --------------------------------------------------------------------
 
 
-def _reduction(n: int = ITEMS) -> Case:
+def _reduction(n: int) -> Case:
     return Case(
         "reduction",
         f"tree reduction, {n // MEGA} Mi",
@@ -156,7 +155,7 @@ def _reduction(n: int = ITEMS) -> Case:
     )
 
 
-def _scan(n: int = ITEMS) -> Case:
+def _scan(n: int) -> Case:
     def numbers() -> Array:
         return np.random.default_rng(4).integers(-1000, 1000, n, dtype=np.int32)
 
@@ -176,7 +175,7 @@ def _scan(n: int = ITEMS) -> Case:
 # --- Matrices and pictures ------------------------------------------------------------------------
 
 
-def _sgemm(name: str, title: str, group: tuple[int, int], n: int = 512) -> Case:
+def _sgemm(name: str, title: str, group: tuple[int, int], n: int) -> Case:
     return Case(
         name,
         f"{title}, {n}",
@@ -191,7 +190,7 @@ def _sgemm(name: str, title: str, group: tuple[int, int], n: int = 512) -> Case:
     )
 
 
-def _transpose(n: int = 4096) -> Case:
+def _transpose(n: int) -> Case:
     return Case(
         "transpose",
         f"transpose in local memory, {n} x {n}",
@@ -205,7 +204,7 @@ def _transpose(n: int = 4096) -> Case:
     )
 
 
-def _stencil(n: int = 4096) -> Case:
+def _stencil(n: int) -> Case:
     def means(given: list[Any]) -> Array:
         old, new = given[0].astype(np.float64), np.zeros((n, n))
         around = old[1:-1, :-2] + old[1:-1, 2:] + old[:-2, 1:-1] + old[2:, 1:-1]
@@ -226,7 +225,7 @@ def _stencil(n: int = 4096) -> Case:
     )
 
 
-def _mandelbrot(width: int = 2048, height: int = 1024, limit: int = 256) -> Case:
+def _mandelbrot(width: int, height: int, limit: int = 256) -> Case:
     def steps(given: list[Any]) -> Array:
         assert given[0].shape == (height, width)
         one = np.float32(1.0)
@@ -256,7 +255,7 @@ def _mandelbrot(width: int = 2048, height: int = 1024, limit: int = 256) -> Case
     )
 
 
-def _nbody(n: int = 8192) -> Case:
+def _nbody(n: int) -> Case:
     def pulls(given: list[Any]) -> Array:
         bodies, result = given[0].astype(np.float64), np.zeros((n, 4))
         where, mass = bodies[:, :3], bodies[:, 3]
@@ -280,22 +279,30 @@ def _nbody(n: int = 8192) -> Case:
     )
 
 
-CASES = {
-    case.name: case
-    for case in (
-        _vector_add(),
-        _sine_map(),
-        _mandelbrot(),
-        _sgemm("sgemm_naive", "SGEMM, naive", (32, 8)),
-        _sgemm("sgemm_tiled", "SGEMM, tiles in local memory", (16, 16)),
-        _nbody(),
-        _reduction(),
-        _histogram(),
-        _stencil(),
-        _transpose(),
-        _scan(),
+def _cases(
+    items: int, picture: tuple[int, int], matrix: int, plane: int, bodies: int
+) -> dict[str, Case]:
+    cases = (
+        _vector_add(items),
+        _sine_map(items),
+        _mandelbrot(*picture),
+        _sgemm("sgemm_naive", "SGEMM, naive", (32, 8), matrix),
+        _sgemm("sgemm_tiled", "SGEMM, tiles in local memory", (16, 16), matrix),
+        _nbody(bodies),
+        _reduction(items),
+        _histogram(items),
+        _stencil(plane),
+        _transpose(plane),
+        _scan(items),
     )
-}
+    return {case.name: case for case in cases}
+
+
+CASES = _cases(16 * MEGA, (2048, 1024), 512, 4096, 8192)
+"""By name, as large as the speed of a kernel is measured with."""
+
+SMALL_CASES = _cases(1 << 16, (256, 128), 64, 256, 512)
+"""The same, over in no time: for measuring how long the first result takes."""
 
 EMPTY = Case(
     "empty",

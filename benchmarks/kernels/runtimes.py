@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any
@@ -20,111 +19,106 @@ class Prepared(ABC):
         """Launches the kernel and waits until it has run."""
 
     @abstractmethod
-    def result(self) -> Array:
-        """What the kernel has left in its result."""
+    def result(self, like: Array) -> Array:
+        """What the kernel has left in its result, which is an array like this one."""
 
 
-class Groundstate:
+class Runtime(ABC):
+    """A device with a queue to it."""
+
+    @abstractmethod
+    def upload(self, argument: Argument) -> Any:
+        """An argument as this runtime takes it, with its memory on the device."""
+
+    @abstractmethod
+    def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
+        """Builds a kernel, from SPIR-V if there is any and else from its source."""
+
+
+class Groundstate(Runtime):
     """Our driver, through the objects that a Python program uses."""
 
     def __init__(self) -> None:
         import groundstate as gs
 
         self.gs = gs
-        self.device = gs.devices()[0]
-        self.context = gs.Context(self.device)
+        self.context = gs.Context(gs.devices()[0])
         self.commands = gs.CommandList.immediate(self.context, in_order=True)
 
-    @property
-    def description(self) -> str:
-        """What the table calls it."""
-        return f"Groundstate {self.gs.__version__}"
+    def upload(self, argument: Argument) -> Any:
+        if isinstance(argument, Local):
+            return self.gs.Local(argument.size_bytes)
+        if not isinstance(argument, np.ndarray):
+            return argument
+        memory = self.context.alloc_device(argument.shape, argument.dtype)
+        self.commands.copy(memory, argument)
+        self.commands.synchronize()
+        return memory
 
-    def prepare(self, case: Case, arguments: list[Argument]) -> Prepared:
-        """Builds a kernel and uploads its arguments."""
-        return _GroundstateKernel(self, case, arguments)
+    def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
+        opencl = None if spirv is not None else case.source
+        module = self.gs.Module(self.context, spirv=spirv, opencl=opencl)
+        return _GroundstateKernel(self, case, module[case.name], arguments)
 
 
 class _GroundstateKernel(Prepared):
-    def __init__(self, runtime: Groundstate, case: Case, arguments: list[Argument]) -> None:
-        gs, self.case, self.commands = runtime.gs, case, runtime.commands
-        self.kernel = gs.Module(runtime.context, opencl=case.source)[case.name]
-        self.arguments: list[Any] = []
-        for argument in arguments:
-            if isinstance(argument, Local):
-                self.arguments.append(gs.Local(argument.size_bytes))
-            elif isinstance(argument, np.ndarray):
-                memory = runtime.context.alloc_device(argument.shape, argument.dtype)
-                self.commands.copy(memory, argument)
-                self.arguments.append(memory)
-            else:
-                self.arguments.append(argument)
-        self.answer = np.empty_like(arguments[case.result])
-        self.commands.synchronize()
+    def __init__(self, runtime: Groundstate, case: Case, kernel: Any, arguments: list[Any]) -> None:
+        self.case, self.kernel, self.arguments = case, kernel, arguments
+        self.commands = runtime.commands
 
     def launch(self) -> None:
         self.kernel(self.commands, self.case.groups, self.case.group, *self.arguments)
         self.commands.synchronize()
 
-    def result(self) -> Array:
-        self.commands.copy(self.answer, self.arguments[self.case.result])
+    def result(self, like: Array) -> Array:
+        answer = np.empty_like(like)
+        self.commands.copy(answer, self.arguments[self.case.result])
         self.commands.synchronize()
-        return self.answer
+        return answer
 
 
-class OpenCL:
+class OpenCL(Runtime):
     """The one OpenCL runtime that the environment registers."""
 
     def __init__(self) -> None:
-        os.environ["PYOPENCL_NO_CACHE"] = "1"
         import pyopencl
 
         warnings.simplefilter("ignore", pyopencl.CompilerWarning)
         self.cl: Any = pyopencl
         platform = pyopencl.get_platforms()[0]
-        self.device = platform.get_devices(pyopencl.device_type.CPU)[0]
-        self.context = pyopencl.Context([self.device])
+        self.context = pyopencl.Context([platform.get_devices(pyopencl.device_type.CPU)[0]])
         self.queue = pyopencl.CommandQueue(self.context)
 
-    @property
-    def description(self) -> str:
-        """What the table calls it."""
-        return str(self.device.driver_version)
+    def upload(self, argument: Argument) -> Any:
+        if isinstance(argument, Local):
+            return self.cl.LocalMemory(argument.size_bytes)
+        if not isinstance(argument, np.ndarray):
+            return argument
+        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
+        return self.cl.Buffer(self.context, flags, hostbuf=argument)
 
-    def prepare(self, case: Case, arguments: list[Argument]) -> Prepared:
-        """Builds a kernel and uploads its arguments."""
-        return _OpenCLKernel(self, case, arguments)
+    def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
+        program = self.cl.Program(self.context, case.source if spirv is None else spirv)
+        kernel = self.cl.Kernel(program.build(), case.name)
+        kernel.set_args(*arguments)
+        return _OpenCLKernel(self, case, kernel, arguments)
 
 
 class _OpenCLKernel(Prepared):
-    def __init__(self, runtime: OpenCL, case: Case, arguments: list[Argument]) -> None:
-        cl, self.case, self.runtime = runtime.cl, case, runtime
-        self.kernel = cl.Kernel(cl.Program(runtime.context, case.source).build(), case.name)
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        self.arguments: list[Any] = []
-        for argument in arguments:
-            if isinstance(argument, Local):
-                self.arguments.append(cl.LocalMemory(argument.size_bytes))
-            elif isinstance(argument, np.ndarray):
-                self.arguments.append(cl.Buffer(runtime.context, flags, hostbuf=argument))
-            else:
-                self.arguments.append(argument)
-        self.kernel.set_args(*self.arguments)
-        self.answer = np.empty_like(arguments[case.result])
+    def __init__(self, runtime: OpenCL, case: Case, kernel: Any, arguments: list[Any]) -> None:
+        self.case, self.kernel, self.arguments = case, kernel, arguments
+        self.cl, self.queue = runtime.cl, runtime.queue
 
     def launch(self) -> None:
-        queue = self.runtime.queue
-        self.runtime.cl.enqueue_nd_range_kernel(
-            queue, self.kernel, self.case.items, self.case.group
-        )
-        queue.finish()
+        self.cl.enqueue_nd_range_kernel(self.queue, self.kernel, self.case.items, self.case.group)
+        self.queue.finish()
 
-    def result(self) -> Array:
-        cl = self.runtime.cl
-        cl.enqueue_copy(self.runtime.queue, self.answer, self.arguments[self.case.result])
-        return self.answer
+    def result(self, like: Array) -> Array:
+        answer = np.empty_like(like)
+        self.cl.enqueue_copy(self.queue, answer, self.arguments[self.case.result])
+        return answer
 
 
-def open_runtime(kind: str) -> Groundstate | OpenCL:
+def open_runtime(kind: str) -> Runtime:
     """The runtime of this process: `groundstate` or `opencl`."""
     return Groundstate() if kind == "groundstate" else OpenCL()

@@ -69,7 +69,9 @@ class Team:
         self.missing = [peer for peer in found if isinstance(peer, Missing)]
         self.members = [Member(OURS, "groundstate", {**peers.direct().env, **(env or {})})]
         self.members += [
-            Member(peer.name, "opencl", peer.env) for peer in found if isinstance(peer, Target)
+            Member(peer.name, "opencl", {**peer.env, "PYOPENCL_NO_CACHE": "1"})
+            for peer in found
+            if isinstance(peer, Target)
         ]
 
     def prepare(self, case: Case) -> dict[str, str]:

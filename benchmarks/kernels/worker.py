@@ -10,11 +10,12 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.kernels.cases import CASES, EMPTY
+from benchmarks.kernels.cases import CASES, EMPTY, SMALL_CASES
 from benchmarks.kernels.runtimes import Prepared, open_runtime
 
 LEAST_LAUNCHES = 2
@@ -27,17 +28,27 @@ class Worker:
         self.runtime = open_runtime(kind)
         self.prepared: Prepared | None = None
 
-    def describe(self) -> dict[str, Any]:
-        """Which runtime this is."""
-        return {"description": self.runtime.description}
-
     def prepare(self, name: str, expected: str) -> dict[str, Any]:
         """Builds a kernel, runs it once, and compares with what NumPy has computed."""
         self.prepared = None
         case = EMPTY if name == EMPTY.name else CASES[name]
-        self.prepared = self.runtime.prepare(case, case.arguments())
+        given: list[Any] = case.arguments()
+        self.prepared = self.runtime.build(case, list(map(self.runtime.upload, given)))
         self.prepared.launch()
-        return {"mistake": case.mistake(np.load(expected), self.prepared.result())}
+        result = self.prepared.result(given[case.result])
+        return {"mistake": case.mistake(np.load(expected), result)}
+
+    def first(self, name: str, spirv: str = "") -> dict[str, Any]:
+        """How long it takes from the source, or from a file of SPIR-V, to the first result."""
+        case = SMALL_CASES[name]
+        given: list[Any] = case.arguments()
+        arguments = list(map(self.runtime.upload, given))
+        start = time.perf_counter_ns()
+        prepared = self.runtime.build(case, arguments, Path(spirv).read_bytes() if spirv else None)
+        prepared.launch()
+        passed = time.perf_counter_ns() - start
+        mistake = case.mistake(case.expected(given), prepared.result(given[case.result]))
+        return {"times": [passed], "mistake": mistake}
 
     def measure(self, seconds: float) -> dict[str, Any]:
         """Launches the kernel again and again; the time of each launch in nanoseconds."""
