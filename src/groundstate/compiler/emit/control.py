@@ -5,8 +5,8 @@ barrier.
 from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter
-from groundstate.compiler.emit.function import schedule
-from groundstate.compiler.emit.masks import Masks
+from groundstate.compiler.emit.function import components, schedule
+from groundstate.compiler.emit.text import scalar_bytes
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
@@ -31,11 +31,11 @@ class ControlFlow:
         self.uniformity = emitter.uniformity
         self.order = schedule(emitter.kernel, graph)
         self.place_of = {block: place for place, block in enumerate(self.order)}
-        self.logic = Masks(self.text, emitter.context.register_lanes)
+        self.logic = emitter.masks
         self.masks: dict[Block, str] = {}
         self.flags: dict[Block, str] = {}
         self.resume_points: list[str] = []
-        self.saved: dict[str, tuple[int, str]] = {}
+        self.saved: dict[str, int] = {}
         self.context_bytes = 0
         self.context_base = ""
         self._mask = ""
@@ -113,22 +113,46 @@ class ControlFlow:
         self.text.do(f"store {self.logic.type} {mask}, ptr {self.masks[block]}")
 
     def _write_body(self, block: Block) -> None:
-        emitter, text = self.emitter, self.text
+        text = self.text
         text.start(f"b{block.index}")
-        emitter.block, emitter.here = block, {}
-        if self.is_partial(block):
-            self._mask = self._load_mask(block)
-            emitter.mask = self.logic.bits(self._mask)
-            self._store_mask(block, self.logic.empty)
-        else:
-            emitter.mask = self.entry_mask
+        if not self.is_partial(block):
             text.do(f"store i1 false, ptr {self.flags[block]}")
+            self._write_nodes(block, self.entry_mask)
+            return
+        mask = self._mask = self._load_mask(block)
+        self._store_mask(block, self.logic.empty)
+        if self._has_vector_accesses(block):
+            full, part = text.label("full"), text.label("part")
+            text.do(f"br i1 {self.logic.all(mask)}, label %{full}, label %{part}")
+            text.start(full)
+            self._mask = self.logic.full
+            self._write_nodes(block, None)
+            text.start(part)
+            self._mask = mask
+        self._write_nodes(block, self.logic.bits(mask))
+
+    def _write_nodes(self, block: Block, mask: str | None) -> None:
+        emitter = self.emitter
+        emitter.block, emitter.here, emitter.mask = block, {}, mask
         for node in block.nodes:
             if is_group_barrier(node):
                 self._suspend(block)
             else:
                 emitter.write(node)
         self._write_end(block)
+
+    def _has_vector_accesses(self, block: Block) -> bool:
+        """True if a block reads or writes memory in a way that is much faster for all lanes."""
+        if not self.logic.is_wide:
+            return False  # one lane, or mask registers: a masked access costs no more
+        for node in block.nodes:
+            if node.op == "Store" and self.uniformity.shape_at(node.operands[0], block) != 0:
+                return True
+            if node.op == "Load" and self.uniformity.shape_at(node.operands[0], block) != 0:
+                parts = components(node.type) or [node.type]
+                if min(part.size for part in parts) < 4:
+                    return True
+        return False
 
     # --- Ends of blocks -------------------------------------------------------------------------
 
@@ -185,9 +209,7 @@ class ControlFlow:
         """All lanes that exist."""
         if self.entry_mask is not None:
             return self.logic.of_bits(self.entry_mask)
-        if self.logic.is_wide:
-            return "splat (i32 -1)"
-        return self.text.splat("i1", "true")
+        return self.logic.full
 
     def _pass_on(self, block: Block, successor: Block) -> None:
         """Gives all lanes of a partial block to the mask of one other."""
@@ -250,15 +272,12 @@ class ControlFlow:
         return text.emit(f"icmp eq {wide} {text.as_vector(condition)}, {number}")
 
     def _add_lanes(self, source: Block, block: Block, edge: str) -> None:
-        text = self.text
         if self.is_partial(block):
             if not self._comes_first(source, block):
                 edge = self.logic.either(self._load_mask(block), edge)
             self._store_mask(block, edge)
-        else:
-            before = text.emit(f"load i1, ptr {self.flags[block]}")
-            now = text.emit(f"or i1 {before}, {self.logic.any(edge)}")
-            text.do(f"store i1 {now}, ptr {self.flags[block]}")
+        else:  # all lanes come here in the end, or this block would be partial
+            self.text.do(f"store i1 true, ptr {self.flags[block]}")
 
     def _comes_first(self, source: Block, target: Block) -> bool:
         """True if no lane can be waiting at `target` when control comes from `source`.
@@ -321,7 +340,7 @@ class ControlFlow:
     def _kept_slots(self, live: set[Node]) -> list[Lanes]:
         emitter = self.emitter
         slots: list[Lanes] = []
-        for node in sorted(live, key=lambda each: each.index):
+        for node in sorted(live - emitter.remade, key=lambda each: each.index):
             slots += _flat(emitter.slot(node))
             if node in emitter.escaping and self.uniformity.shape(node) is not None:
                 slots += _flat(emitter.lane_slot(node))
@@ -331,13 +350,12 @@ class ControlFlow:
 
     def _move(self, slot: Lanes, save: bool) -> None:
         text = self.text
-        wide = slot.type if slot.stride is not None else text.vector_type(slot.type)
+        wide = self.emitter.slot_type(slot.type, slot.stride)
         if slot.name not in self.saved:
-            self.saved[slot.name] = (self.context_bytes, wide)
-            self.context_bytes += 64 if slot.stride is None and text.width > 1 else 8
-            if slot.stride is None and text.width * 8 > 64:
-                self.context_bytes += text.width * 8 - 64
-        offset, _ = self.saved[slot.name]
+            size = 8 if slot.stride is not None else scalar_bytes(slot.type) * text.width
+            self.saved[slot.name] = self.context_bytes
+            self.context_bytes += -(-size // 8) * 8
+        offset = self.saved[slot.name]
         place = text.emit(f"getelementptr i8, ptr {self.context_base}, i64 {offset}")
         source, target = (slot.name, place) if save else (place, slot.name)
         value = text.emit(f"load {wide}, ptr {source}, align 8")

@@ -37,7 +37,7 @@ class Emitter(Values):
     HANDLERS: ClassVar[dict[str, Handler]] = {}
 
     def __init__(self, kernel: Kernel, uniformity: Uniformity, context: KernelContext) -> None:
-        super().__init__(LaneText(uniformity.width), kernel, uniformity)
+        super().__init__(LaneText(uniformity.width), kernel, uniformity, context.register_lanes)
         self.width = uniformity.width
         self.context = context
         self.contract = context.contract
@@ -111,6 +111,8 @@ class Emitter(Values):
         vector = shape is None and self.width > 1
         text = self.text
         names = [text.as_vector(each) if vector else each.name for each in operands]
+        if vector and node.op in ("LogicalAnd", "LogicalOr"):
+            return Lanes("i1", self.masks.combine(node.op == "LogicalAnd", *names), None)
         scalar = scalar_type(type_)
         t = text.vector_type(scalar) if vector else scalar
         s = text.vector_type(operands[0].type) if vector else operands[0].type

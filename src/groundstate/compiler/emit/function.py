@@ -13,17 +13,56 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from groundstate.compiler.emit.masks import Masks
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.lower import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 from groundstate.compiler.uniformity import Uniformity
 
 FREE = frozenset(("Constant", "Undef", "Global", "Argument"))
 """Nodes that belong to no block."""
+
+CHEAP = frozenset(
+    (
+        "Builtin",
+        "UConvert",
+        "SConvert",
+        "Bitcast",
+        "CompositeExtract",
+        "IAdd",
+        "ISub",
+        "IMul",
+        "ShiftLeftLogical",
+        "ShiftRightLogical",
+        "ShiftRightArithmetic",
+        "BitwiseAnd",
+        "AccessChain",
+        "InBoundsAccessChain",
+        "PtrAccessChain",
+        "InBoundsPtrAccessChain",
+    )
+)
+MOST_REMADE = 8
+"""How many cheap operations are done again behind a barrier, rather than saved before it."""
+
+
+def remade_nodes(kernel: Kernel) -> set[Node]:
+    """What is cheaply had again from ids and arguments wherever it is needed."""
+    costs: dict[Node, int] = {}
+    for node in kernel.nodes():
+        if node.op not in CHEAP:
+            continue
+        parts = [0 if each.op in FREE else costs.get(each) for each in node.operands]
+        known = [each for each in parts if each is not None]
+        cost = 1 + sum(known)
+        if len(known) == len(parts) and cost <= MOST_REMADE:
+            costs[node] = cost
+    return set(costs)
 
 
 @dataclass
@@ -79,8 +118,15 @@ def components(type_: Type) -> list[Type] | None:
 class Values:
     """Values of nodes: those of the current block by name, the others through slots."""
 
-    def __init__(self, text: LaneText, kernel: Kernel, uniformity: Uniformity) -> None:
+    def __init__(
+        self,
+        text: LaneText,
+        kernel: Kernel,
+        uniformity: Uniformity,
+        register_lanes: int | None = None,
+    ) -> None:
         self.text = text
+        self.masks = Masks(text, register_lanes)
         self.kernel = kernel
         self.uniformity = uniformity
         self.layout = Layout()
@@ -88,6 +134,7 @@ class Values:
         self.block: Block | None = None
         self.mask: str | None = None
         self.here: dict[Node, Value] = {}
+        self.remade = remade_nodes(kernel) if any(map(is_group_barrier, kernel.nodes())) else set()
         self.crossing, self.escaping = self._find_crossing()
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:
@@ -97,7 +144,7 @@ class Values:
         escaping: set[Node] = set()
 
         def use(node: Node, block: Block) -> None:
-            if node.op in FREE or node.block is block:
+            if node.op in FREE or node.block is block or node in self.remade:
                 return
             crossing.add(node)
             if self.uniformity.escapes(node, block):
@@ -129,8 +176,13 @@ class Values:
         if parts is not None:
             return [self._slots_for(part, stride, stem) for part in parts]
         scalar = scalar_type(type_)
-        wide = scalar if stride is not None else self.text.vector_type(scalar)
-        return Lanes(scalar, self.new_slot(wide, stem), stride)
+        return Lanes(scalar, self.new_slot(self.slot_type(scalar, stride), stem), stride)
+
+    def slot_type(self, scalar: str, stride: int | None) -> str:
+        """The LLVM type of a slot: truth values of lanes wait there as masks."""
+        if stride is not None:
+            return scalar
+        return self.masks.type if scalar == "i1" else self.text.vector_type(scalar)
 
     def slot(self, node: Node) -> Value:
         """The slots of a node's components."""
@@ -168,8 +220,11 @@ class Values:
         """What is in a slot."""
         if isinstance(slot, list):
             return [self.load(part) for part in slot]
-        wide = slot.type if slot.stride is not None else self.text.vector_type(slot.type)
-        return Lanes(slot.type, self.text.emit(f"load {wide}, ptr {slot.name}"), slot.stride)
+        wide = self.slot_type(slot.type, slot.stride)
+        name = self.text.emit(f"load {wide}, ptr {slot.name}")
+        if slot.type == "i1" and slot.stride is None:
+            name = self.masks.bits(name)
+        return Lanes(slot.type, name, slot.stride)
 
     def store(self, slot: Value, value: Value, mask: str | None = None) -> None:
         """Puts a value into a slot; with a mask, only in some lanes (a truth value for scalars)."""
@@ -180,14 +235,12 @@ class Values:
             return
         assert isinstance(value, Lanes)
         text = self.text
+        wide = self.slot_type(slot.type, slot.stride)
         if slot.stride is not None:
-            name, wide, bit = value.name, slot.type, "i1"
+            name, bit = value.name, "i1"
         else:
-            name, wide, bit = (
-                text.as_vector(value),
-                text.vector_type(slot.type),
-                text.vector_type("i1"),
-            )
+            name, bit = text.as_vector(value), text.vector_type("i1")
+            name = self.masks.of_bits(name) if slot.type == "i1" else name
         if mask is not None:
             old = text.emit(f"load {wide}, ptr {slot.name}")
             name = text.emit(f"select {bit} {mask}, {wide} {name}, {wide} {old}")
@@ -212,6 +265,9 @@ class Values:
             return found
         if node.op in FREE:
             return self.free_value(node)
+        if node in self.remade:
+            self.write(node)
+            return self.here[node]
         assert self.block is not None
         varying = self.uniformity.shape(node) is None
         if (
@@ -230,6 +286,10 @@ class Values:
         value = self.get(node)
         assert isinstance(value, Lanes), node
         return value
+
+    def write(self, node: Node) -> None:
+        """Writes one node; the emitter knows how."""
+        raise NotImplementedError
 
     def free_value(self, node: Node) -> Value:
         """Constants and undefined values; the emitter knows the rest."""

@@ -22,6 +22,7 @@ class Masks:
         self.is_wide = self.piece is not None and text.width > 1
         self.type = text.vector_type("i32" if self.is_wide else "i1")
         self.empty = "false" if text.width == 1 else "zeroinitializer"
+        self.full = "splat (i32 -1)" if self.is_wide else text.splat("i1", "true")
 
     def of_bits(self, bits: str) -> str:
         """The mask of some truth values."""
@@ -51,6 +52,14 @@ class Masks:
         """The lanes of two masks."""
         return self._hidden(self.text.emit(f"or {self.type} {one}, {other}"))
 
+    def combine(self, both: bool, one: str, other: str) -> str:
+        """The bits of two vectors of bits, where both are set or either."""
+        operation = "and" if both else "or"
+        if not self.is_wide:
+            return self.text.emit(f"{operation} {self.type} {one}, {other}")
+        wide = f"{operation} {self.type} {self.of_bits(one)}, {self._extended(other)}"
+        return self.bits(self._hidden(self.text.emit(wide)))
+
     def any(self, mask: str) -> str:
         """True if a lane is set."""
         if not self.is_wide:
@@ -59,6 +68,13 @@ class Masks:
         function = f"llvm.vector.reduce.or.v{width}i32"
         all_ = self.text.call("i32", function, [(self.type, mask)])
         return self.text.emit(f"icmp ne i32 {all_}, 0")
+
+    def all(self, mask: str) -> str:
+        """True if every lane is set."""
+        assert self.is_wide
+        function = f"llvm.vector.reduce.and.v{self.text.width}i32"
+        all_ = self.text.call("i32", function, [(self.type, mask)])
+        return self.text.emit(f"icmp eq i32 {all_}, -1")
 
     def _extended(self, bits: str) -> str:
         return self.text.emit(f"sext {self.text.vector_type('i1')} {bits} to {self.type}")
@@ -93,4 +109,6 @@ class Masks:
 
     def _through_assembly(self, piece: str) -> str:
         type_ = f"<{self.piece} x i32>"
-        return self.text.emit(f'call {type_} asm "", "=x,0"({type_} {piece})')
+        return self.text.emit(
+            f'call {type_} asm "", "=x,0"({type_} {piece}) nounwind willreturn memory(none)'
+        )

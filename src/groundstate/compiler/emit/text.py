@@ -69,6 +69,12 @@ def scalar_type(type_: Type) -> str:
     raise TypeError(f"{type_} is not a scalar")
 
 
+def scalar_bytes(llvm_type: str) -> int:
+    """The most room that a scalar takes where it waits: a truth value may wait as 32 bits."""
+    sizes = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8, "i1": 4}
+    return sizes.get(llvm_type) or -(-int(llvm_type[1:]) // 8)
+
+
 def overloaded(llvm_type: str) -> str:
     """How a type is spelt in the name of an intrinsic: `<8 x float>` is v8f32."""
     if llvm_type.startswith("<"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from groundstate.compiler.machine import target
 from groundstate.compiler.math.functions import function, rarely
-from groundstate.compiler.math.logarithm import is_unusual
 from groundstate.compiler.math.vec import Vec, element, lanes
 
 
@@ -63,7 +62,8 @@ def _rsqrt(x: Vec) -> Vec:
         return 1 / x.sqrt()
     error = (x * guess).fma(-guess, 1.0)
     better = (guess * error).fma(error.fma(0.375, 0.5), guess)
-    return rarely(is_unusual(x), better, lambda: 1 / x.sqrt())
+    # Zero, infinities, negative numbers and denormals that are taken for zero: NaN, or far below.
+    return rarely(error.compare("ult", -0.5), better, lambda: 1 / x.sqrt())
 
 
 @function("native_rsqrt", types=("float", "double"), attributes="alwaysinline")
