@@ -253,7 +253,7 @@ class Uniformity:
             return self.cells[node.literals[0]]
         if op in ("ReadGroupCells", "GroupAsyncCopy"):
             return 0
-        if op == "GenericCastToPtrExplicit":
+        if op in ("GenericCastToPtrExplicit", "VariableLengthArrayINTEL"):
             return VARYING
         inputs = [self._known_at(each, block) for each in node.operands]
         if _UNKNOWN in inputs:
@@ -406,6 +406,8 @@ def chain_steps(node: Node) -> list[tuple[int | None, int]]:
     pointer = node.operands[0].type
     assert isinstance(pointer, Pointer)
     current: Type | None = pointer.pointee
+    if node.literals and isinstance(node.literals[0], Type):
+        current = node.literals[0]  # the pointer itself has no type
     steps: list[tuple[int | None, int]] = []
     indices = node.operands[1:]
     if "Ptr" in node.op:

@@ -314,6 +314,6 @@ def _logic(emitter: Emitter, kind: str, left: Lanes, right: Lanes) -> Lanes:
 def _variable(emitter: Emitter, node: Node) -> None:
     """A private variable with an address: each lane's copy lies behind the one before."""
     if emitter.context.private_base is None:
-        raise BuildError(f"{node.where}: no room for a private variable")
+        raise BuildError("there is no room for a private variable")
     base = emitter.context.private_base(emitter, node)
     emitter.define(node, Lanes("ptr", base, emitter.uniformity.shape(node)))

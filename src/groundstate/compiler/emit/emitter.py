@@ -5,10 +5,12 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar
 
 from groundstate.compiler.emit.arithmetic import write_operation
 from groundstate.compiler.emit.function import Values, components
+from groundstate.compiler.emit.problems import BAD_OPERANDS, Problems
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
@@ -42,6 +44,7 @@ class Emitter(Values):
         self.context = context
         self.contract = context.contract
         self.home = 0
+        self.problems = Problems(kernel.name)
 
     def full_mask(self) -> str:
         """The current mask, spelt out."""
@@ -58,22 +61,32 @@ class Emitter(Values):
             self.home = int(str(node.literals[1])) if len(node.literals) > 1 else 0
         return super().free_value(node)
 
-    def address_constant(self, address: Address) -> Lanes:
-        """The place of a variable, with an offset."""
-        base = self.context.variable_address(self, self.home, address.base)
-        if address.offset == 0:
-            return base
-        return Lanes(
-            "ptr", self.text.emit(f"getelementptr i8, ptr {base.name}, i64 {address.offset}")
-        )
+    def address_constant(self, address: Address, type_: str) -> Lanes:
+        """The place of a variable, with an offset, as a pointer or a number."""
+        name = self.context.variable_address(self, self.home, address.base).name
+        if address.offset != 0:
+            name = self.text.emit(f"getelementptr i8, ptr {name}, i64 {address.offset}")
+        if type_ != "ptr":
+            name = self.text.emit(f"ptrtoint ptr {name} to {type_}")
+        return Lanes(type_, name)
 
     def write(self, node: Node) -> None:
-        """Writes one node."""
+        """Writes one node. What cannot be written is noted, so that a log can name all of it."""
+        try:
+            self._write(node)
+        except (BuildError, *BAD_OPERANDS) as problem:
+            self.problems.add(node, problem)
+            with suppress(*BAD_OPERANDS):  # what uses it should not fail for that alone
+                self.define(node, self.undefined(node.type))
+
+    def _write(self, node: Node) -> None:
+        if node.op == "Refused":
+            raise BuildError(str(node.literals[1]))
         handler = self.HANDLERS.get(node.op)
         if handler is not None:
             handler(self, node)
         elif not self._write_by_table(node):
-            raise BuildError(f"{node.where}: {node.op} is not supported")
+            raise BuildError("it is not supported")
 
     def _write_by_table(self, node: Node) -> bool:
         operands = [self.get(each) for each in node.operands]
@@ -176,5 +189,5 @@ class KernelContext:
         """The address of a variable by its module and id."""
         name = self.global_names.get((home, identifier))
         if name is None:
-            raise BuildError(f"{emitter.kernel.name}: variable %{identifier} has no address here")
+            raise BuildError(f"the variable %{identifier} has no address here")
         return Lanes("ptr", name)

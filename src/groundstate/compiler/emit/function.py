@@ -299,9 +299,9 @@ class Values:
         assert isinstance(constant, Constant)
         return self.constant(constant)
 
-    def address_constant(self, address: Address) -> Lanes:
+    def address_constant(self, address: Address, type_: str) -> Lanes:
         """The place of a variable; the emitter knows it."""
-        raise BuildError(f"{self.kernel.name}: the address of %{address.base} is not known here")
+        raise BuildError(f"the address of %{address.base}, a {type_}, is not known here")
 
     def undefined(self, type_: Type) -> Value:
         parts = components(type_)
@@ -322,9 +322,7 @@ class Values:
         if value is None:
             return self.undefined(constant.type)
         if isinstance(value, Address):
-            return self.address_constant(value)
+            return self.address_constant(value, scalar)
         if not isinstance(value, int):
-            raise BuildError(
-                f"{self.kernel.name}: a constant of type {constant.type} is not supported"
-            )
+            raise BuildError(f"a constant of type {constant.type} is not supported")
         return Lanes(scalar, bits_literal(value, scalar))

@@ -94,7 +94,7 @@ ARITHMETIC += [f"Group{each}KHR" for each in ["LogicalAnd", "LogicalOr", "Logica
 def check_subgroup(node: Node) -> None:
     """Group operations of a whole work-group are lowered elsewhere."""
     if constant_int(node.operands[0]) != SCOPE_SUBGROUP:
-        raise BuildError(f"{node.where}: {node.op} over a whole work-group is not supported")
+        raise BuildError("it is not supported over a whole work-group")
 
 
 @handles(*ARITHMETIC)

@@ -99,6 +99,7 @@ class KernelWriter:
         flow.prepare()
         prologue = len(text.lines)
         flow.write()
+        self.emitter.problems.check()
         text.start("done")
         text.do("ret i32 0")
         self._insert_resume(prologue, flow.resume_points)

@@ -133,7 +133,7 @@ def _each_component(
         scalars = [each for each in operands if isinstance(each, Lanes)]
         found = _one(emitter, name, scalar_type(type_), scalars)
         if found is None or len(scalars) != len(operands):
-            raise BuildError(f"{node.where}: the OpenCL function {name} is not supported")
+            raise BuildError(f"{name} is not supported for these types")
         return [*found]
     rows = []
     for index, part in enumerate(parts):

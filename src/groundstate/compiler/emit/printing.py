@@ -47,7 +47,7 @@ def _format_number(emitter: Emitter, node: Node) -> int:
         pointer = pointer.operands[0]
     variable = pointer.literals[0] if pointer.op == "Global" else None
     if not isinstance(variable, Variable) or variable.type.pointee is None:
-        raise BuildError(f"{node.where}: the format of printf must be a string literal")
+        raise BuildError("the format of printf must be a string literal")
     text = initial_bytes(variable, variable.type.pointee).split(b"\0")[0]
     formats = emitter.context.formats
     if text not in formats:

@@ -15,7 +15,7 @@ def _builtin(emitter: Emitter, node: Node) -> None:
     name = str(node.literals[0])
     known = emitter.context.ids.get(name)
     if known is None:
-        raise BuildError(f"{node.where}: the built-in {name} is not supported")
+        raise BuildError("kernels do not have this built-in variable")
     if isinstance(node.type, Vector):
         target = scalar_type(node.type.element)
         parts: list[Value] = [_resized(emitter, each, target) for each in known[: node.type.count]]

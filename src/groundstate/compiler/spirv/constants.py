@@ -57,13 +57,17 @@ class Constant:
     undef: bool = False
     is_null: bool = field(init=False, compare=False, repr=False)
     """Whether all its bits are zero."""
+    has_address: bool = field(init=False, compare=False, repr=False)
+    """Whether some of its bits are known only when the program is loaded."""
     weight: int = field(init=False, compare=False, repr=False)
     """How many values it holds."""
 
     def __post_init__(self) -> None:
-        # Both are kept, since parts can be shared so often that walking through them never ends.
+        # All are kept, since parts can be shared so often that walking through them never ends.
+        has_address = isinstance(self.value, Address)
         if isinstance(self.value, tuple):
             is_null = all(part.is_null for part in self.value)
+            has_address = any(part.has_address for part in self.value)
             weight = 1 + sum(part.weight for part in self.value)
         else:
             is_null = not self.undef and not self.value
@@ -71,6 +75,7 @@ class Constant:
         if weight > MAX_WEIGHT:
             raise InvalidModule(f"a constant has more than {MAX_WEIGHT} parts")
         object.__setattr__(self, "is_null", is_null)
+        object.__setattr__(self, "has_address", has_address)
         object.__setattr__(self, "weight", weight)
 
     def __hash__(self) -> int:

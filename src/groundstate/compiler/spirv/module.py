@@ -122,6 +122,10 @@ class Module:
     function_ids: tuple[int, ...] = ()
     function_types: dict[int, int] = field(default_factory=dict)
     """The id of each function's OpTypeFunction."""
+    functions_pointed_to: tuple[int, ...] = ()
+    """Functions whose address is taken in the body of a function, as older compilers do it."""
+    opcodes: frozenset[int] = frozenset()
+    """Every instruction that stands in some function."""
     global_ids: Collection[int] = ()
     """Every id that is defined outside of functions."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from groundstate.compiler.spirv.annotations import Annotations
@@ -109,9 +109,11 @@ class _Reader:
     def _index_functions(self, position: int, places: dict[int, int]) -> None:
         """Finds where each function begins and ends, looking at nothing but word counts."""
         words, module = self.words, self.module
-        end, start = len(words), -1
+        first, end, start = position, len(words), -1
+        seen: set[int] = set()
         while position < end:
             word = words[position]
+            seen.add(word & 0xFFFF)
             if word == FUNCTION_END:
                 if start < 0:
                     raise invalid("no function is open", word, position)
@@ -136,6 +138,19 @@ class _Reader:
             name = module.function_name(words[start + 2])
             raise InvalidModule("it has no end", offset=start, function=name)
         module.function_ids = tuple(self.ranges)
+        module.opcodes = frozenset(seen)
+        if Op.ConstantFunctionPointerINTEL in seen:
+            module.functions_pointed_to = tuple(self._pointed_to(first))
+
+    def _pointed_to(self, position: int) -> Iterator[int]:
+        """The functions whose address is taken by an instruction of a body."""
+        words = self.words
+        while position < len(words):
+            count = words[position] >> 16
+            is_pointer = words[position] == 4 << 16 | Op.ConstantFunctionPointerINTEL
+            if is_pointer and words[position + 3] in self.ranges:
+                yield words[position + 3]
+            position += count
 
     def _add_function(self, start: int, end: int, places: dict[int, int]) -> None:
         id, kind = self.words[start + 2], self.words[start + 4]

@@ -1,0 +1,54 @@
+"""What in a kernel cannot be compiled, all of it, in words for a build log."""
+
+from __future__ import annotations
+
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Node
+from groundstate.compiler.spirv.instructions import opencl_rows
+
+MOST_SHOWN = 50
+
+BAD_OPERANDS = (AssertionError, TypeError, ValueError, LookupError, AttributeError)
+"""What writers run into when the operands of an instruction are not what it takes."""
+
+
+class Problems:
+    """The problems of one kernel. The same instruction in a function counts once."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.lines: dict[str, int] = {}
+        """How often each sentence was said."""
+
+    def add(self, node: Node, problem: Exception) -> None:
+        """Notes that an instruction could not be written."""
+        reason = str(problem)
+        if not isinstance(problem, BuildError):
+            kind = type(problem).__name__
+            reason = f"its operands are not what it takes ({kind}{': ' if reason else ''}{reason})"
+        line = f"in function '{node.where}', {instruction_of(node)}: {reason}"
+        self.lines[line] = self.lines.get(line, 0) + 1
+
+    def check(self) -> None:
+        """Raises BuildError if there are any."""
+        if not self.lines:
+            return
+        shown = [
+            line if times == 1 else f"{line} ({times} times)"
+            for line, times in list(self.lines.items())[:MOST_SHOWN]
+        ]
+        left = len(self.lines) - len(shown)
+        shown += [f"and {left} more"] if left else []
+        raise BuildError("\n  ".join([f"kernel '{self.kernel}' cannot be compiled:", *shown]))
+
+
+def instruction_of(node: Node) -> str:
+    """What the instruction that a node came from is called."""
+    if node.op == "Refused":
+        return str(node.literals[0])
+    if node.op == "Builtin":
+        return f"OpLoad of {node.literals[0]}"
+    if node.op == "ExtInst":
+        row = opencl_rows().get(int(str(node.literals[1])))
+        return f"OpExtInst {row.name}" if row is not None else "OpExtInst"
+    return f"Op{node.op}"

@@ -1,0 +1,396 @@
+"""Copies of functions: a call becomes the callee's blocks between the halves of its own block.
+
+So barriers inside functions and divergent returns need no special care later on. A call through a
+pointer becomes a switch over the functions that the pointer may lead to.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.byval import needs_copy
+from groundstate.compiler.errors import BuildError, UnresolvedNameError
+from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.kernel_ir import STORAGE_FUNCTION, Builder, Words
+from groundstate.compiler.spirv.constants import Address, Constant
+from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
+from groundstate.compiler.spirv.module import Function, Instruction
+from groundstate.compiler.spirv.operands import OPENCL_STD
+from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
+from groundstate.compiler.support import (
+    DEBUG_SETS,
+    NO_CODE,
+    REFUSED,
+    RENAMED,
+    UNTYPED,
+)
+from groundstate.compiler.symbols import Target
+
+LEADING_IDS = {
+    "Load": 1,
+    "Store": 2,
+    "CopyMemory": 2,
+    "CopyMemorySized": 3,
+    "PredicatedLoadINTEL": 3,
+    "PredicatedStoreINTEL": 3,
+    "UntypedGroupAsyncCopyKHR": 7,
+}
+"""How many ids come before the literal memory operands."""
+
+ADDRESS_SPACE_CALLS = {"__to_local": 4, "__to_global": 5, "__to_private": 7}
+"""Functions that compilers leave as calls, with the storage class that they ask for."""
+
+RETURNS = ("Return", "ReturnValue")
+ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
+
+Exits = list[tuple[Block, int]]
+"""Blocks that return, with the id of the value that they return."""
+
+
+class Instance:
+    """One inlined copy of a function."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        home: int,
+        function: Function,
+        arguments: list[Node],
+        callers: tuple[tuple[int, int], ...],
+        exits: Exits,
+    ) -> None:
+        self.builder = builder
+        self.home = home
+        self.module = builder.modules[home]
+        self.function = function
+        self.callers = (*callers, (home, function.id))
+        self.where = self.module.function_name(function.id)
+        if (home, function.id) in callers:
+            raise BuildError(self._recursion(callers))
+        if not function.blocks:
+            raise UnresolvedNameError(
+                self.where, f"{self.where} is declared but not defined in this module"
+            )
+        self.exits = exits
+        self.values: dict[int, Node] = {}
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            self.values[parameter.result] = argument
+        self.first = {each.label: Block(self.where) for each in function.blocks}
+        self.last: dict[int, Block] = {}
+        self.entry = self.first[function.blocks[0].label]
+        for block in function.blocks:
+            self._build_block(block.label, block.instructions)
+
+    def _recursion(self, callers: tuple[tuple[int, int], ...]) -> str:
+        start = callers.index((self.home, self.function.id))
+        names = [
+            self.builder.modules[home].function_name(identifier)
+            for home, identifier in callers[start:]
+        ]
+        way = " calls ".join([*names, self.where])
+        return (
+            f"in function '{names[-1]}', OpFunctionCall: recursion is not supported: {way} "
+            "(calls are inlined, and OpenCL has no recursion)"
+        )
+
+    def type_of(self, type_id: int) -> Type:
+        return self.module.types[type_id] if type_id else Void()
+
+    def operand(self, identifier: int, user: Node) -> Node:
+        """The node that an id stands for."""
+        found = self.values.get(identifier) or self.builder.constant(self.home, identifier)
+        if found is None:
+            raise BuildError(
+                f"in function '{self.where}', Op{user.op}: it uses %{identifier}, "
+                "which is not a value"
+            )
+        return found
+
+    # --- Blocks ---------------------------------------------------------------------------------
+
+    def _build_block(self, label: int, instructions: list[Instruction]) -> None:
+        current = self.first[label]
+        for instruction in instructions:
+            name = ROWS[instruction.opcode].name.removeprefix("Op")
+            if name == "FunctionCall":
+                current = self._call(current, instruction)
+            elif name == "FunctionPointerCallINTEL":
+                current = self._call_pointer(current, instruction)
+            elif name == "Phi":
+                phi = self._node(instruction, name)
+                current.phis.append(phi)
+                self.builder.phis.append((phi, instruction.operands, self))
+            elif self._ends(current, name, instruction):
+                break
+            elif name not in NO_CODE:
+                self._add(current, name, instruction)
+        self.last[label] = current
+
+    def _add(self, current: Block, name: str, instruction: Instruction) -> None:
+        """Adds an instruction that is no branch and no call."""
+        if name in ("Undef", "PoisonKHR"):
+            self.values[instruction.result] = Node("Undef", self.type_of(instruction.type))
+        elif name == "ConstantFunctionPointerINTEL":
+            self._function_address(instruction)
+        elif name in ("Variable", "UntypedVariableKHR"):
+            self._variable(current, name, instruction)
+        elif name == "ExtInst" and self._set_of(instruction) != OPENCL_STD:
+            self._other_set(current, instruction)
+        elif name in REFUSED:
+            self._refuse(current, name, instruction, REFUSED[name])
+        else:
+            current.nodes.append(self._plain(instruction, name))
+
+    def _refuse(self, current: Block, name: str, instruction: Instruction, reason: str) -> None:
+        """Leaves a node that says why an instruction cannot be compiled, when it is written."""
+        node = self._node(instruction, "Refused")
+        node.literals = (f"Op{name}", reason)
+        current.nodes.append(node)
+
+    def _set_of(self, instruction: Instruction) -> str:
+        return self.module.ext_imports.get(instruction.operands[0], "")
+
+    def _other_set(self, current: Block, instruction: Instruction) -> None:
+        name = self._set_of(instruction)
+        if not name.startswith(DEBUG_SETS):
+            reason = f"the extended instructions {name} are not for kernels"
+            self._refuse(current, "ExtInst", instruction, reason)
+
+    def _function_address(self, instruction: Instruction) -> None:
+        kind = self.type_of(instruction.type)
+        address = Constant(kind, Address(instruction.operands[0]))
+        value = self.builder.symbols.settled(self.home, address)
+        self.values[instruction.result] = Node("Constant", kind, literals=(value, self.home))
+
+    def _variable(self, current: Block, name: str, instruction: Instruction) -> None:
+        """A variable, and the store of what it starts with."""
+        storage, *rest = instruction.operands
+        node = self._node(instruction, "Variable")
+        node.literals = (storage,)
+        if name == "UntypedVariableKHR" and rest:
+            node.type = Pointer(storage, self.type_of(rest.pop(0)))
+        current.nodes.append(node)
+        if rest:
+            start = self.builder.new_node("Store", Void(), self.where)
+            start.operands.append(node)
+            self.builder.unresolved.append((start, [("id", rest[0])], self))
+            current.nodes.append(start)
+
+    # --- Instructions ---------------------------------------------------------------------------
+
+    def _node(self, instruction: Instruction, name: str) -> Node:
+        node = self.builder.new_node(name, self.type_of(instruction.type), self.where)
+        if instruction.result:
+            self.values[instruction.result] = node
+            node.decorations = self.module.decorations.get(instruction.result, {})
+        return node
+
+    def _plain(self, instruction: Instruction, name: str) -> Node:
+        words = self._operand_kinds(instruction, name)
+        node = self._node(instruction, RENAMED.get(name, name))
+        if name in UNTYPED:
+            node.literals = (self.type_of(words.pop(0)[1]),)
+        if name == "ControlBarrierArriveINTEL":
+            del words[0]  # a fence: it is the wait that holds work-items up
+        self.builder.unresolved.append((node, words, self))
+        return node
+
+    def _operand_kinds(self, instruction: Instruction, name: str) -> Words:
+        """Which words of an instruction are ids of values."""
+        words = instruction.operands
+        if name == "ExtInst":
+            return [("n", words[0]), ("n", words[1]), *_extended_kinds(words)]
+        row = ROWS[instruction.opcode]
+        positions = (
+            range(LEADING_IDS.get(name, 0)) if row.id_positions is None else row.id_positions
+        )
+        return [
+            ("id" if index in positions or index >= row.all_ids_from else "n", word)
+            for index, word in enumerate(words)
+        ]
+
+    # --- Branches -------------------------------------------------------------------------------
+
+    def _ends(self, current: Block, name: str, instruction: Instruction) -> bool:
+        """Takes the terminator of a block."""
+        words = instruction.operands
+        if name == "Branch":
+            current.successors = [self._target(words[0])]
+        elif name == "BranchConditional":
+            self._branch(current, words[0], words[1], words[2])
+        elif name == "Switch":
+            self._switch(current, words)
+        elif name in RETURNS:
+            self.exits.append((current, words[0] if name == "ReturnValue" else 0))
+        elif name in ENDS:
+            if name in REFUSED:
+                self._refuse(current, name, instruction, REFUSED[name])
+            self.exits.append((current, 0))
+        else:
+            return False
+        return True
+
+    def _target(self, label: int) -> Block:
+        if label not in self.first:
+            raise BuildError(f"{self.where}: a branch leads to %{label}, which is no block")
+        return self.first[label]
+
+    def _branch(self, current: Block, condition: int, yes: int, no: int) -> None:
+        if yes == no:
+            current.successors = [self._target(yes)]
+            return
+        current.successors = [self._target(yes), self._target(no)]
+        self._set_condition(current, condition, Bool())
+
+    def _set_condition(self, current: Block, identifier: int, type_: Type) -> None:
+        current.condition = self._copy_of(current, identifier, type_, self)
+
+    def _copy_of(self, current: Block, identifier: int, type_: Type, user: Instance) -> Node:
+        """A node at the end of a block for the value of an id, which may not be known yet."""
+        copy = self.builder.new_node("Copy", type_, user.where)
+        self.builder.unresolved.append((copy, [("id", identifier)], user))
+        current.nodes.append(copy)
+        return copy
+
+    def _switch(self, current: Block, words: tuple[int, ...]) -> None:
+        selector = self.builder.constant(self.home, words[0]) or self.values.get(words[0])
+        type_ = selector.type if selector is not None else Void()
+        width = type_.width if isinstance(type_, Int) else 32
+        count = -(-width // 32)
+        cases = words[2:]
+        current.switch = []
+        current.successors = [self._target(words[1])]
+        for at in range(0, len(cases) - count, count + 1):
+            value = sum(cases[at + part] << 32 * part for part in range(count))
+            current.switch.append(value & ((1 << width) - 1))
+            current.successors.append(self._target(cases[at + count]))
+        self._set_condition(current, words[0], type_)
+
+    # --- Calls ----------------------------------------------------------------------------------
+
+    def _call(self, current: Block, instruction: Instruction) -> Block:
+        """Inlines a call; returns the block that the rest of the caller's block goes to."""
+        home, callee = self.builder.symbols.function(self.home, instruction.operands[0])
+        storage = ADDRESS_SPACE_CALLS.get(self.module.imports.get(callee.id, ""))
+        if storage is not None and not callee.blocks:
+            cast = self._node(instruction, "GenericCastToPtrExplicit")
+            cast.literals = (storage,)
+            self.builder.unresolved.append((cast, [("id", instruction.operands[1])], self))
+            current.nodes.append(cast)
+            return current
+        rest = Block(self.where)
+        result = self._node(instruction, "Phi")
+        self._inline(current, home, callee, instruction.operands[1:], result, rest)
+        self._receive(rest, result)
+        return rest
+
+    def _inline(
+        self,
+        current: Block,
+        home: int,
+        callee: Function,
+        arguments: tuple[int, ...],
+        result: Node,
+        rest: Block,
+    ) -> None:
+        """Puts a copy of a function between `current` and `rest`."""
+        types = self.builder.modules[home].types
+        given = [
+            self._copy_of(current, identifier, types[parameter.type], self)
+            for parameter, identifier in zip(callee.parameters, arguments, strict=False)
+        ]
+        given = own_copies(self.builder, current, home, callee, given, is_kernel=False)
+        exits: Exits = []
+        inlined = Instance(self.builder, home, callee, given, self.callers, exits)
+        current.successors = [inlined.entry]
+        for block, identifier in exits:
+            block.successors = [rest]
+            if identifier:
+                value = self._copy_of(block, identifier, result.type, inlined)
+                result.operands.append(value)
+                result.literals = (*result.literals, block)
+
+    def _receive(self, rest: Block, result: Node) -> None:
+        """Makes the result of a call a phi of all that is returned; a call may never return."""
+        if isinstance(result.type, Void):
+            return
+        if result.operands:
+            rest.phis.append(result)
+        else:
+            result.op = "Undef"
+
+    def _call_pointer(self, current: Block, instruction: Instruction) -> Block:
+        """Inlines every function that a pointer may lead to, behind a switch on its number."""
+        pointer, *arguments = instruction.operands
+        targets = self._targets(instruction)
+        rest = Block(self.where)
+        result = self._node(instruction, "Phi")
+        number = self.builder.new_node("ConvertPtrToU", Int(64), self.where)
+        self.builder.unresolved.append((number, [("id", pointer)], self))
+        current.nodes.append(number)
+        nowhere = Block(self.where)
+        nowhere.successors = [rest]
+        current.condition = number
+        current.switch = [target.number for target in targets]
+        current.successors = [nowhere]
+        for target in targets:
+            start = Block(self.where)
+            current.successors.append(start)
+            callee = self.builder.modules[target.home].function(target.id)
+            self._inline(start, target.home, callee, tuple(arguments), result, rest)
+        if not isinstance(result.type, Void):
+            result.operands.append(Node("Undef", result.type))
+            result.literals = (*result.literals, nowhere)
+        self._receive(rest, result)
+        return rest
+
+    def _targets(self, instruction: Instruction) -> list[Target]:
+        arguments = [self._known_type(each) for each in instruction.operands[1:]]
+        result = self.type_of(instruction.type)
+        targets = self.builder.symbols.targets_of(result, arguments)
+        if not targets:
+            raise BuildError(
+                f"in function '{self.where}', OpFunctionPointerCallINTEL: no function of this type "
+                "has its address taken in this program, so the pointer can lead nowhere"
+            )
+        return targets
+
+    def _known_type(self, identifier: int) -> Type | None:
+        known = self.values.get(identifier) or self.builder.constant(self.home, identifier)
+        return known.type if known is not None else None
+
+
+def own_copies(
+    builder: Builder,
+    current: Block,
+    home: int,
+    function: Function,
+    arguments: list[Node],
+    is_kernel: bool,
+) -> list[Node]:
+    """The arguments of a function, with a copy of each structure that it takes by value.
+
+    A structure by value arrives as a pointer. The function may change what is there, which
+    nobody else must see; one that only reads needs no copy."""
+    module = builder.modules[home]
+    given = list(arguments)
+    for index in needs_copy(module, function, is_kernel):
+        kind = given[index].type
+        assert isinstance(kind, Pointer)
+        where = module.function_name(function.id)
+        own = builder.new_node("Variable", Pointer(STORAGE_FUNCTION, kind.pointee), where)
+        own.literals = (STORAGE_FUNCTION,)
+        copy = builder.new_node("CopyMemory", Void(), where)
+        copy.operands = [own, given[index]]
+        current.nodes += [own, copy]
+        given[index] = own
+    return given
+
+
+def _extended_kinds(words: tuple[int, ...]) -> Words:
+    """Which operands of an extended instruction are ids: a few take a number at the end."""
+    row = opencl_rows().get(words[1])
+    numbers = {
+        index
+        for index, operand in enumerate(row.operands if row is not None else ())
+        if operand.kind in ("integer", "FPRoundingMode")
+    }
+    return [("n" if index in numbers else "id", each) for index, each in enumerate(words[2:])]

@@ -1,0 +1,132 @@
+"""Which instructions of SPIR-V the compiler does not take, and why; what others mean to it.
+
+Every instruction of the grammar is in one of these tables, is read by `compiler/spirv` or
+`inlining`, or has a writer in `emit/`. A test holds that.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.spirv.instructions import ROWS, enumeration
+
+IMAGES = "images and samplers are not supported yet"
+PIPES = "pipes are not supported"
+ENQUEUE = "kernels cannot enqueue kernels on this device"
+GRAPHICS = "it is for shaders, not for kernels"
+MATRICES = "matrices are for shaders, not for kernels"
+ASSEMBLY = "inline assembly is for one kind of GPU; there is no such instruction on a CPU"
+NAMED_BARRIERS = "barriers among some of the sub-groups of a work-group are not supported"
+MOTION = "motion estimation needs a video unit, which a CPU does not have"
+
+
+def _between(first: str, last: str) -> list[str]:
+    """The instructions with the numbers from one to another."""
+    numbers = {row.name.removeprefix("Op"): number for number, row in ROWS.items()}
+    return [name for name, number in numbers.items() if numbers[first] <= number <= numbers[last]]
+
+
+def _table() -> dict[str, str]:
+    refused = dict.fromkeys(_between("SampledImage", "ImageQuerySamples"), IMAGES)
+    sparse = _between("ImageSparseSampleImplicitLod", "ImageSparseTexelsResident")
+    refused |= dict.fromkeys(sparse, IMAGES)
+    refused |= dict.fromkeys(["ImageTexelPointer", "ImageSparseRead", "ConstantSampler"], IMAGES)
+    refused |= dict.fromkeys(
+        [
+            "SubgroupImageBlockReadINTEL",
+            "SubgroupImageBlockWriteINTEL",
+            "SubgroupImageMediaBlockReadINTEL",
+            "SubgroupImageMediaBlockWriteINTEL",
+        ],
+        IMAGES,
+    )
+    refused |= dict.fromkeys(_between("ReadPipe", "GroupCommitWritePipe"), PIPES)
+    refused |= dict.fromkeys(["ConstantPipeStorage", "CreatePipeFromPipeStorage"], PIPES)
+    refused |= dict.fromkeys(_between("EnqueueMarker", "BuildNDRange"), ENQUEUE)
+    refused |= dict.fromkeys(
+        ["GetKernelLocalSizeForSubgroupCount", "GetKernelMaxNumSubgroups"], ENQUEUE
+    )
+    refused |= dict.fromkeys(_between("MatrixTimesScalar", "OuterProduct"), MATRICES)
+    refused |= dict.fromkeys(["Transpose", "TypeMatrix"], MATRICES)
+    refused |= dict.fromkeys(_between("DPdx", "EndStreamPrimitive"), GRAPHICS)
+    refused |= dict.fromkeys(
+        ["ArrayLength", "UntypedArrayLengthKHR", "Kill", "TerminateInvocation"], GRAPHICS
+    )
+    refused |= dict.fromkeys(["NamedBarrierInitialize", "MemoryNamedBarrier"], NAMED_BARRIERS)
+    refused |= dict.fromkeys(["AsmTargetINTEL", "AsmINTEL", "AsmCallINTEL"], ASSEMBLY)
+    refused |= dict.fromkeys(
+        _between("VmeImageINTEL", "SubgroupAvcSicGetInterRawSadsINTEL"), MOTION
+    )
+    refused["AbortKHR"] = "a work-item cannot stop a whole launch on this device"
+    return refused
+
+
+REFUSED: dict[str, str] = _table()
+"""Instructions in the body of a function that make a build fail, and the reason."""
+
+NO_CODE = frozenset(
+    [
+        "Nop",
+        "Line",
+        "NoLine",
+        "LoopMerge",
+        "SelectionMerge",
+        "LoopControlINTEL",
+        "LifetimeStart",
+        "LifetimeStop",
+        "AssumeTrueKHR",
+        "SubgroupBlockPrefetchINTEL",
+        "UntypedPrefetchKHR",
+    ]
+)
+"""Instructions that leave nothing behind: places in the source, hints, the lives of variables."""
+
+RENAMED = {
+    "ControlBarrierArriveINTEL": "MemoryBarrier",
+    "ControlBarrierWaitINTEL": "ControlBarrier",
+    "PtrCastToCrossWorkgroupINTEL": "PtrCastToGeneric",
+    "CrossWorkgroupCastToPtrINTEL": "GenericCastToPtr",
+    "UntypedAccessChainKHR": "AccessChain",
+    "UntypedInBoundsAccessChainKHR": "InBoundsAccessChain",
+    "UntypedPtrAccessChainKHR": "PtrAccessChain",
+    "UntypedInBoundsPtrAccessChainKHR": "InBoundsPtrAccessChain",
+    "UntypedVariableLengthArrayINTEL": "VariableLengthArrayINTEL",
+}
+"""Instructions that do the same as others here."""
+
+UNTYPED = frozenset(name for name in RENAMED if name.startswith("Untyped"))
+"""Instructions whose first operand is a type."""
+
+DEBUG_SETS = ("NonSemantic.", "OpenCL.DebugInfo", "DebugInfo")
+"""How the names of sets of instructions begin that change nothing in what a kernel computes."""
+
+BUILTINS = frozenset(
+    [
+        "NumWorkgroups",
+        "WorkgroupSize",
+        "WorkgroupId",
+        "LocalInvocationId",
+        "GlobalInvocationId",
+        "LocalInvocationIndex",
+        "WorkDim",
+        "GlobalSize",
+        "EnqueuedWorkgroupSize",
+        "GlobalOffset",
+        "GlobalLinearId",
+        "SubgroupSize",
+        "SubgroupMaxSize",
+        "NumSubgroups",
+        "NumEnqueuedSubgroups",
+        "SubgroupId",
+        "SubgroupLocalInvocationId",
+        "SubgroupEqMask",
+        "SubgroupGeMask",
+        "SubgroupGtMask",
+        "SubgroupLeMask",
+        "SubgroupLtMask",
+    ]
+)
+"""The built-in variables of the OpenCL environment, all of which there are."""
+
+
+def refused_builtins() -> frozenset[str]:
+    """The built-in variables that only shaders have, or only devices of one maker."""
+    return frozenset(each.name for each in enumeration("BuiltIn").values()) - BUILTINS

@@ -1,0 +1,147 @@
+"""What the names and addresses of a program stand for, across all of its modules.
+
+What one module imports, another may export. And since every call is inlined, a function has no
+place in memory: what a pointer to it holds is its number, by which `kernel_ir` finds it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from groundstate.compiler.errors import UnresolvedNameError
+from groundstate.compiler.spirv.constants import Address, Constant
+from groundstate.compiler.spirv.module import Function, Module, Variable
+from groundstate.compiler.spirv.opcodes import Decoration
+from groundstate.compiler.spirv.types import FunctionType, Type, compatible
+
+STEP = 16
+"""Between the numbers of functions, so that they look like addresses and none of them is null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that a pointer may lead to."""
+
+    home: int
+    id: int
+    number: int
+    type: FunctionType
+
+
+class Symbols:
+    """The functions and variables of a program."""
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self.modules = modules
+
+    @cached_property
+    def _exports(self) -> dict[str, list[tuple[int, int]]]:
+        """By name: the modules and ids that export it."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for home, module in enumerate(self.modules):
+            for identifier, name in module.exports.items():
+                found.setdefault(name, []).append((home, identifier))
+        return found
+
+    def variable(self, home: int, identifier: int) -> tuple[int, Variable]:
+        """A variable, in the module that defines it."""
+        variable = self.modules[home].variables[identifier]
+        name = self.modules[home].imports.get(identifier)
+        if name is None or variable.builtin is not None:
+            return home, variable
+        for owner, other in self._exports.get(name, ()):
+            if other in self.modules[owner].variables:
+                return owner, self.modules[owner].variables[other]
+        raise UnresolvedNameError(name, f"the variable {name} is declared but not defined")
+
+    def function(self, home: int, identifier: int) -> tuple[int, Function]:
+        """A function, in the module that defines it; the declaration if none does."""
+        function = self.modules[home].function(identifier)
+        name = self.modules[home].imports.get(identifier)
+        if function.blocks or name is None:
+            return home, function
+        for owner, other in self._exports.get(name, ()):
+            if other in self.modules[owner].function_types:
+                found = self.modules[owner].function(other)
+                if found.blocks:
+                    return owner, found
+        return home, function
+
+    # --- Pointers to functions ------------------------------------------------------------------
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], int]:
+        """The number of each function whose address is taken."""
+        found: dict[tuple[int, int], int] = {}
+        for home, module in enumerate(self.modules):
+            for identifier in sorted(set(_address_taken(module))):
+                owner, function = self.function(home, identifier)
+                found.setdefault((owner, function.id), STEP * (1 + len(found)))
+        return found
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """Every function whose address is taken, and that is defined."""
+        targets = []
+        for (home, identifier), number in self._numbers.items():
+            module = self.modules[home]
+            kind = module.types[module.function_types[identifier]]
+            if isinstance(kind, FunctionType) and module.function(identifier).blocks:
+                targets.append(Target(home, identifier, number, kind))
+        return tuple(targets)
+
+    def targets_of(self, result: Type, arguments: Sequence[Type | None]) -> list[Target]:
+        """The functions that a call through a pointer may reach: those that fit its types."""
+        return [each for each in self.targets if _fits(each.type, result, arguments)]
+
+    def number(self, home: int, identifier: int) -> int:
+        """What a pointer to a function holds."""
+        owner, function = self.function(home, identifier)
+        return self._numbers[owner, function.id]
+
+    def settled(self, home: int, constant: Constant) -> Constant:
+        """A constant with the numbers of functions in the place of their addresses."""
+        value = constant.value
+        if isinstance(value, Address) and value.base in self.modules[home].function_types:
+            return Constant(constant.type, self.number(home, value.base) + value.offset)
+        if isinstance(value, tuple) and constant.has_address:
+            return Constant(constant.type, tuple(self.settled(home, part) for part in value))
+        return constant
+
+
+def _fits(kind: FunctionType, result: Type, arguments: Sequence[Type | None]) -> bool:
+    if len(kind.parameters) != len(arguments) or not compatible(kind.result, result):
+        return False
+    return all(
+        given is None or compatible(parameter, given)
+        for parameter, given in zip(kind.parameters, arguments, strict=True)
+    )
+
+
+def _address_taken(module: Module) -> Iterator[int]:
+    """The functions of a module to which pointers may exist."""
+    yield from module.functions_pointed_to
+    for identifier in module.function_types:
+        if Decoration.ReferencedIndirectlyINTEL in module.decorations.get(identifier, {}):
+            yield identifier
+    seen: set[int] = set()
+    for constant in module.constants.values():
+        yield from _functions_in(module, constant, seen)
+    for variable in module.variables.values():
+        if variable.initializer is not None:
+            yield from _functions_in(module, variable.initializer, seen)
+
+
+def _functions_in(module: Module, constant: Constant, seen: set[int]) -> Iterator[int]:
+    """The functions whose addresses a constant holds; parts that were `seen` are left out."""
+    if not constant.has_address or id(constant) in seen:
+        return
+    seen.add(id(constant))
+    if isinstance(constant.value, Address):
+        if constant.value.base in module.function_types:
+            yield constant.value.base
+    elif isinstance(constant.value, tuple):
+        for part in constant.value:
+            yield from _functions_in(module, part, seen)
