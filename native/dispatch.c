@@ -16,6 +16,8 @@ static const uint64_t SMALL_NANOSECONDS = 10000;
 static const uint64_t SHORT_NANOSECONDS = 50000;
 /* Without a measurement, a launch of a kernel without loops is small up to this number of work-items. */
 enum { SMALL_ITEMS = 1024 };
+/* From this number of work-items on, what they write is taken for more than the cache holds. */
+enum { STREAM_ITEMS = 8 << 20 };
 /* Parts take about this long: long against the handing out, short against the whole. */
 static const uint64_t PART_NANOSECONDS = 20000;
 /* And there are this many for each CPU if possible, so that all end at about the same time. */
@@ -149,12 +151,15 @@ static uint64_t size_of_parts(const gs_code *code, uint64_t groups, uint32_t wid
     return size > 0 ? size : 1;
 }
 
+static uint64_t items_of(const gs_code *code) {
+    return (uint64_t)code->group_size[0] * code->group_size[1] * code->group_size[2];
+}
+
 static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanoseconds) {
     double expected = estimate(code, groups);
     if (expected > 0)
         return expected <= (double)nanoseconds;
-    uint64_t items = (uint64_t)code->group_size[0] * code->group_size[1] * code->group_size[2];
-    return !code->has_loops && groups <= SMALL_ITEMS / items;
+    return !code->has_loops && groups <= SMALL_ITEMS / items_of(code);
 }
 
 static void run_shared(job *job, gs_pool *pool) {
@@ -236,6 +241,7 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     if (job.end == 0)
         return;
     dispatch.work_dimensions = count_dimensions(&dispatch);
+    dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
     if (job.code->format_count > 0)
         dispatch.print_buffer = gs_print_begin();
     if (launch->cooperative)

@@ -16,6 +16,7 @@ typedef struct gs_dispatch {
     void *print_buffer;
     char *globals;
     uint64_t local_bytes;
+    uint64_t streams; /* not 0: results will not fit into the cache, so that writing around it is faster */
 } gs_dispatch;
 
 typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *scratch);

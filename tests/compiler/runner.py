@@ -26,6 +26,7 @@ class Dispatch(ctypes.Structure):
         ("print_buffer", ctypes.c_void_p),
         ("globals", ctypes.c_void_p),
         ("local_bytes", ctypes.c_uint64),
+        ("streams", ctypes.c_uint64),
     )
 
 
@@ -52,6 +53,7 @@ def run(
     *arguments: object,
     width: int | None = None,
     offset: Size = (0, 0, 0),
+    streams: bool = False,
 ) -> None:
     """Runs a kernel over all groups, with `width` lanes."""
     signature = program.signature(name)
@@ -80,6 +82,7 @@ def run(
         None,
         values.ctypes.data,
         local,
+        streams,
     )
     function = ctypes.CFUNCTYPE(
         None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p

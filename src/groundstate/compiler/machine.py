@@ -8,6 +8,7 @@ from threading import Lock
 
 import llvmlite.binding as llvm
 
+from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.errors import BuildError
 
 _lock = Lock()
@@ -37,12 +38,9 @@ class Target:
         return f"{self.triple} {self.cpu} {digest}"
 
     @property
-    def register_lanes(self) -> int | None:
-        """How many 32-bit lanes a vector register has that holds masks as well; None if masks have
-        registers of their own, or if this is not known."""
-        if "+avx512vl" in self.features or not self.triple.startswith("x86_64"):
-            return None
-        return self.natural_width
+    def registers(self) -> Registers:
+        """What the emitter needs to know of vector registers."""
+        return Registers(self.natural_width, "+avx512vl" in self.features)
 
     @property
     def natural_width(self) -> int:

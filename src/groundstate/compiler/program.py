@@ -218,7 +218,8 @@ class Program:
         module = self._home(name)
         return module.execution_modes.get(module.entry_points[name].function, {})
 
-    def _prepare(self, name: str) -> Prepared:
+    def prepare(self, name: str) -> Prepared:
+        """The graph of a kernel, built anew."""
         try:
             kernel = build_kernel(self.modules, name)
         except InvalidModule as error:
@@ -252,7 +253,7 @@ class Program:
         local_bytes, has_barriers, loop_free = 0, False, False
         unresolved: tuple[str, ...] = ()
         try:
-            prepared = self._prepare(name)
+            prepared = self.prepare(name)
             has_barriers = prepared.has_barriers
             _, local_bytes = self._place_locals(prepared.kernel)
             loop_free = _is_loop_free(prepared.kernel)
@@ -275,11 +276,11 @@ class Program:
 
     def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
         """LLVM IR of a kernel for a group size."""
-        prepared = self._prepare(name)
+        prepared = self.prepare(name)
         try:
             return self._write(name, prepared, self._plan(name, prepared, group_size, width))
         except NeedsOneLane:
-            prepared = self._prepare(name)
+            prepared = self.prepare(name)
             return self._write(name, prepared, self._plan(name, prepared, group_size, 1))
 
     def _plan(
@@ -310,7 +311,7 @@ class Program:
         function = module.entry_points[name].function
         _, types = describe_arguments(module, function)
         contract = MODE_CONTRACTION_OFF not in self._modes(name)
-        registers = machine.target().register_lanes
+        registers = machine.target().registers
         signature = self.signature(name)
         writer = KernelWriter(uniformity, types, signature, placement, contract, registers)
         return writer.write(prepared.has_barriers, prepared.cells)

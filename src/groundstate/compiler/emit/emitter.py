@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from groundstate.compiler.emit.arithmetic import write_operation
 from groundstate.compiler.emit.function import Values, components
+from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.emit.problems import BAD_OPERANDS, Problems
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
@@ -39,11 +40,13 @@ class Emitter(Values):
     HANDLERS: ClassVar[dict[str, Handler]] = {}
 
     def __init__(self, kernel: Kernel, uniformity: Uniformity, context: KernelContext) -> None:
-        super().__init__(LaneText(uniformity.width), kernel, uniformity, context.register_lanes)
+        super().__init__(LaneText(uniformity.width), kernel, uniformity, context.registers)
         self.width = uniformity.width
         self.context = context
         self.contract = context.contract
         self.home = 0
+        self.streams = False
+        """True while a store is written that may go around the cache."""
         self.problems = Problems(kernel.name)
 
     def full_mask(self) -> str:
@@ -164,11 +167,14 @@ class Emitter(Values):
 class KernelContext:
     """What surrounds the code of a sub-group: arguments, ids, memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, registers: Registers) -> None:
+        self.registers = registers
         self.arguments: list[Value] = []
         self.contract = True
-        self.register_lanes: int | None = None
-        """How many 32-bit numbers a vector register holds; None if there are mask registers."""
+        self.streamed: set[Node] = set()
+        """The stores that may go around the cache."""
+        self.streams: str | None = None
+        """The name of what says whether stores should go around the cache."""
         self.ids: dict[str, list[Lanes]] = {}
         self.global_names: dict[tuple[int, int], str] = {}
         self.formats: list[bytes] = []

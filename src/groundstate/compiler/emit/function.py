@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from groundstate.compiler.emit.masks import Masks
+from groundstate.compiler.emit.masks import Masks, Registers
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
@@ -123,10 +123,10 @@ class Values:
         text: LaneText,
         kernel: Kernel,
         uniformity: Uniformity,
-        register_lanes: int | None = None,
+        registers: Registers,
     ) -> None:
         self.text = text
-        self.masks = Masks(text, register_lanes)
+        self.masks = Masks(text, registers)
         self.kernel = kernel
         self.uniformity = uniformity
         self.layout = Layout()

@@ -22,6 +22,8 @@ import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow
 from groundstate.compiler.emit.emitter import Emitter, KernelContext
+from groundstate.compiler.emit.masks import Registers
+from groundstate.compiler.emit.streaming import FENCE, streamed_stores
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.emit.workgroups import CELL_BYTES
@@ -32,6 +34,7 @@ from groundstate.compiler.uniformity import Uniformity, lane_stride
 
 OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32
 OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES = 68, 72, 80, 88
+OFFSET_STREAMS = 96
 """Where native/kernel.h puts the members of gs_dispatch."""
 
 PARAMETERS = (
@@ -61,7 +64,7 @@ class KernelWriter:
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
         contract: bool,
-        register_lanes: int | None = None,
+        registers: Registers,
     ) -> None:
         self.kernel = uniformity.kernel
         self.types = types
@@ -74,9 +77,8 @@ class KernelWriter:
         self.subgroups = -(-self.items // self.width)
         self.graph = uniformity.graph
         self.uniformity = uniformity
-        self.context = KernelContext()
+        self.context = KernelContext(registers)
         self.context.contract = contract
-        self.context.register_lanes = register_lanes
         self.context.subgroups = self.subgroups
         self.emitter = Emitter(self.kernel, self.uniformity, self.context)
         self.text = self.emitter.text
@@ -111,7 +113,7 @@ class KernelWriter:
             *self._run_lines(own_bytes, has_barriers),
         ]
         lines += text.declarations.values()
-        lines.append("!0 = !{}")
+        lines += ["!0 = !{}", "!1 = !{i32 1}"]
         shared_bytes = cells * CELL_BYTES * self.subgroups
         return Code(
             "\n".join(lines) + "\n",
@@ -161,6 +163,10 @@ class KernelWriter:
                 base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
             name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
             self.context.global_names[identifier] = name
+        self.context.streamed = streamed_stores(self.kernel, self.graph)
+        if self.context.streamed:
+            streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
+            self.context.streams = self.text.emit(f"icmp ne i64 {streams}, 0")
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
 
     def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
@@ -349,16 +355,19 @@ class KernelWriter:
             "  %local = load i64, ptr %pl, align 8, !invariant.load !0",
             "  %owns = getelementptr i8, ptr %scratch, i64 %local",
             f"  %shared = getelementptr i8, ptr %owns, i64 {own_bytes * self.subgroups}",
+            "  %x0 = urem i64 %first, %cx",
+            "  %row0 = udiv i64 %first, %cx",
+            "  %y0 = urem i64 %row0, %cy",
+            "  %z0 = udiv i64 %row0, %cy",
             "  br label %groups",
             "groups:",
             "  %g = phi i64 [ %first, %entry ], [ %g.next, %group.end ]",
+            "  %x = phi i64 [ %x0, %entry ], [ %x.next, %group.end ]",
+            "  %y = phi i64 [ %y0, %entry ], [ %y.next, %group.end ]",
+            "  %z = phi i64 [ %z0, %entry ], [ %z.next, %group.end ]",
             "  %more = icmp ult i64 %g, %end",
             "  br i1 %more, label %group, label %finish",
             "group:",
-            "  %x = urem i64 %g, %cx",
-            "  %row = udiv i64 %g, %cx",
-            "  %y = urem i64 %row, %cy",
-            "  %z = udiv i64 %row, %cy",
             "  br label %round",
             "round:",
             f"  %from = phi i32 [ 0, %group ], [ {again}, %round.end ]",
@@ -376,8 +385,18 @@ class KernelWriter:
             f"  br i1 {'%waits' if has_barriers else 'false'}, label %round, label %group.end",
             "group.end:",
             "  %g.next = add i64 %g, 1",
+            "  %x.more = add i64 %x, 1",
+            "  %x.end = icmp eq i64 %x.more, %cx",
+            "  %x.next = select i1 %x.end, i64 0, i64 %x.more",
+            "  %y.step = zext i1 %x.end to i64",
+            "  %y.more = add i64 %y, %y.step",
+            "  %y.end = icmp eq i64 %y.more, %cy",
+            "  %y.next = select i1 %y.end, i64 0, i64 %y.more",
+            "  %z.step = zext i1 %y.end to i64",
+            "  %z.next = add i64 %z, %z.step",
             "  br label %groups",
             "finish:",
+            *([FENCE] if self.context.streamed else []),
             "  ret void",
             "}",
         ]

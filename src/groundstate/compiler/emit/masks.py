@@ -8,18 +8,28 @@ numbers are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from groundstate.compiler.emit.values import LaneText
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """The vector registers of a machine."""
+
+    lanes: int
+    """How many 32-bit numbers one holds."""
+    of_masks: bool
+    """True if masks have registers of their own."""
 
 
 class Masks:
     """Writes the logic of masks. `bits` are vectors of truth values, as instructions take them."""
 
-    def __init__(self, text: LaneText, register_lanes: int | None) -> None:
-        """`register_lanes`: how many 32-bit numbers a vector register holds, None with mask
-        registers."""
+    def __init__(self, text: LaneText, registers: Registers) -> None:
         self.text = text
-        self.piece = min(register_lanes, text.width) if register_lanes else None
-        self.is_wide = self.piece is not None and text.width > 1
+        self.piece = min(registers.lanes, text.width)
+        self.is_wide = not registers.of_masks and text.width > 1
         self.type = text.vector_type("i32" if self.is_wide else "i1")
         self.empty = "false" if text.width == 1 else "zeroinitializer"
         self.full = "splat (i32 -1)" if self.is_wide else text.splat("i1", "true")
@@ -81,7 +91,7 @@ class Masks:
 
     def _hidden(self, mask: str) -> str:
         """The same numbers, of which LLVM does not know where they come from."""
-        if not self.is_wide or self.piece is None:
+        if not self.is_wide:
             return mask
         text, width, size = self.text, self.text.width, self.piece
         if size == width:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
+from groundstate.compiler.emit.streaming import store_vector
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.ir import Node
@@ -196,7 +197,11 @@ def _store_scalar(
         name = text.emit(f"zext {text.vector_type('i1')} {name} to {wide}")
     if pointer.stride == type_.size:
         if emitter.mask is None:
-            text.do(f"{keyword} {wide} {name}, ptr {pointer.name}, align {align}")
+            if volatile:
+                text.do(f"{keyword} {wide} {name}, ptr {pointer.name}, align {align}")
+            else:
+                size = type_.size * emitter.width
+                store_vector(emitter, wide, size, name, pointer.name, align)
         else:
             _masked_store(emitter, wide, name, pointer.name, align, emitter.mask)
         return
@@ -241,7 +246,7 @@ def _store_neighbours(
     wide = f"<{total} x {scalar}>"
     turned = text.emit(f"shufflevector {wide} {whole}, {wide} poison, <{total} x i32> <{picks}>")
     if emitter.mask is None:
-        text.do(f"store {wide} {turned}, ptr {pointer.name}, align {align}")
+        store_vector(emitter, wide, type_.size * width, turned, pointer.name, align)
     else:
         mask = _repeat_mask(emitter, emitter.mask, step)
         _masked_store(emitter, wide, turned, pointer.name, align, mask)
@@ -295,7 +300,9 @@ def _load(emitter: Emitter, node: Node) -> None:
 def _store(emitter: Emitter, node: Node) -> None:
     pointer, value = node.operands
     align, volatile = _access(node, value.type)
+    emitter.streams = node in emitter.context.streamed
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
+    emitter.streams = False
 
 
 @handles("ReadCell")

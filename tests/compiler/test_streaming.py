@@ -1,0 +1,76 @@
+"""Stores that go around the cache, and those that must not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from groundstate.compiler.emit.streaming import streamed_stores
+from groundstate.compiler.graph import Graph
+from groundstate.compiler.program import Program
+
+from tests.compiler.runner import program_of, run
+
+SOURCE = """
+__kernel void twice(__global const float *in, __global float *out) {
+    size_t i = get_global_id(0);
+    out[i] = 2 * in[i];
+}
+__kernel void twice4(__global const float4 *in, __global float4 *out) {
+    size_t i = get_global_id(0);
+    out[i] = 2 * in[i];
+}
+__kernel void some(__global const float *in, __global float *out, int n) {
+    int i = get_global_id(0);
+    if (i < n) out[i] = in[i] + 1;
+}
+__kernel void in_place(__global float *data) {
+    size_t i = get_global_id(0);
+    data[i] = 2 * data[i];
+}
+__kernel void again(__global float *out, int n) {
+    for (int k = 0; k < n; k++) out[get_global_id(0)] = k;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return program_of(SOURCE)
+
+
+def aligned(count: int, start: int) -> np.ndarray:
+    """Numbers that begin `start` floats behind a multiple of 64 bytes."""
+    whole = np.zeros(count + 64, np.float32)
+    first = -(whole.ctypes.data // 4) % 16 + start
+    return whole[first : first + count]
+
+
+@pytest.mark.parametrize("start", [0, 1, 8])
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("name", ["twice", "twice4"])
+def test_results_are_the_same(program: Program, name: str, streams: bool, start: int) -> None:
+    given = np.arange(4096, dtype=np.float32)
+    out = aligned(4096, start)
+    items = 4096 if name == "twice" else 1024
+    run(program, name, (items // 64, 1, 1), (64, 1, 1), given, out, streams=streams)
+    assert np.array_equal(out, 2 * given)
+
+
+def test_lanes_that_are_not_there_write_nothing(program: Program) -> None:
+    given, out = np.arange(256, dtype=np.float32), aligned(256, 0)
+    run(program, "some", (4, 1, 1), (64, 1, 1), given, out, np.int32(201), streams=True)
+    assert np.array_equal(out[:201], given[:201] + 1)
+    assert not out[201:].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("twice", 1), ("twice4", 1), ("some", 1), ("in_place", 0), ("again", 0)]
+)
+def test_what_may_stream(program: Program, name: str, count: int) -> None:
+    kernel = program.prepare(name).kernel
+    assert len(streamed_stores(kernel, Graph(kernel))) == count
+
+
+def test_code_that_streams_says_so(program: Program) -> None:
+    assert "!nontemporal" in program.write("twice", (64, 1, 1)).text
+    assert "!nontemporal" not in program.write("in_place", (64, 1, 1)).text
