@@ -20,13 +20,14 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
-from benchmarks.kernels import first, launch, speed
+from benchmarks.kernels import first, launch, scaling, speed
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
     for module in (
         speed,
         launch,
+        scaling,
         first,
         copy_bandwidth,
         barrier_latency,

@@ -32,6 +32,7 @@ class Case:
     """
 
     name: str
+    """That of the kernel and of its source."""
     title: str
     items: tuple[int, ...]
     group: tuple[int, ...]
@@ -279,6 +280,28 @@ def _nbody(n: int) -> Case:
     )
 
 
+def _iterate(n: int) -> Case:
+    def steps(_: list[Any]) -> Array:
+        start = (np.arange(1024, dtype=np.float32)) / np.float32(1024)
+        x = start
+        for _step in range(64):
+            x = np.float32(0.5) * x + start
+        return np.tile(x, n // 1024)
+
+    return Case(
+        "iterate",
+        f"{n:,} work-items",
+        (n,),
+        (GROUP,),
+        lambda: [_empty(n)],
+        0,
+        steps,
+        work=n,
+        unit="G items/s",
+        tolerance=1e-6,
+    )
+
+
 def _cases(
     items: int, picture: tuple[int, int], matrix: int, plane: int, bodies: int
 ) -> dict[str, Case]:
@@ -304,6 +327,9 @@ CASES = _cases(16 * MEGA, (2048, 1024), 512, 4096, 8192)
 SMALL_CASES = _cases(1 << 16, (256, 128), 64, 256, 512)
 """The same, over in no time: for measuring how long the first result takes."""
 
+SCALING_CASES = {f"iterate-{1024 * 10**power}": _iterate(1024 * 10**power) for power in range(6)}
+"""One kernel, from a thousand to a hundred million work-items."""
+
 EMPTY = Case(
     "empty",
     "empty kernel",
@@ -315,3 +341,8 @@ EMPTY = Case(
     work=1,
     unit="G launches/s",
 )
+
+
+def find(name: str) -> Case:
+    """The case of a name, small ones excepted."""
+    return {**CASES, **SCALING_CASES, EMPTY.name: EMPTY}[name]

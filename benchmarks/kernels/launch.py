@@ -25,7 +25,7 @@ GOAL = 1.0
 
 def plan(options: Options) -> Plan:
     """In each round each runtime is measured from C in a new process, then from Python."""
-    samples, team = Samples(), Team(options.peers)
+    samples, team = Samples(), Team.of_runtimes(options.peers)
     loader = peers.loader()
     doors = [door for door in (loader, peers.direct()) if isinstance(door, Target)]
     found = [peer for peer in peers.opencl_peers() if isinstance(peer, Target) and options.peers]
@@ -34,7 +34,7 @@ def plan(options: Options) -> Plan:
     def prepare() -> None:
         kernel.parent.mkdir(parents=True, exist_ok=True)
         kernel.write_bytes(compile_opencl(EMPTY.source))
-        for name, mistake in team.prepare(EMPTY).items():
+        for name, mistake in team.prepare(EMPTY.name).items():
             raise MeasuringError(f"{name}: {mistake}")
 
     def from_c(program: str, target: Target, source: Path) -> None:

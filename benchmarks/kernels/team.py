@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import peers, programs
 from benchmarks.figures import OURS
-from benchmarks.kernels.cases import Case
+from benchmarks.kernels.cases import find
 from benchmarks.peers import Missing, Target
 
 WORKER = "benchmarks.kernels.worker"
@@ -62,29 +62,36 @@ class Member:
 
 
 class Team:
-    """Ours and the peers that this machine has."""
+    """Some runtimes that take turns: ours first."""
 
-    def __init__(self, with_peers: bool, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, members: list[Member], missing: list[Missing] | None = None) -> None:
+        self.members = members
+        self.missing = missing or []
+
+    @classmethod
+    def of_runtimes(cls, with_peers: bool) -> Team:
+        """Ours and the peers that this machine has."""
         found = peers.opencl_peers() if with_peers else []
-        self.missing = [peer for peer in found if isinstance(peer, Missing)]
-        self.members = [Member(OURS, "groundstate", {**peers.direct().env, **(env or {})})]
-        self.members += [
+        members = [Member(OURS, "groundstate", peers.direct().env)]
+        members += [
             Member(peer.name, "opencl", {**peer.env, "PYOPENCL_NO_CACHE": "1"})
             for peer in found
             if isinstance(peer, Target)
         ]
+        return cls(members, [peer for peer in found if isinstance(peer, Missing)])
 
-    def prepare(self, case: Case) -> dict[str, str]:
-        """All build a kernel and run it once; what is wrong with whose, by name."""
+    def prepare(self, name: str) -> dict[str, str]:
+        """All build a kernel and run it once; what is wrong with whose, by name of the runtime."""
+        case = find(name)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "expected.npy"
             np.save(path, case.expected(case.arguments()))
             answers = {
-                member.name: member.ask("prepare", name=case.name, expected=str(path))
+                member.name: member.ask("prepare", name=name, expected=str(path))
                 for member in self.members
             }
-        said = {name: answer.get("error") or answer["mistake"] for name, answer in answers.items()}
-        return {name: mistake for name, mistake in said.items() if mistake}
+        said = {who: answer.get("error") or answer["mistake"] for who, answer in answers.items()}
+        return {who: mistake for who, mistake in said.items() if mistake}
 
     def close(self) -> None:
         """Ends all processes."""

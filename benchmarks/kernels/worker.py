@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kernels.cases import CASES, EMPTY, SMALL_CASES
+from benchmarks.kernels.cases import SMALL_CASES, find
 from benchmarks.kernels.runtimes import Prepared, open_runtime
-
-LEAST_LAUNCHES = 2
 
 
 class Worker:
@@ -31,7 +29,7 @@ class Worker:
     def prepare(self, name: str, expected: str) -> dict[str, Any]:
         """Builds a kernel, runs it once, and compares with what NumPy has computed."""
         self.prepared = None
-        case = EMPTY if name == EMPTY.name else CASES[name]
+        case = find(name)
         given: list[Any] = case.arguments()
         self.prepared = self.runtime.build(case, list(map(self.runtime.upload, given)))
         self.prepared.launch()
@@ -51,17 +49,19 @@ class Worker:
         return {"times": [passed], "mistake": mistake}
 
     def measure(self, seconds: float) -> dict[str, Any]:
-        """Launches the kernel again and again; the time of each launch in nanoseconds."""
+        """Launches the kernel again and again; the time of each launch in nanoseconds.
+
+        The first launch only warms up, unless it takes so long that it is the only one.
+        """
         assert self.prepared is not None
         clock, launch = time.perf_counter_ns, self.prepared.launch
         times: list[int] = []
-        launch()
         end = clock() + seconds * 1e9
-        while len(times) < LEAST_LAUNCHES or clock() < end:
+        while not times or clock() < end:
             start = clock()
             launch()
             times.append(clock() - start)
-        return {"times": times}
+        return {"times": times[1:] or times}
 
     def latency(self, launches: int) -> dict[str, Any]:
         """The time of one launch when many follow each other, each waited for."""
