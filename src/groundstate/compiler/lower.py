@@ -1,55 +1,16 @@
-"""Small rewrites of the kernel graph before it is analysed.
+"""Barriers in the kernel graph.
 
-`lower_builtins`: a load of a built-in variable becomes a `Builtin` node, one for each component
-that is used, so that the shape of each is known by itself. `split_at_barriers`: a barrier ends
-its block, so that everything that lives across it is a value that crosses blocks.
+`split_at_barriers`: a barrier ends its block, so that everything that lives across it is a value
+that crosses blocks.
 """
 
 from __future__ import annotations
 
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.spirv.instructions import enumeration
-from groundstate.compiler.spirv.types import Vector
-from groundstate.compiler.uniformity import CHAINS, constant_int
+from groundstate.compiler.uniformity import constant_int
 
 SCOPE_WORKGROUP, SCOPE_SUBGROUP = 2, 3
 BARRIERS = frozenset(("ControlBarrier", "GroupWaitEvents"))
-
-
-def lower_builtins(kernel: Kernel) -> None:
-    """Puts `Builtin` nodes in the place of loads from built-in variables."""
-    for block in kernel.blocks:
-        for node in block.nodes:
-            name = _builtin_of(node)
-            if name is not None:
-                _rewrite(node, name)
-        for node in block.nodes:
-            if node.op == "CompositeExtract" and node.operands[0].op == "Builtin":
-                source = node.operands[0]
-                if len(source.literals) == 1 and isinstance(source.type, Vector):
-                    node.op, node.operands = "Builtin", []
-                    node.literals = (source.literals[0], node.literals[0])
-
-
-def _builtin_of(node: Node) -> str | None:
-    if node.op != "Load":
-        return None
-    pointer = node.operands[0]
-    while pointer.op in CHAINS or pointer.op in ("Bitcast", "PtrCastToGeneric"):
-        pointer = pointer.operands[0]
-    if pointer.op != "Global":
-        return None
-    builtin = getattr(pointer.literals[0], "builtin", None)
-    return None if builtin is None else enumeration("BuiltIn")[builtin].name
-
-
-def _rewrite(node: Node, name: str) -> None:
-    pointer = node.operands[0]
-    component: int | None = None
-    if pointer.op in CHAINS:
-        component = constant_int(pointer.operands[-1])
-    node.op, node.operands = "Builtin", []
-    node.literals = (name,) if component is None else (name, component)
 
 
 def is_group_barrier(node: Node) -> bool:

@@ -21,7 +21,8 @@ from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan
-from groundstate.compiler.lower import lower_builtins, split_at_barriers
+from groundstate.compiler.lower import split_at_barriers
+from groundstate.compiler.lower_builtins import lower_builtins
 from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.signature import (
     MODE_CONTRACTION_OFF,

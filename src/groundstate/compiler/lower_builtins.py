@@ -1,0 +1,104 @@
+"""Loads of built-in variables become `Builtin` nodes, one for each component that is used.
+
+So the shape of each component is known by itself. The address may come through access chains,
+casts and steps in bytes, which is how compilers whose pointers have no type reach a component.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.spirv.instructions import enumeration
+from groundstate.compiler.spirv.types import Type, Vector
+from groundstate.compiler.uniformity import CHAINS, array_step, chain_steps, constant_int
+
+CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
+
+
+def lower_builtins(kernel: Kernel) -> None:
+    """Puts `Builtin` nodes in the place of loads from built-in variables."""
+    for block in kernel.blocks:
+        block.nodes = [each for node in block.nodes for each in _lowered(node)]
+        for node in block.nodes:
+            if node.op == "CompositeExtract" and node.operands[0].op == "Builtin":
+                source = node.operands[0]
+                if len(source.literals) == 1 and isinstance(source.type, Vector):
+                    _become(node, str(source.literals[0]), int(str(node.literals[0])))
+    _drop_addresses(kernel)
+
+
+def _become(node: Node, name: str, component: int | None) -> None:
+    node.op, node.operands = "Builtin", []
+    node.literals = (name,) if component is None else (name, component)
+
+
+def _lowered(node: Node) -> list[Node]:
+    """A node, or what takes its place if it reads a built-in variable."""
+    variable = _variable_behind(node.operands[0]) if node.op == "Load" else None
+    if variable is None:
+        return [node]
+    name, whole = variable
+    if not isinstance(whole, Vector) or isinstance(node.type, Vector):
+        _become(node, name, None)
+        return [node]
+    offset, index = _place(node.operands[0], array_step(whole.element))
+    component, rest = divmod(offset, array_step(whole.element))
+    if rest or component >= whole.count:
+        return [node]
+    if index is None:
+        _become(node, name, component)
+        return [node]
+    vector = Node("Builtin", whole, literals=(name,), where=node.where)
+    node.op, node.operands, node.literals = "VectorExtractDynamic", [vector, index], ()
+    return [vector, node]
+
+
+def _variable_behind(pointer: Node) -> tuple[str, Type] | None:
+    """The name and type of the built-in variable that an address leads into."""
+    while pointer.op in CHAINS or pointer.op in CASTS:
+        pointer = pointer.operands[0]
+    builtin = getattr(pointer.literals[0], "builtin", None) if pointer.op == "Global" else None
+    whole = getattr(pointer.type, "pointee", None)
+    if builtin is None or whole is None:
+        return None
+    return enumeration("BuiltIn")[builtin].name, whole
+
+
+def _place(pointer: Node, element: int) -> tuple[int, Node | None]:
+    """How far into its variable an address leads: bytes, and an index of whole elements.
+
+    A negative number of bytes stands for a place that is neither.
+    """
+    offset, variable_index = 0, None
+    while pointer.op in CHAINS or pointer.op in CASTS:
+        if pointer.op in CHAINS:
+            for index, (size, fixed) in zip(
+                pointer.operands[1:], chain_steps(pointer), strict=True
+            ):
+                number = constant_int(index)
+                if size is None:
+                    offset += fixed
+                elif number is not None:
+                    offset += number * size
+                elif variable_index is None and size == element:
+                    variable_index = index
+                else:
+                    return -1, None
+        pointer = pointer.operands[0]
+    return (-1, None) if offset and variable_index is not None else (offset, variable_index)
+
+
+def _drop_addresses(kernel: Kernel) -> None:
+    """Removes the computations of addresses that nobody reads any more."""
+    uses = Counter(operand for node in kernel.nodes() for operand in node.operands)
+    uses.update(block.condition for block in kernel.blocks if block.condition is not None)
+    for block in reversed(kernel.blocks):
+        kept = []
+        for node in reversed(block.nodes):
+            is_address = node.op in CHAINS or node.op in CASTS
+            if is_address and not uses[node] and _variable_behind(node) is not None:
+                uses.subtract(node.operands)
+            else:
+                kept.append(node)
+        block.nodes = kept[::-1]
