@@ -39,7 +39,7 @@ def build(name: str, *flags: str, output: str = "") -> Path:
         return program
     BUILT.mkdir(parents=True, exist_ok=True)
     include = f"-I{ROOT / 'native'}"
-    command = [compiler(), *FLAGS, include, *flags, str(source), "-o", str(program), "-ldl"]
+    command = [compiler(), *FLAGS, include, *flags, str(source), "-o", str(program), "-lm", "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise MeasuringError(f"{source.name} does not compile:\n{done.stderr}")

@@ -46,6 +46,8 @@ class Case:
     """How far a number may be off, as a part of the largest number expected."""
     strays: float = 0.0
     """How many results may be further off: roundings decide whether a point escapes."""
+    limit: str = ""
+    """What of `programs/limits.c` says how fast it could be, if anything does."""
 
     @property
     def source(self) -> str:
@@ -98,6 +100,7 @@ def _vector_add(n: int) -> Case:
         lambda given: given[0] + given[1],
         work=12 * n,
         unit="GB/s",
+        limit="add",
     )
 
 
@@ -153,6 +156,7 @@ def _reduction(n: int) -> Case:
         work=4 * n,
         unit="GB/s",
         tolerance=1e-6,
+        limit="sum",
     )
 
 
@@ -170,6 +174,7 @@ def _scan(n: int) -> Case:
         lambda given: given[0].reshape(-1, GROUP).cumsum(axis=1, dtype=np.int32).reshape(-1),
         work=8 * n,
         unit="GB/s",
+        limit="copy",
     )
 
 
@@ -188,6 +193,7 @@ def _sgemm(name: str, title: str, group: tuple[int, int], n: int) -> Case:
         work=2.0 * n**3,
         unit="GFLOP/s",
         tolerance=1e-5,
+        limit="multiply-add",
     )
 
 
@@ -202,6 +208,7 @@ def _transpose(n: int) -> Case:
         lambda given: np.ascontiguousarray(given[0].T),
         work=8.0 * n * n,
         unit="GB/s",
+        limit="copy",
     )
 
 
@@ -223,6 +230,7 @@ def _stencil(n: int) -> Case:
         work=8.0 * n * n,
         unit="GB/s",
         tolerance=1e-6,
+        limit="copy",
     )
 
 
@@ -253,6 +261,7 @@ def _mandelbrot(width: int, height: int, limit: int = 256) -> Case:
         work=width * height * 1e3,
         unit="Mpixel/s",
         strays=0.01,
+        limit="mandelbrot",
     )
 
 
@@ -277,6 +286,7 @@ def _nbody(n: int) -> Case:
         work=float(n) * n,
         unit="G pairs/s",
         tolerance=1e-4,
+        limit="nbody",
     )
 
 
