@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from groundstate.compiler.emit.streaming import streamed_stores
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.program import Program
-
 from tests.compiler.runner import program_of, run
 
 SOURCE = """

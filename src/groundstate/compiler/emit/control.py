@@ -134,6 +134,8 @@ class ControlFlow:
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
         emitter.block, emitter.here, emitter.mask = block, {}, mask
+        for phi in block.phis:
+            emitter.keep_for_leavers(phi)
         for node in block.nodes:
             if is_group_barrier(node):
                 self._suspend(block)

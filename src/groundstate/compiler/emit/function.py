@@ -255,8 +255,12 @@ class Values:
             varying = self.uniformity.shape(node) is None and self.text.width > 1
             blend = self.mask if varying and node in self.escaping else None
             self.store(self.slot(node), value, blend)
-            if node in self.escaping and not varying:
-                self.store(self.lane_slot(node), value, self.mask)
+            self.keep_for_leavers(node)
+
+    def keep_for_leavers(self, node: Node) -> None:
+        """Gives lanes that may leave a loop in this round a copy of what all share now."""
+        if node in self.escaping and self.uniformity.shape(node) is not None:
+            self.store(self.lane_slot(node), self.get(node), self.mask)
 
     def get(self, node: Node) -> Value:
         """The value of a node in the current block."""
