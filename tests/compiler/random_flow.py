@@ -1,5 +1,5 @@
-"""Random control flow in SSA form: any graph of blocks, with values that are used far from where they
-are computed.
+"""Random control flow in SSA form: any graph of blocks, with values that are used far away from
+where they are computed.
 
 `python -m tests.compiler.random_flow --count 1000` compares one lane with several for many seeds.
 """

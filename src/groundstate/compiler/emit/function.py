@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from groundstate.compiler.emit.guesses import guess, guessed_nodes
 from groundstate.compiler.emit.masks import Masks, Registers
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
@@ -134,7 +135,9 @@ class Values:
         self.block: Block | None = None
         self.mask: str | None = None
         self.here: dict[Node, Value] = {}
-        self.remade = remade_nodes(kernel) if any(map(is_group_barrier, kernel.nodes())) else set()
+        self.guessed = guessed_nodes(kernel, uniformity)
+        has_barriers = any(map(is_group_barrier, kernel.nodes()))
+        self.remade = remade_nodes(kernel) if has_barriers else self.guessed
         self.crossing, self.escaping = self._find_crossing()
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:
@@ -144,7 +147,11 @@ class Values:
         escaping: set[Node] = set()
 
         def use(node: Node, block: Block) -> None:
-            if node.op in FREE or node.block is block or node in self.remade:
+            if node.op in FREE or node.block is block:
+                return
+            if node in self.remade:
+                for operand in node.operands:
+                    use(operand, block)
                 return
             crossing.add(node)
             if self.uniformity.escapes(node, block):
@@ -250,6 +257,8 @@ class Values:
 
     def define(self, node: Node, value: Value) -> None:
         """Says what a node's value is."""
+        if node in self.guessed and isinstance(value, Lanes):
+            value = guess(self.text, node, value, self.scalar)
         self.here[node] = value
         if node in self.crossing:
             varying = self.uniformity.shape(node) is None and self.text.width > 1

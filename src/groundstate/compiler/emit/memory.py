@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
+from groundstate.compiler.emit.guesses import either_way, moved
 from groundstate.compiler.emit.streaming import store_vector
 from groundstate.compiler.emit.text import overloaded, scalar_type
-from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.emit.values import Guess, Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Array, Bool, Pointer, Struct, Type, Vector
 from groundstate.compiler.uniformity import array_step, chain_steps, constant_int
@@ -44,6 +45,10 @@ def add_offset(emitter: Emitter, pointer: Lanes, offset: int) -> Lanes:
     if pointer.is_vector:
         wide = text.vector_type("ptr")
         name = text.emit(f"getelementptr i8, {wide} {pointer.name}, i64 {offset}")
+        if pointer.guess is not None:
+            first = text.emit(f"getelementptr i8, ptr {pointer.guess.first}, i64 {offset}")
+            guess = Guess(first, pointer.guess.stride, pointer.guess.holds)
+            return Lanes("ptr", name, None, guess)
     else:
         name = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {offset}")
     return Lanes("ptr", name, pointer.stride)
@@ -78,6 +83,14 @@ def _load_scalar(
 ) -> Lanes:
     text = emitter.text
     scalar, stored = scalar_type(type_), memory_type(type_)
+    if pointer.guess is not None and pointer.guess.stride == type_.size:
+        name = either_way(
+            text,
+            pointer,
+            lambda where: _load_scalar(emitter, where, type_, align, volatile).name,
+            text.vector_type(scalar),
+        )
+        return Lanes(scalar, name, None)
     keyword = "load volatile" if volatile else "load"
     if pointer.stride == 0:
         name = text.emit(f"{keyword} {stored}, ptr {pointer.name}, align {align}")
@@ -184,6 +197,13 @@ def _store_scalar(
     emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes, align: int, volatile: bool
 ) -> None:
     text = emitter.text
+    if pointer.guess is not None and pointer.guess.stride == type_.size:
+        name = text.as_vector(value)
+        all_ = Lanes(value.type, name, None)
+        either_way(
+            text, pointer, lambda where: _store_scalar(emitter, where, type_, all_, align, volatile)
+        )
+        return
     stored = memory_type(type_)
     keyword = "store volatile" if volatile else "store"
     if pointer.stride == 0 and value.stride == 0:
@@ -357,7 +377,8 @@ def _step(emitter: Emitter, pointer: Lanes, index: Lanes, size: int) -> Lanes:
         if pointer.stride != 0:
             base = f"{text.vector_type('ptr')} {text.as_vector(pointer)}"
     steps = f"{text.vector_type('i64')} {text.as_vector(index)}"
-    return Lanes("ptr", text.emit(f"getelementptr [{size} x i8], {base}, {steps}"), None)
+    name = text.emit(f"getelementptr [{size} x i8], {base}, {steps}")
+    return Lanes("ptr", name, None, moved(text, pointer, index, size))
 
 
 def _as_i64(emitter: Emitter, index: Lanes) -> Lanes:

@@ -10,6 +10,16 @@ from groundstate.compiler.emit.text import Text
 
 
 @dataclass(frozen=True, slots=True)
+class Guess:
+    """How a vector most likely goes on from its first lane, and the truth value that says if it
+    does."""
+
+    first: str
+    stride: int
+    holds: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lanes:
     """The value of all lanes. `stride` 0: `name` is every lane's; k: the first lane's; None: a
     vector."""
@@ -18,6 +28,7 @@ class Lanes:
     """The LLVM type of one lane: `float`, `ptr`."""
     name: str
     stride: int | None = 0
+    guess: Guess | None = None
 
     @property
     def is_vector(self) -> bool:

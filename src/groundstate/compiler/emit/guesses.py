@@ -1,0 +1,110 @@
+"""Indices that are next to each other unless they wrap.
+
+A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. That
+is looked at when the program runs, once for all lanes: memory is read and written as one vector if
+they do not wrap, and lane by lane if they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.emit.values import Guess, Lanes, LaneText
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.uniformity import CHAINS, VARYING, Uniformity, constant_int
+
+LOW_WORD = 0xFFFFFFFF
+
+
+def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
+    """Widened sums, and the addresses computed from them."""
+    found: set[Node] = set()
+    if uniformity.width == 1:
+        return found
+    for node in kernel.nodes():
+        if uniformity.shape(node) is not VARYING or node.block is None:
+            continue
+        if _widened(node) is not None:
+            shape = uniformity.shape_at(node.operands[_linear_operand(node)], node.block)
+            if shape is not VARYING and shape != 0:
+                found.add(node)
+        elif node.op in CHAINS and any(each in found for each in node.operands[1:]):
+            found.add(node)
+    return found
+
+
+def _linear_operand(node: Node) -> int:
+    return 1 if node.op == "BitwiseAnd" and constant_int(node.operands[0]) == LOW_WORD else 0
+
+
+def _widened(node: Node) -> int | None:
+    """The width of the number that a node widens to 64 bits without its sign, or None."""
+    if not isinstance(node.type, Int) or node.type.width != 64:
+        return None
+    if node.op == "UConvert":
+        operand = node.operands[0].type
+        return operand.width if isinstance(operand, Int) and operand.width == 32 else None
+    if node.op == "BitwiseAnd" and LOW_WORD in map(constant_int, node.operands):
+        return 64
+    return None
+
+
+def guess(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], Lanes]) -> Lanes:
+    """The value of a node, with a guess at how it goes on from lane to lane."""
+    linear = operand(node.operands[_linear_operand(node)]) if _widened(node) else None
+    if linear is None or not value.is_vector or linear.stride is None:
+        return value
+    across = linear.stride * (text.width - 1)
+    ends = []
+    for name in (linear.name, text.emit(f"add {linear.type} {linear.name}, {across}")):
+        if linear.type == "i32":
+            ends.append(text.emit(f"zext i32 {name} to i64"))
+        else:
+            ends.append(text.emit(f"and i64 {name}, {LOW_WORD}"))
+    distance = text.emit(f"sub i64 {ends[1]}, {ends[0]}")
+    holds = text.emit(f"icmp eq i64 {distance}, {across}")
+    return Lanes(value.type, value.name, None, Guess(ends[0], linear.stride, holds))
+
+
+def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Guess | None:
+    """The guess at an address that lies some elements behind a pointer, if there is one."""
+    if pointer.is_vector and pointer.guess is None:
+        return None
+    if index.is_vector and index.guess is None:
+        return None
+    start, first = pointer.guess or pointer, index.guess or index
+    base = start.first if isinstance(start, Guess) else start.name
+    steps = first.first if isinstance(first, Guess) else first.name
+    name = text.emit(f"getelementptr [{size} x i8], ptr {base}, i64 {steps}")
+    assert start.stride is not None
+    assert first.stride is not None
+    conditions = [each.holds for each in (start, first) if isinstance(each, Guess)]
+    holds = conditions[0]
+    if len(conditions) > 1:
+        holds = text.emit(f"and i1 {conditions[0]}, {conditions[1]}")
+    return Guess(name, start.stride + first.stride * size, holds)
+
+
+def either_way(
+    text: LaneText, pointer: Lanes, write: Callable[[Lanes], str | None], type_: str = ""
+) -> str:
+    """Writes an access twice: as guessed, and for any addresses. Joins the results, if any."""
+    assert pointer.guess is not None
+    guess = pointer.guess
+    near, far, after = text.label("near"), text.label("far"), text.label("joined")
+    text.do(f"br i1 {guess.holds}, label %{near}, label %{far}")
+    ways = []
+    for label, where in (
+        (near, Lanes("ptr", guess.first, guess.stride)),
+        (far, Lanes("ptr", pointer.name, None)),
+    ):
+        text.start(label)
+        result = write(where)
+        last = text.label("way")
+        text.do(f"br label %{last}")
+        text.start(last)
+        text.do(f"br label %{after}")
+        ways.append(f"[ {result}, %{last} ]")
+    text.start(after)
+    return text.emit(f"phi {type_} {', '.join(ways)}") if type_ else ""

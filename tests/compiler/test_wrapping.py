@@ -1,0 +1,82 @@
+"""Indices of 32 bits that pass their end while the lanes go up."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+
+from groundstate.compiler.program import Program
+from tests.compiler.runner import program_of, run
+
+SOURCE = """
+__kernel void from(__global const uchar *table, __global uchar *out, uint start) {
+    uint i = get_global_id(0) + start;
+    out[get_global_id(0)] = table[i];
+}
+__kernel void to(__global uchar *table, uint start) {
+    uint i = start + get_global_id(0);
+    table[i] = get_global_id(0) + 1;
+}
+__kernel void later(__global const uchar *table, __global uchar *out, uint start, int n) {
+    uint i = get_global_id(0) + start;
+    uchar sum = 0;
+    for (int k = 0; k < n; k++) sum += table[i];
+    if (sum > 3) sum += table[i + 1];
+    out[get_global_id(0)] = sum;
+}
+"""
+TABLE_BYTES = 1 << 32
+MAP_NORESERVE = 0x4000
+STARTS = [0, 100, TABLE_BYTES - 64, TABLE_BYTES - 20, TABLE_BYTES - 1]
+WIDTHS = [1, 8, 16, None]
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return program_of(SOURCE)
+
+
+@pytest.fixture
+def table() -> np.ndarray:
+    """As many bytes as there are indices; only pages that are written take memory."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
+    return np.frombuffer(mmap.mmap(-1, TABLE_BYTES, flags), np.uint8)
+
+
+def indices(start: int) -> np.ndarray:
+    return (np.arange(64, dtype=np.uint64) + start) % TABLE_BYTES
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("start", STARTS)
+def test_loads(program: Program, table: np.ndarray, start: int, width: int | None) -> None:
+    table[indices(start)] = np.arange(64) + 7
+    out = np.zeros(64, np.uint8)
+    run(program, "from", (2, 1, 1), (32, 1, 1), table, out, np.uint32(start), width=width)
+    assert np.array_equal(out, np.arange(64) + 7)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("start", STARTS)
+def test_stores(program: Program, table: np.ndarray, start: int, width: int | None) -> None:
+    run(program, "to", (2, 1, 1), (32, 1, 1), table, np.uint32(start), width=width)
+    assert np.array_equal(table[indices(start)], np.arange(64) + 1)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("start", STARTS)
+def test_an_index_used_in_other_blocks(
+    program: Program, table: np.ndarray, start: int, width: int | None
+) -> None:
+    table[indices(start)] = np.arange(64) % 5
+    out = np.zeros(64, np.uint8)
+    numbers = (np.uint32(start), np.int32(3))
+    run(program, "later", (2, 1, 1), (32, 1, 1), table, out, *numbers, width=width)
+    own, beside = np.arange(64) % 5 * 3, table[indices(start + 1)]
+    assert np.array_equal(out, own + np.where(own > 3, beside, 0))
+
+
+def test_neighbours_are_read_together(program: Program) -> None:
+    assert "near." in program.write("from", (32, 1, 1)).text
