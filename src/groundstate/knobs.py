@@ -240,9 +240,10 @@ MEMORY = Size(
 )
 DEVICE_TYPE = Choice(
     "GROUNDSTATE_DEVICE_TYPE",
-    choices=("gpu", "cpu"),
+    choices=("gpu", "cpu", "both"),
     default="gpu",
-    sentence="The type that the device reports. Most programs accept only a GPU.",
+    sentence="The type that the device reports. Most programs accept only a GPU. `both`: each "
+    "device is reported a second time as a CPU, with the same cores and memory, after all GPUs.",
     group=_DEVICE,
 )
 VENDOR_ID = Number(

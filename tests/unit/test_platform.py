@@ -212,3 +212,21 @@ def test_type_and_ids_can_be_chosen(tree: Tree, monkeypatch: pytest.MonkeyPatch)
     chosen = properties(device.handle)
     assert (chosen.type, chosen.vendorId) == (ze.ZE_DEVICE_TYPE_CPU, 0x8086)
     assert chosen.deviceId == 0xBD5
+
+
+def test_each_device_can_be_a_gpu_and_a_cpu(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
+    alone = start(tree.root).devices
+    monkeypatch.setenv("GROUNDSTATE_DEVICE_TYPE", "both")
+    devices = start(tree.root).devices
+    gpu, cpu = ze.ZE_DEVICE_TYPE_GPU, ze.ZE_DEVICE_TYPE_CPU
+    assert [properties(each.handle).type for each in devices] == [gpu, gpu, cpu, cpu]
+    assert [properties(each.subdevices[1].handle).type for each in devices] == [gpu, gpu, cpu, cpu]
+    assert [each.uuid for each in devices[:2]] == [each.uuid for each in alone]
+    assert len({each.uuid for each in devices}) == len({each.pci_address for each in devices}) == 4
+    for first, again in zip(devices[:2], devices[2:], strict=True):
+        assert again.part.workers == first.part.workers
+        assert again.part.memory_bytes == first.part.memory_bytes
+        assert [each.part.workers for each in again.subdevices] == [
+            each.part.workers for each in first.subdevices
+        ]

@@ -56,7 +56,7 @@ def zeDeviceGetProperties(hDevice: int, pDeviceProperties: int) -> None:
 
 
 def _write_identity(properties: ze.ze_device_properties_t, device: Device) -> None:
-    properties.type = device.platform.device_type
+    properties.type = device.type
     properties.vendorId = device.platform.vendor_id
     properties.deviceId = device.platform.device_id
     properties.flags = _flags(device)

@@ -32,7 +32,7 @@ def driver_version() -> int:
 
 
 def _is_wanted(gpu: bool, other: bool) -> bool:
-    return gpu if platform.current().device_type == ze.ZE_DEVICE_TYPE_GPU else other
+    return gpu if ze.ZE_DEVICE_TYPE_GPU in platform.current().device_types else other
 
 
 @handler

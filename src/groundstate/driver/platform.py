@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 PCI_DOMAIN = 0xFFFF
 """A CPU has no PCI address. Devices are told apart by one in a domain where no bus is."""
 
+DEVICE_TYPES = {
+    "gpu": (ze.ZE_DEVICE_TYPE_GPU,),
+    "cpu": (ze.ZE_DEVICE_TYPE_CPU,),
+    "both": (ze.ZE_DEVICE_TYPE_GPU, ze.ZE_DEVICE_TYPE_CPU),
+}
+"""As what the machine is reported, one time for each."""
+
 MINIMUM_QUEUES = 4
 """Queues are threads, not hardware: a program may use several even on one core."""
 
@@ -69,6 +76,11 @@ class Device:
     @property
     def machine(self) -> Machine:
         return self.platform.machine
+
+    @property
+    def type(self) -> int:
+        """What kind of device it says it is."""
+        return self.platform.device_types[self.part.path[0] // self.platform.part_count]
 
     @property
     def worker_count(self) -> int:
@@ -106,9 +118,7 @@ class Platform:
     def __init__(self, native: Native, machine: Machine) -> None:
         self.native = native
         self.machine = machine
-        self.device_type = (
-            ze.ZE_DEVICE_TYPE_CPU if knobs.DEVICE_TYPE.get() == "cpu" else ze.ZE_DEVICE_TYPE_GPU
-        )
+        self.device_types = DEVICE_TYPES[knobs.DEVICE_TYPE.get()]
         vendor_id = knobs.VENDOR_ID.get()
         self.vendor_id = machine.pci_vendor_id if vendor_id is None else vendor_id
         device_id = knobs.DEVICE_ID.get()
@@ -119,6 +129,8 @@ class Platform:
         self.by_vertex: dict[int, Device] = {}
         self.devices: list[Device] = []
         self._cpus: Sequence[int] = ()
+        self.part_count = 1
+        """Into how many devices the machine is divided. Each is reported once for each type."""
         self._create_devices()
 
     def _create_devices(self) -> None:
@@ -146,6 +158,12 @@ class Platform:
         whole = devices * max(1, subdevices) == 1
         self._cpus = self.machine.allowed_cpus if whole else self.machine.cpus_by_place()
         parts = topology.divide(devices, subdevices, worker_count, memory_bytes)
+        self.part_count = devices
+        parts += [
+            part.moved(devices * again)
+            for again in range(1, len(self.device_types))
+            for part in parts
+        ]
         if knobs.ENABLE_PCI_ID_DEVICE_ORDER.get():
             parts.sort(key=lambda part: part.path)  # PCI addresses follow from the path
         return parts

@@ -43,6 +43,11 @@ class Part:
         workers = dict.fromkeys(worker for part in parts for worker in part.workers)
         return Part(self.path, list(workers), sum(part.memory_bytes for part in parts), parts)
 
+    def moved(self, devices: int) -> "Part":
+        """The same workers and memory as another device, so many devices further on."""
+        path = (self.path[0] + devices, *self.path[1:])
+        return Part(path, self.workers, self.memory_bytes, [p.moved(devices) for p in self.parts])
+
 
 def parse(text: str) -> tuple[int, int]:
     """Reads "2x4" as (2 devices, 4 sub-devices each) and "2" as (2, 0). Raises ValueError."""
