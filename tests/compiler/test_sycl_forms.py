@@ -56,3 +56,29 @@ def test_component_of_a_builtin_by_a_variable_index() -> None:
         "u64",
         sizes,
     )
+
+
+def test_loop_with_a_hint_before_its_phis() -> None:
+    count = np.array([0, 1, 5, 3, 9, 2, 7, 4] * 11, np.uint32)
+    check(
+        """
+        OpBranch %head
+        %head = OpLabel
+        OpLoopControlINTEL 1
+        %k = OpPhi %u32 %u32:0 %entry %next %body
+        %total = OpPhi %u32 %u32:0 %entry %sum %body
+        %more = OpULessThan %bool %k %a
+        OpBranchConditional %more %body %done
+        %body = OpLabel
+        %next = OpIAdd %u32 %k %u32:1
+        %sum = OpIAdd %u32 %total %next
+        OpBranch %head
+        %done = OpLabel
+        %r = OpCopyObject %u32 %total
+        """,
+        [("u32", count)],
+        "u32",
+        count * (count + 1) // 2,
+        capabilities=["UnstructuredLoopControlsINTEL"],
+        extensions=["SPV_INTEL_unstructured_loop_controls"],
+    )

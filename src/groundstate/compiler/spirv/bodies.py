@@ -14,6 +14,8 @@ from groundstate.compiler.spirv.module import Block, Function, Instruction, Modu
 from groundstate.compiler.spirv.opcodes import Op
 
 DROPPED = frozenset((Op.Nop, Op.Line, Op.NoLine))
+BEFORE_PHIS = frozenset((Op.Phi, Op.LoopControlINTEL))
+"""Compilers put the hint for a loop at the very start of its first block."""
 TERMINATORS = frozenset(
     (
         Op.Branch,
@@ -108,7 +110,8 @@ class _Body:
             self._append(opcode, instruction, self.block)
 
     def _append(self, opcode: int, instruction: Instruction, block: Block) -> None:
-        if opcode == Op.Phi and block.instructions and block.instructions[-1].opcode != Op.Phi:
+        before = block.instructions[-1].opcode if block.instructions else Op.Phi
+        if opcode == Op.Phi and before not in BEFORE_PHIS:
             raise InvalidModule("an OpPhi comes after other instructions")
         if opcode == Op.CompositeConstructContinuedINTEL:
             self._continue(instruction, block)
