@@ -275,3 +275,40 @@ def test_a_binary_for_another_cpu_is_refused(program: Program) -> None:
     size = int.from_bytes(binary[8:12], "little") + len("strange-")
     with pytest.raises(BuildError, match="another CPU"):
         Program.from_native(binary[:8] + size.to_bytes(4, "little") + binary[12:])
+
+
+SHAPES = [
+    (1, 32, 2),
+    (1, 1, 64),
+    (1, 16, 4),
+    (16, 4, 1),
+    (5, 3, 2),
+    (1, 7, 3),
+    (1, 1, 1),
+    (8, 8, 1),
+]
+IDS = """
+__kernel void ids(__global ulong *out) {
+    size_t i = get_global_linear_id();
+    for (uint axis = 0; axis < 3; axis++) {
+        out[8 * i + axis] = get_global_id(axis);
+        out[8 * i + 3 + axis] = get_local_id(axis);
+    }
+    out[8 * i + 6] = get_local_linear_id();
+    out[8 * i + 7] = i;
+}
+"""
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, None])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_ids_of_groups_of_any_shape(shape: tuple[int, int, int], width: int | None) -> None:
+    groups, size = (2, 3, 2), shape[::-1]
+    out = np.zeros(12 * shape[0] * shape[1] * shape[2] * 8, np.uint64)
+    run(program_of(IDS), "ids", groups, shape, out, width=width)
+    grid = [count * each for count, each in zip(groups[::-1], size, strict=True)]
+    for i, row in enumerate(out.reshape(-1, 8)):
+        place = np.unravel_index(i, grid)
+        local = [each % length for each, length in zip(place, size, strict=True)]
+        linear = int(np.ravel_multi_index(local, size))
+        assert list(row) == [*place[::-1], *local[::-1], linear, i]

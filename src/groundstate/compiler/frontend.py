@@ -151,6 +151,8 @@ def _back_arguments(understood: options.Options, version: str) -> list[str]:
         *("-mllvm", f"--spirv-ext={extensions}", "-Wno-override-module"),
         # A loop that fills memory is better as a loop than as the call that it would become.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
+        # Would count in integers of odd widths, whose ends the back end forgets.
+        *("-mllvm", "-disable-lsr"),
         *("-emit-obj", "-o", "-", "-"),
     ]
 

@@ -15,7 +15,7 @@ from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.liveness import live_at_start
 from groundstate.compiler.lower import SCOPE_SUBGROUP
 from groundstate.compiler.spirv.types import Bool, Type
-from groundstate.compiler.uniformity import VARYING, Uniformity, constant_int
+from groundstate.compiler.uniformity import VARYING, Uniformity, constant_int, lane_axis
 
 GroupSize = tuple[int, int, int]
 
@@ -52,7 +52,8 @@ def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
 def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     """Widths from the best on; the last one always works."""
     widths = [width for width in (2 * natural, natural, 8, 4) if width <= 2 * natural]
-    whole = [width for width in dict.fromkeys(widths) if group_size[0] % width == 0]
+    row = group_size[lane_axis(group_size)]
+    whole = [width for width in dict.fromkeys(widths) if row % width == 0]
     if whole:
         yield from whole
         return

@@ -10,6 +10,7 @@ may be there.
 from __future__ import annotations
 
 from groundstate.compiler.graph import Graph, Loop
+from groundstate.compiler.interleaving import interleaved_addresses
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.spirv.types import Array, Int, Pointer, RuntimeArray, Struct, Type, Vector
 
@@ -64,7 +65,9 @@ class Uniformity:
         self.graph = graph
         self.group_size = group_size
         self.width = width
-        self.rows_are_whole = group_size[0] % width == 0
+        self.axis = lane_axis(group_size)
+        self.rows_are_whole = group_size[self.axis] % width == 0
+        self.interleaved = interleaved_addresses(kernel) if width > 1 else {}
         self.shapes: dict[Node, Shape | str] = {}
         self.cells: dict[object, Shape | str] = {}
         self.divergent: set[Block] = set()
@@ -248,7 +251,7 @@ class Uniformity:
             return self._builtin(node)
         if op == "Variable":
             assert isinstance(node.type, Pointer)
-            return lane_stride(node.type.pointee)
+            return self.interleaved.get(node) or lane_stride(node.type.pointee)
         if op == "ReadCell":
             return self.cells[node.literals[0]]
         if op in ("ReadGroupCells", "GroupAsyncCopy"):
@@ -299,7 +302,7 @@ class Uniformity:
         if op in ("IMul", "ShiftLeftLogical"):
             return _scaled(node, op, shapes)
         if op in CHAINS:
-            return chain_stride(node, shapes)
+            return self._chain_stride(node, shapes)
         if op == "ShiftRightArithmetic":
             return _sign_extended(node, shapes)
         if op == "BitwiseAnd":
@@ -308,6 +311,21 @@ class Uniformity:
             return shapes[1]
         return VARYING
 
+    def _chain_stride(self, node: Node, shapes: list[int]) -> Shape:
+        """The distance between the addresses that neighbouring lanes compute."""
+        stride = shapes[0]
+        for (size, _), shape in zip(self.steps(node), shapes[1:], strict=True):
+            if shape != 0 and size is None:
+                return VARYING
+            stride += shape * (size or 0)
+        return stride
+
+    def steps(self, chain: Node) -> list[tuple[int | None, int]]:
+        """The steps of an access chain in this kernel's memory, where copies of an array may be
+        interleaved."""
+        factor = self.width if chain.operands[0] in self.interleaved else 1
+        return [(size and size * factor, offset * factor) for size, offset in chain_steps(chain)]
+
     def _builtin(self, node: Node) -> Shape:
         name = str(node.literals[0])
         component = node.literals[1] if len(node.literals) > 1 else None
@@ -315,11 +333,17 @@ class Uniformity:
             if component is None:
                 return VARYING
             if self.rows_are_whole:
-                return 1 if component == 0 else 0
+                return 1 if component == self.axis else 0
             return VARYING
         if name in ("LocalInvocationIndex", "SubgroupLocalInvocationId", "GlobalLinearId"):
-            return 1 if name != "GlobalLinearId" or self.rows_are_whole else VARYING
+            in_line = self.rows_are_whole and self.axis == 0
+            return 1 if name != "GlobalLinearId" or in_line else VARYING
         return VARYING if name.startswith("Subgroup") and name.endswith("Mask") else 0
+
+
+def lane_axis(group_size: tuple[int, int, int]) -> int:
+    """The axis along which neighbouring lanes lie: the first that the group extends along."""
+    return next((axis for axis, size in enumerate(group_size) if size > 1), 0)
 
 
 def lane_stride(pointee: Type | None) -> int:
@@ -389,16 +413,6 @@ def constant_int(node: Node) -> int | None:
         return 0
     half = 1 << (node.type.width - 1)
     return int(value) - 2 * half if value >= half else int(value)
-
-
-def chain_stride(node: Node, shapes: list[int]) -> Shape:
-    """The distance between the addresses that neighbouring lanes compute."""
-    stride = shapes[0]
-    for (size, _), shape in zip(chain_steps(node), shapes[1:], strict=True):
-        if shape != 0 and size is None:
-            return VARYING
-        stride += shape * (size or 0)
-    return stride
 
 
 def chain_steps(node: Node) -> list[tuple[int | None, int]]:

@@ -241,18 +241,20 @@ class KernelWriter:
         self._write_linear_ids(local)
 
     def _local_ids(self) -> list[Lanes]:
-        """Lanes run along x first. If a row holds whole sub-groups, y and z are uniform."""
+        """Lanes run along x first, or whatever axis is the first. If a row holds whole sub-groups,
+        the other ids are uniform."""
         text = self.text
-        x, y, _ = self.size
         first = text.emit(f"mul i64 %sub, {self.width}")
         self.first_item = first
         if self.uniformity.rows_are_whole or self.width == 1:
-            column = text.emit(f"urem i64 {first}, {x}")
-            row = text.emit(f"udiv i64 {first}, {x}")
-            second = text.emit(f"urem i64 {row}, {y}")
-            third = text.emit(f"udiv i64 {row}, {y}")
-            stride = 1 if self.width > 1 else 0
-            return [Lanes("i64", column, stride), Lanes("i64", second), Lanes("i64", third)]
+            parts, rest = [], first
+            for axis in range(3):
+                step = 1 if axis == self.uniformity.axis and self.width > 1 else 0
+                part = text.emit(f"urem i64 {rest}, {self.size[axis]}")
+                rest = text.emit(f"udiv i64 {rest}, {self.size[axis]}")
+                parts.append(Lanes("i64", part, step))
+            return parts
+        x, y, _ = self.size
         wide = text.vector_type("i32")
         narrow = text.emit(f"trunc i64 {first} to i32")
         index = text.as_vector(Lanes("i32", narrow, 1))
@@ -307,12 +309,10 @@ class KernelWriter:
 
     def _times(self, value: Lanes, scalar: str) -> Lanes:
         text = self.text
-        if not value.is_vector:
-            return Lanes("i64", text.emit(f"mul i64 {value.name}, {scalar}"), value.stride)
-        wide = text.vector_type("i64")
-        return Lanes(
-            "i64", text.emit(f"mul {wide} {value.name}, {text.splat('i64', scalar)}"), None
-        )
+        if value.stride == 0:
+            return Lanes("i64", text.emit(f"mul i64 {value.name}, {scalar}"))
+        wide, names = text.vector_type("i64"), (text.as_vector(value), text.splat("i64", scalar))
+        return Lanes("i64", text.emit(f"mul {wide} {names[0]}, {names[1]}"), None)
 
     def _sum(self, left: Lanes, right: Lanes) -> Lanes:
         text = self.text

@@ -16,7 +16,7 @@ from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Array, Bool, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import array_step, chain_steps, constant_int
+from groundstate.compiler.uniformity import array_step, constant_int
 
 ALIGNED = 0x2
 VOLATILE = 0x1
@@ -347,7 +347,9 @@ def _chain(emitter: Emitter, node: Node) -> None:
     text = emitter.text
     pointer = emitter.scalar(node.operands[0])
     fixed = 0
-    for index, (size, offset) in zip(node.operands[1:], chain_steps(node), strict=True):
+    for index, (size, offset) in zip(
+        node.operands[1:], emitter.uniformity.steps(node), strict=True
+    ):
         number = constant_int(index)
         if size is None:
             fixed += offset
