@@ -20,7 +20,7 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
-from benchmarks.kernels import first, launch, scaling, speed
+from benchmarks.kernels import compile_time, first, launch, scaling, speed
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -29,6 +29,7 @@ BENCHMARKS = {
         launch,
         scaling,
         first,
+        compile_time,
         copy_bandwidth,
         barrier_latency,
         call_cost,

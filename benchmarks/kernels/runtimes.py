@@ -56,8 +56,17 @@ class Groundstate(Runtime):
         return memory
 
     def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
-        opencl = None if spirv is not None else case.source
-        module = self.gs.Module(self.context, spirv=spirv, opencl=opencl)
+        module = self.module(spirv, opencl=None if spirv is not None else case.source)
+        return self.kernel(case, module, arguments)
+
+    def module(
+        self, spirv: bytes | None = None, opencl: str | None = None, native: bytes | None = None
+    ) -> Any:
+        """A module from whatever there is."""
+        return self.gs.Module(self.context, spirv=spirv, opencl=opencl, native=native)
+
+    def kernel(self, case: Case, module: Any, arguments: list[Any]) -> Prepared:
+        """The kernel of a module."""
         return _GroundstateKernel(self, case, module[case.name], arguments)
 
 

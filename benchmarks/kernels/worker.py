@@ -10,13 +10,18 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.kernels.cases import SMALL_CASES, find
-from benchmarks.kernels.runtimes import Prepared, open_runtime
+from benchmarks.kernels.cases import SMALL_CASES, Case, find
+from benchmarks.kernels.large import LARGE, MODULE_KERNELS
+from benchmarks.kernels.runtimes import Groundstate, Prepared, open_runtime
+
+FIRST = "vector_add"
+"""The kernel that a process compiles before a large one."""
 
 
 class Worker:
@@ -41,8 +46,49 @@ class Worker:
         case = SMALL_CASES[name]
         given: list[Any] = case.arguments()
         arguments = list(map(self.runtime.upload, given))
+        binary = Path(spirv).read_bytes() if spirv else None
+        return self._time_to_result(
+            case, given, lambda: self.runtime.build(case, arguments, binary)
+        )
+
+    def compile(self, spirv: str = "") -> dict[str, Any]:
+        """The same for a large kernel, when the compiler has been used before."""
+        self.first(FIRST)
+        given: list[Any] = LARGE.arguments()
+        arguments = list(map(self.runtime.upload, given))
+        binary = Path(spirv).read_bytes() if spirv else None
+        return self._time_to_result(
+            LARGE, given, lambda: self.runtime.build(LARGE, arguments, binary)
+        )
+
+    def compile_native(self, spirv: str) -> dict[str, Any]:
+        """The same from a native binary, which only our own driver makes."""
+        given: list[Any] = LARGE.arguments()
+        arguments = list(map(self.runtime.upload, given))
+        runtime = self.runtime
+        assert isinstance(runtime, Groundstate)
+        module = runtime.module(Path(spirv).read_bytes())
+        runtime.kernel(LARGE, module, arguments).launch()
+        native = module.native_binary()
+        return self._time_to_result(
+            LARGE, given, lambda: runtime.kernel(LARGE, runtime.module(native=native), arguments)
+        )
+
+    def index(self, spirv: str) -> dict[str, Any]:
+        """How long it takes until a module has told the names of its kernels."""
+        runtime, binary = self.runtime, Path(spirv).read_bytes()
+        assert isinstance(runtime, Groundstate)
         start = time.perf_counter_ns()
-        prepared = self.runtime.build(case, arguments, Path(spirv).read_bytes() if spirv else None)
+        names = runtime.module(binary).kernel_names
+        passed = time.perf_counter_ns() - start
+        mistake = "" if len(names) == MODULE_KERNELS else f"there are {len(names)} kernels"
+        return {"times": [passed], "mistake": mistake}
+
+    def _time_to_result(
+        self, case: Case, given: list[Any], build: Callable[[], Prepared]
+    ) -> dict[str, Any]:
+        start = time.perf_counter_ns()
+        prepared = build()
         prepared.launch()
         passed = time.perf_counter_ns() - start
         mistake = case.mistake(case.expected(given), prepared.result(given[case.result]))
