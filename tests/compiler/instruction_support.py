@@ -4,15 +4,17 @@
 declared. So `%v4u32` is a vector, `%g*f32` a pointer to global memory, `%u32:7` a constant,
 `%v2f32:1,2` a constant vector, `%in:WorkDim:u32` a built-in variable.
 
-`each_item` writes a kernel that computes an output from inputs for each work-item, and `check`
-runs it with one lane and with several, in groups that fill their last sub-group and in others.
+`each_item` writes a kernel that computes an output from inputs for each work-item. A `Case` runs
+one with one lane and with several, in groups that fill their last sub-group and in others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +39,6 @@ CAPABILITIES = (
     *("Vector16", "GenericPointer", "Groups", "Int64Atomics", "SubgroupDispatch"),
 )
 NAME = re.compile(r"(?<![\w%])%([\w*:.,+-]+)")
-WIDTHS = (1, 8, 16)
-GROUPS = ((16, 1, 1), (11, 1, 1))
 
 
 class Prelude:
@@ -126,18 +126,23 @@ def module(
     return assemble("\n".join(lines), version)
 
 
-def each_item(body: str, inputs: Sequence[str], output: str, functions: str = "") -> str:
-    """A kernel whose work-items compute `%r`, of type `output`, from `%a`, `%b`... and `%i`."""
+def each_item(
+    bodies: Sequence[str], inputs: Sequence[str], outputs: Sequence[str], functions: str = ""
+) -> str:
+    """A kernel whose work-items compute values from `%a`, `%b`... and the global id `%i`.
+
+    Each body gives one value, `%r`, of the type in `outputs`; the names of a body are its own."""
     names = [chr(ord("a") + index) for index in range(len(inputs))]
-    stored = output.replace("bool", "u8")
-    kinds = [*inputs, stored]
+    stored = [output.replace("bool", "u8") for output in outputs]
+    results = [f"r{index}" for index in range(len(outputs))]
+    kinds = [*inputs, *stored]
     lines = [
         f"%type.of.kernel = OpTypeFunction %void {' '.join(f'%g*{kind}' for kind in kinds)}",
         "%kernel = OpFunction %void None %type.of.kernel",
     ]
     lines += [
         f"%in.{name} = OpFunctionParameter %g*{kind}"
-        for name, kind in zip([*names, "r"], kinds, strict=True)
+        for name, kind in zip([*names, *results], kinds, strict=True)
     ]
     lines += [
         "%entry = OpLabel",
@@ -147,15 +152,34 @@ def each_item(body: str, inputs: Sequence[str], output: str, functions: str = ""
     for name, kind in zip(names, inputs, strict=True):
         lines.append(f"%at.{name} = OpInBoundsPtrAccessChain %g*{kind} %in.{name} %i")
         lines.append(f"%{name} = OpLoad %{kind} %at.{name} Aligned 1")
-    lines += [body, f"%at.r = OpInBoundsPtrAccessChain %g*{stored} %in.r %i"]
-    value = "%r"
-    if stored != output:
-        count = int(output[1:-4]) if output.startswith("v") else 1
-        one, zero = (f"%{stored}:{','.join([digit] * count)}" for digit in "10")
-        lines.append(f"%number = OpSelect %{stored} %r {one} {zero}")
-        value = "%number"
-    lines += [f"OpStore %at.r {value} Aligned 1", "OpReturn", "OpFunctionEnd", functions]
+    for index, (body, output) in enumerate(zip(bodies, outputs, strict=True)):
+        text = body if len(bodies) == 1 else _with_own_names(body, index)
+        value = "%r" if len(bodies) == 1 else f"%r.{index}"
+        lines += [text, *_stored(value, output, results[index])]
+    lines += ["OpReturn", "OpFunctionEnd", functions]
     return "\n".join(lines)
+
+
+def _with_own_names(body: str, index: int) -> str:
+    """A body whose names no other has."""
+    own = set(re.findall(r"^\s*%([\w.]+) =", body, re.M))
+    return NAME.sub(lambda name: f"{name[0]}.{index}" if name[1] in own else name[0], body)
+
+
+def _stored(value: str, output: str, result: str) -> list[str]:
+    """Writes a value to where the results of a body go; truths as 0 and 1."""
+    kind = output.replace("bool", "u8")
+    lines = []
+    if kind != output:
+        count = int(output[1:-4]) if output.startswith("v") else 1
+        one, zero = (f"%{kind}:{','.join([digit] * count)}" for digit in "10")
+        lines.append(f"%number.{result} = OpSelect %{kind} {value} {one} {zero}")
+        value = f"%number.{result}"
+    return [
+        *lines,
+        f"%at.{result} = OpInBoundsPtrAccessChain %g*{kind} %in.{result} %i",
+        f"OpStore %at.{result} {value} Aligned 1",
+    ]
 
 
 def dtype_of(kind: str) -> np.dtype[np.generic]:
@@ -172,26 +196,142 @@ def dtype_of(kind: str) -> np.dtype[np.generic]:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a kernel was run: lanes, and work-items in each group."""
+    """How a kernel is run: lanes, and work-items in each group."""
 
     width: int
     group: int
 
 
-Expected = Callable[..., Array]
+SHAPES = (Shape(1, 11), Shape(8, 16), Shape(16, 11))
+"""With one lane, and with several in sub-groups that are full and in others."""
+
+Expected = Array | Callable[..., Array]
 
 
-def run_each_item(
-    spirv: bytes, output: str, inputs: Sequence[Array], count: int, shape: Shape
-) -> Array:
-    """The outputs of a kernel of `each_item`."""
-    stored = dtype_of(output.replace("bool", "u8"))
-    result = np.zeros(count, stored)
-    program = Program(spirv)
-    groups = (count // shape.group, 1, 1)
-    size = (shape.group, 1, 1)
-    runner.run(program, "kernel", groups, size, *inputs, result, width=shape.width)
-    return result
+@dataclass(frozen=True)
+class Case:
+    """A body for `each_item`, what to give it, and what it must compute.
+
+    `expected` is the outputs, or a function of the inputs; one that takes a `shape` is called for
+    each way in which the kernel is run."""
+
+    name: str
+    body: str
+    inputs: tuple[tuple[str, Array], ...]
+    output: str
+    expected: Expected
+    functions: str = ""
+    declarations: str = ""
+    before: str = ""
+    capabilities: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    shapes: tuple[Shape, ...] = SHAPES
+    version: tuple[int, int] = (1, 4)
+
+    def wanted(self, shape: Shape) -> Array:
+        """What it must compute when it is run in some way."""
+        if not callable(self.expected):
+            return np.asarray(self.expected)
+        given = [data for _, data in self.inputs]
+        if "shape" in signature(self.expected).parameters:
+            return np.asarray(self.expected(*given, shape=shape))
+        return np.asarray(self.expected(*given))
+
+    @property
+    def surroundings(self) -> tuple[object, ...]:
+        """What cases must share to be tested in one kernel."""
+        given = tuple((kind, id(data)) for kind, data in self.inputs)
+        return given, self.before, self.capabilities, self.extensions, self.shapes, self.version
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cases that are tested in one kernel, since compiling takes longer than running."""
+
+    cases: tuple[Case, ...]
+
+    @property
+    def name(self) -> str:
+        more = len(self.cases) - 1
+        return self.cases[0].name + (f"-and-{more}-more" if more else "")
+
+    @property
+    def kernel(self) -> str:
+        first = self.cases[0]
+        return each_item(
+            [case.body for case in self.cases],
+            [kind for kind, _ in first.inputs],
+            [case.output for case in self.cases],
+            "\n".join(dict.fromkeys(case.functions for case in self.cases)),
+        )
+
+    @property
+    def spirv(self) -> bytes:
+        first = self.cases[0]
+        return module(
+            self.kernel,
+            capabilities=first.capabilities,
+            extensions=first.extensions,
+            before=first.before,
+            declarations=_without_repeats(case.declarations for case in self.cases),
+            version=first.version,
+        )
+
+    def check(self) -> None:
+        """Runs the cases in every shape."""
+        program = Program(self.spirv)
+        for shape in self.cases[0].shapes:
+            self._check_in(program, shape)
+
+    def _check_in(self, program: Program, shape: Shape) -> None:
+        given = [padded(kind, data) for kind, data in self.cases[0].inputs]
+        groups = len(given[0]) // shape.group if given else 4
+        found = [
+            np.zeros(groups * shape.group, dtype_of(case.output.replace("bool", "u8")))
+            for case in self.cases
+        ]
+        sizes = (groups, 1, 1), (shape.group, 1, 1)
+        runner.run(program, "kernel", *sizes, *given, *found, width=shape.width)
+        for case, result in zip(self.cases, found, strict=True):
+            with np.errstate(all="ignore"):
+                wanted = padded(case.output, case.wanted(shape))[: len(result)]
+            if case.output.startswith("v3"):
+                result, wanted = result[..., :3], wanted[..., :3]
+            assert_same(case.name, result, wanted, shape)
+
+
+def _without_repeats(texts: Iterable[str]) -> str:
+    """The lines of texts, each definition once."""
+    lines: list[str] = []
+    for line in "\n".join(texts).splitlines():
+        plain = line.strip()
+        if "=" not in plain or plain not in lines:
+            lines.append(plain)
+    return "\n".join(lines)
+
+
+CASES: list[Case] = []
+"""Every case of the files beside this one that are called `instructions_*`."""
+
+
+def batches() -> list[Batch]:
+    """All cases, those together that fit in one kernel."""
+    together: dict[tuple[object, ...], list[Case]] = {}
+    for each in CASES:
+        together.setdefault(each.surroundings, []).append(each)
+    return [Batch(tuple(some)) for some in together.values()]
+
+
+def case(
+    name: str,
+    body: str,
+    inputs: Sequence[tuple[str, Array]],
+    output: str,
+    expected: Expected,
+    **more: Any,
+) -> None:
+    """Adds a case."""
+    CASES.append(Case(name, body, tuple(inputs), output, expected, **more))
 
 
 def check(
@@ -199,34 +339,16 @@ def check(
     inputs: Sequence[tuple[str, Array]],
     output: str,
     expected: Array | Callable[[Shape], Array],
-    *,
-    functions: str = "",
-    capabilities: Sequence[str] = (),
-    extensions: Sequence[str] = (),
-    declarations: str = "",
-    before: str = "",
+    **more: Any,
 ) -> None:
-    """Runs a body for each work-item in every shape, and compares with what is expected."""
-    kernel = each_item(body, [kind for kind, _ in inputs], output, functions)
-    spirv = module(
-        kernel,
-        capabilities=capabilities,
-        extensions=extensions,
-        declarations=declarations,
-        before=before,
-    )
-    for width in WIDTHS:
-        for group in GROUPS:
-            shape = Shape(width, group[0])
-            given = [padded(kind, data) for kind, data in inputs]
-            count = len(given[0]) // shape.group * shape.group if given else 4 * shape.group
-            found = run_each_item(spirv, output, given, count, shape)
-            wanted = expected(shape) if callable(expected) else expected
-            wanted = padded(output, np.asarray(wanted))[:count]
-            lanes = re.fullmatch(r"v3\w+", output)
-            if lanes:
-                found, wanted = found[..., :3], wanted[..., :3]
-            assert_same(found, wanted, shape)
+    """Runs one body in every shape, and compares it with what is expected."""
+    wanted: Expected = expected
+    if callable(expected):
+
+        def wanted(*given: Array, shape: Shape) -> Array:
+            return expected(shape)
+
+    Batch((Case("this", body, tuple(inputs), output, wanted, **more),)).check()
 
 
 def padded(kind: str, data: Array) -> Array:
@@ -239,15 +361,17 @@ def padded(kind: str, data: Array) -> Array:
     return result
 
 
-def assert_same(found: Array, wanted: Array, shape: Shape) -> None:
+def assert_same(name: str, found: Array, wanted: Array, shape: Shape) -> None:
     """Equal to the last bit, except that any NaN is as good as another."""
     assert found.dtype == wanted.dtype
     if found.dtype.kind == "f":
-        nan = np.isnan(found.astype(np.float64)) & np.isnan(wanted.astype(np.float64))
-        found, wanted = np.where(nan, 0, found), np.where(nan, 0, wanted)
-        found = found.view(f"u{found.dtype.itemsize}")
-        wanted = wanted.astype(f"f{found.dtype.itemsize}").view(found.dtype)
+        nan = np.isnan(found) & np.isnan(wanted)
+        bits = f"u{found.dtype.itemsize}"
+        found = np.where(nan, 0, found).astype(found.dtype).view(bits)
+        wanted = np.where(nan, 0, wanted).astype(wanted.dtype).view(bits)
     wrong = np.argwhere(found != wanted)
     if len(wrong):
         at = tuple(wrong[0])
-        raise AssertionError(f"{shape}: item {at}: {found[at]}, expected {wanted[at]}")
+        raise AssertionError(
+            f"{name}, {shape}: item {at} is {found[at]}, not {wanted[at]} ({len(wrong)} wrong)"
+        )

@@ -1,34 +1,58 @@
-"""The bytes that a program-scope variable starts with."""
+"""The bytes that program-scope variables start with."""
 
 from __future__ import annotations
 
-from groundstate.compiler.errors import BuildError
-from groundstate.compiler.spirv.constants import Constant
+from collections.abc import Callable
+
+from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Variable
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 
 
+class Image:
+    """Memory that is filled with constants. Addresses are noted, and written when all is placed."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.addresses: list[tuple[int, int, int, Address]] = []
+        """Where an address belongs, how many bytes it has, the module it is of, and which it is."""
+
+    def add(self, constant: Constant | None, kind: Type, home: int = 0) -> int:
+        """Puts a variable of a module behind the others, and returns where."""
+        self.data += bytes(-len(self.data) % max(1, kind.align))
+        start = len(self.data)
+        self.data += bytes(kind.size)
+        if constant is not None:
+            self._write(start, constant, home)
+        return start
+
+    def _write(self, place: int, constant: Constant, home: int) -> None:
+        kind, value = constant.type, constant.value
+        if constant.undef or constant.is_null:
+            return
+        if isinstance(value, tuple):
+            for index, part in enumerate(value):
+                self._write(place + _offset(kind, index), part, home)
+        elif isinstance(value, int):
+            size = max(kind.size, 1)
+            self.data[place : place + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
+        elif isinstance(value, Address):
+            self.addresses.append((place, kind.size, home, value))
+
+    def settle(self, find: Callable[[int, Address], int]) -> tuple[int, ...]:
+        """Writes the places of what addresses lead to, and returns where they stand: to each the
+        start of the memory must be added."""
+        for place, size, home, address in self.addresses:
+            number = find(home, address) % (1 << 8 * size)
+            self.data[place : place + size] = number.to_bytes(size, "little")
+        return tuple(place for place, *_ in self.addresses)
+
+
 def initial_bytes(variable: Variable, kind: Type) -> bytes:
-    """The contents of a variable's memory when the module is created."""
-    if variable.initializer is None:
-        return bytes(kind.size)
-    return _constant_bytes(variable.initializer)
-
-
-def _constant_bytes(constant: Constant) -> bytes:
-    kind = constant.type
-    if constant.undef or constant.is_null:
-        return bytes(kind.size)
-    if isinstance(constant.value, tuple):
-        image = bytearray(kind.size)
-        for index, part in enumerate(constant.value):
-            start = _offset(kind, index)
-            data = _constant_bytes(part)
-            image[start : start + len(data)] = data
-        return bytes(image)
-    if isinstance(constant.value, int):
-        return constant.value.to_bytes(max(kind.size, 1), "little")
-    raise BuildError(f"a program-scope variable is initialised with an address of type {kind}")
+    """The contents of a variable that holds no addresses."""
+    image = Image()
+    image.add(variable.initializer, kind)
+    return bytes(image.data)
 
 
 def _offset(kind: Type, index: int) -> int:

@@ -6,12 +6,10 @@ of functions; this file gives every id its node when all copies are there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.symbols import Symbols
 
@@ -103,11 +101,11 @@ class Builder:
             phi.literals = tuple(sources)
 
 
-def build_kernel(modules: Sequence[Module], name: str, symbols: Symbols | None = None) -> Kernel:
+def build_kernel(symbols: Symbols, name: str) -> Kernel:
     """The graph of an entry point, with its variables promoted where that is simple."""
     from groundstate.compiler.variables import promote_variables
 
-    kernel = Builder(symbols or Symbols(modules), name).build()
+    kernel = Builder(symbols, name).build()
     _remove_copies(kernel)
     promote_variables(kernel)
     return kernel

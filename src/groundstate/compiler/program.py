@@ -17,7 +17,6 @@ from groundstate.compiler.emit.control import NeedsOneLane
 from groundstate.compiler.emit.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.graph import Graph
-from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan
@@ -29,22 +28,19 @@ from groundstate.compiler.signature import (
     MODE_LOCAL_SIZE,
     MODE_LOCAL_SIZE_HINT,
     MODE_SUBGROUP_SIZE,
-    STORAGE_CROSS_WORKGROUP,
-    STORAGE_UNIFORM_CONSTANT,
-    STORAGE_WORKGROUP,
     Argument,
     Signature,
     describe_arguments,
 )
 from groundstate.compiler.spirv.errors import InvalidModule
-from groundstate.compiler.spirv.module import Module, Variable
+from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.reader import read
-from groundstate.compiler.spirv.types import Handle
+from groundstate.compiler.storage import Globals, place_variables
+from groundstate.compiler.symbols import Symbols
 from groundstate.compiler.uniformity import Uniformity
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
-STORAGE_PRIVATE_GLOBAL = 6
 SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
 SUBGROUP_SIZE = 16
 """Of kernels that ask for their sub-groups and do not say how large they should be."""
@@ -124,8 +120,11 @@ class Program:
         self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
         self._objects: dict[str, bytes] = {}
         self._checked: set[str] = set()
-        self.global_offsets: dict[str, tuple[int, int]] = {}
-        self._globals = self._place_globals()
+        self.symbols = Symbols(self.modules)
+        self._globals = Globals(self.symbols)
+        self.global_offsets = self._globals.names
+        self.globals_image = self._globals.image
+        self.globals_bytes = len(self.globals_image)
 
     @staticmethod
     def link(programs: Sequence[Program]) -> Program:
@@ -171,45 +170,6 @@ class Program:
             position += size
         return program
 
-    # --- Memory of the program ------------------------------------------------------------------
-
-    def _place_globals(self) -> dict[tuple[int, int], int]:
-        """Where program-scope variables lie in the block of their values, by module and id."""
-        placed: dict[tuple[int, int], int] = {}
-        image = bytearray()
-        for home, module in enumerate(self.modules):
-            for variable in module.variables.values():
-                kind = variable.type.pointee
-                if not _is_program_scope(variable, module) or kind is None:
-                    continue
-                image += bytes(-len(image) % max(1, kind.align))
-                placed[home, variable.id] = len(image)
-                name = module.exports.get(variable.id) or module.names.get(variable.id, "")
-                self.global_offsets[name] = (len(image), kind.size)
-                image += initial_bytes(variable, kind)
-        self.globals_image = bytes(image)
-        self.globals_bytes = len(image)
-        return placed
-
-    @staticmethod
-    def _place_locals(kernel: Kernel) -> tuple[dict[tuple[int, int], int], int]:
-        """Where the local variables that a kernel uses lie, and their size."""
-        placed: dict[tuple[int, int], int] = {}
-        offset = 0
-        for node in kernel.nodes():
-            for operand in node.operands:
-                if operand.op != "Global":
-                    continue
-                variable, home = operand.literals[0], int(str(operand.literals[1]))
-                assert isinstance(variable, Variable)
-                kind = variable.type.pointee
-                key = (home, variable.id)
-                if variable.storage == STORAGE_WORKGROUP and kind is not None and key not in placed:
-                    offset = -(-offset // 128) * 128
-                    placed[key] = offset
-                    offset += kind.size
-        return placed, -(-offset // 128) * 128
-
     # --- Kernels --------------------------------------------------------------------------------
 
     def _home(self, name: str) -> Module:
@@ -222,7 +182,7 @@ class Program:
     def prepare(self, name: str) -> Prepared:
         """The graph of a kernel, built anew."""
         try:
-            kernel = build_kernel(self.modules, name)
+            kernel = build_kernel(self.symbols, name)
         except InvalidModule as error:
             raise BuildError(str(error)) from error
         lower_builtins(kernel)
@@ -256,7 +216,7 @@ class Program:
         try:
             prepared = self.prepare(name)
             has_barriers = prepared.has_barriers
-            _, local_bytes = self._place_locals(prepared.kernel)
+            _, local_bytes = place_variables(prepared.kernel, self._globals)
             loop_free = _is_loop_free(prepared.kernel)
         except UnresolvedNameError as error:
             unresolved = (error.name,)
@@ -305,9 +265,7 @@ class Program:
             self._checked.add(name)
 
     def _write(self, name: str, prepared: Prepared, uniformity: Uniformity) -> Code:
-        locals_, _ = self._place_locals(prepared.kernel)
-        placement = {each: ("local", offset) for each, offset in locals_.items()}
-        placement |= {each: ("global", offset) for each, offset in self._globals.items()}
+        placement, _ = place_variables(prepared.kernel, self._globals)
         module = self._home(name)
         function = module.entry_points[name].function
         _, types = describe_arguments(module, function)
@@ -373,13 +331,3 @@ def _is_loop_free(kernel: Kernel) -> bool:
 
 def _is_builtin(module: Module, identifier: int) -> bool:
     return identifier in module.variables and module.variables[identifier].builtin is not None
-
-
-def _is_program_scope(variable: Variable, module: Module) -> bool:
-    spaces = (STORAGE_CROSS_WORKGROUP, STORAGE_UNIFORM_CONSTANT, STORAGE_PRIVATE_GLOBAL)
-    return (
-        variable.builtin is None
-        and variable.storage in spaces
-        and variable.id not in module.imports
-        and not isinstance(variable.type.pointee, Handle)
-    )

@@ -48,7 +48,7 @@ class Symbols:
     def variable(self, home: int, identifier: int) -> tuple[int, Variable]:
         """A variable, in the module that defines it."""
         variable = self.modules[home].variables[identifier]
-        name = self.modules[home].imports.get(identifier)
+        name = self._shared_name(home, identifier)
         if name is None or variable.builtin is not None:
             return home, variable
         for owner, other in self._exports.get(name, ()):
@@ -56,11 +56,18 @@ class Symbols:
                 return owner, self.modules[owner].variables[other]
         raise UnresolvedNameError(name, f"the variable {name} is declared but not defined")
 
+    def _shared_name(self, home: int, identifier: int) -> str | None:
+        """The name under which other modules may define the same, or have it too."""
+        module = self.modules[home]
+        if identifier in module.link_once:
+            return module.exports.get(identifier)
+        return module.imports.get(identifier)
+
     def function(self, home: int, identifier: int) -> tuple[int, Function]:
         """A function, in the module that defines it; the declaration if none does."""
         function = self.modules[home].function(identifier)
-        name = self.modules[home].imports.get(identifier)
-        if function.blocks or name is None:
+        name = self._shared_name(home, identifier)
+        if name is None or (function.blocks and identifier not in self.modules[home].link_once):
             return home, function
         for owner, other in self._exports.get(name, ()):
             if other in self.modules[owner].function_types:

@@ -74,7 +74,11 @@ def _shift(kind: str) -> Writer:
     def write(text: Text, t: str, s: str, operands: list[str]) -> str:
         del s
         width = int(t.rstrip(">").rsplit("i", 1)[1])
-        amount = text.emit(f"and {t} {operands[1]}, {_spread(t, str(width - 1))}")
+        most = _spread(t, str(width - 1))
+        if width & (width - 1):  # an odd width: too far is undefined, and must not be poison
+            amount = _intrinsic("umin")(text, t, t, [operands[1], most])
+        else:
+            amount = text.emit(f"and {t} {operands[1]}, {most}")
         return text.emit(f"{kind} {t} {operands[0]}, {amount}")
 
     return write
@@ -129,6 +133,56 @@ def _intrinsic(name: str) -> Writer:
     return write
 
 
+def _count_zeros(name: str) -> Writer:
+    """Leading or trailing zeros; of zero, the width."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        del s
+        function = f"llvm.{name}.{overloaded(t)}"
+        return text.call(t, function, [(t, operands[0]), ("i1", "false")])
+
+    return write
+
+
+def _distance(sign: str) -> Writer:
+    """The absolute difference of two numbers, as an unsigned one."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        more, less = (_intrinsic(f"{sign}{end}")(text, t, s, operands) for end in ("max", "min"))
+        return text.emit(f"sub {t} {more}, {less}")
+
+    return write
+
+
+def _average(shift: str, up: bool) -> Writer:
+    """Half of a sum that may not fit, rounded down or up: what two numbers share, and half of the
+    rest."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        del s
+        first, second = operands
+        differ = text.emit(f"xor {t} {first}, {second}")
+        half = text.emit(f"{shift} {t} {differ}, {_spread(t, '1')}")
+        shared = text.emit(f"{'or' if up else 'and'} {t} {first}, {second}")
+        return text.emit(f"{'sub' if up else 'add'} {t} {shared}, {half}")
+
+    return write
+
+
+def _multiply_half(extend: str) -> Writer:
+    """A product with the lower half of the second operand."""
+
+    def write(text: Text, t: str, s: str, operands: list[str]) -> str:
+        del s
+        scalar = t.strip("<>").split(" x ")[-1]
+        narrow = t.replace(scalar, f"i{int(scalar[1:]) // 2}")
+        low = text.emit(f"trunc {t} {operands[1]} to {narrow}")
+        wide = text.emit(f"{extend} {narrow} {low} to {t}")
+        return text.emit(f"mul {t} {operands[0]}, {wide}")
+
+    return write
+
+
 def _is_class(mask: int) -> Writer:
     """llvm.is.fpclass with a set of classes: infinite 0x204, normal 0x108, finite 0x1f8."""
 
@@ -156,6 +210,22 @@ WRITERS: dict[str, Writer] = {
     "UMod": _divide("urem"),
     "SRem": _divide("srem"),
     "SMod": _modulo,
+    "UCountLeadingZerosINTEL": _count_zeros("ctlz"),
+    "UCountTrailingZerosINTEL": _count_zeros("cttz"),
+    "AbsISubINTEL": _distance("s"),
+    "AbsUSubINTEL": _distance("u"),
+    "IAddSatINTEL": _intrinsic("sadd.sat"),
+    "UAddSatINTEL": _intrinsic("uadd.sat"),
+    "ISubSatINTEL": _intrinsic("ssub.sat"),
+    "USubSatINTEL": _intrinsic("usub.sat"),
+    "IAverageINTEL": _average("ashr", up=False),
+    "UAverageINTEL": _average("lshr", up=False),
+    "IAverageRoundedINTEL": _average("ashr", up=True),
+    "UAverageRoundedINTEL": _average("lshr", up=True),
+    "IMul32x16INTEL": _multiply_half("sext"),
+    "UMul32x16INTEL": _multiply_half("zext"),
+    "FmaKHR": _intrinsic("fma"),
+    "ArithmeticFenceEXT": _intrinsic("arithmetic.fence"),
     "BitCount": _intrinsic("ctpop"),
     "BitReverse": _intrinsic("bitreverse"),
     "IsInf": _is_class(0x204),

@@ -6,7 +6,6 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.uniformity import constant_int
@@ -50,6 +49,13 @@ def _construct(emitter: Emitter, node: Node) -> None:
         flatten = isinstance(value, list) and len(wanted) != len(node.operands)
         parts += value if flatten and isinstance(value, list) else [value]
     emitter.define(node, parts)
+
+
+@handles("CompositeConstructReplicateEXT")
+def _replicate(emitter: Emitter, node: Node) -> None:
+    wanted = components(node.type)
+    assert wanted is not None
+    emitter.define(node, [emitter.get(node.operands[0])] * len(wanted))
 
 
 @handles("VectorShuffle")
@@ -140,41 +146,16 @@ def _scalar(value: Value) -> Lanes:
     return value
 
 
-@handles("CopyObject", "CopyLogical", "PtrCastToGeneric", "GenericCastToPtr", "ExpectKHR")
+@handles(
+    "CopyObject",
+    "CopyLogical",
+    "PtrCastToGeneric",
+    "GenericCastToPtr",
+    "ExpectKHR",
+    "FreezeKHR",
+)
 def _same(emitter: Emitter, node: Node) -> None:
     emitter.define(node, emitter.get(node.operands[0]))
-
-
-STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP, STORAGE_FUNCTION = 4, 5, 7
-
-
-@handles("GenericCastToPtrExplicit")
-def _cast_explicit(emitter: Emitter, node: Node) -> None:
-    """The same pointer if it leads to the memory that is asked for, else null.
-
-    Local memory is at the start of the scratch memory, what is private to work-items behind it."""
-    text = emitter.text
-    pointer = emitter.scalar(node.operands[0])
-    storage = int(str(node.literals[0]))
-    wide, address = text.vector_type("i64"), text.vector_type("ptr")
-    name = text.as_vector(pointer)
-    number = text.emit(f"ptrtoint {address} {name} to {wide}")
-    bounds = [text.emit(f"ptrtoint ptr {each} to i64") for each in emitter.context.scratch_bounds]
-    start, middle, end = (text.splat("i64", each) for each in bounds)
-    inside = {
-        STORAGE_WORKGROUP: (start, middle),
-        STORAGE_FUNCTION: (middle, end),
-        STORAGE_CROSS_WORKGROUP: (start, end),
-    }[storage]
-    bits = text.vector_type("i1")
-    after = text.emit(f"icmp uge {wide} {number}, {inside[0]}")
-    before = text.emit(f"icmp ult {wide} {number}, {inside[1]}")
-    fits = text.emit(f"and {bits} {after}, {before}")
-    if storage == STORAGE_CROSS_WORKGROUP:
-        fits = text.emit(f"xor {bits} {fits}, {text.splat('i1', 'true')}")
-    null = "null" if emitter.width == 1 else "zeroinitializer"
-    chosen = text.emit(f"select {bits} {fits}, {address} {name}, {address} {null}")
-    emitter.define(node, Lanes("ptr", chosen, None if emitter.width > 1 else 0))
 
 
 @handles("Bitcast")
@@ -308,12 +289,3 @@ def _logic(emitter: Emitter, kind: str, left: Lanes, right: Lanes) -> Lanes:
     first = text.as_vector(left) if vector else left.name
     second = text.as_vector(right) if vector else right.name
     return Lanes("i1", text.emit(f"{kind} {wide} {first}, {second}"), None if vector else 0)
-
-
-@handles("Variable")
-def _variable(emitter: Emitter, node: Node) -> None:
-    """A private variable with an address: each lane's copy lies behind the one before."""
-    if emitter.context.private_base is None:
-        raise BuildError("there is no room for a private variable")
-    base = emitter.context.private_base(emitter, node)
-    emitter.define(node, Lanes("ptr", base, emitter.uniformity.shape(node)))

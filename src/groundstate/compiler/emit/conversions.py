@@ -4,6 +4,7 @@ for.
 
 from __future__ import annotations
 
+from groundstate.compiler.emit.bfloat import resize, upper_half
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes
@@ -184,10 +185,10 @@ def _resize_float(emitter: Emitter, node: Node) -> None:
         if side.source == side.target:
             return parts[0]
         wider = BITS[side.scalar] > BITS[side.from_scalar]
-        name = Vec(side.text, side.source, side.name).to_float(side.scalar).name
+        name = resize(Vec(side.text, side.source, side.name), side.scalar).name
         if wider or mode in (None, NEAREST_EVEN):
             return side.result(name)
-        back = Vec(side.text, side.target, name).to_float(side.from_scalar).name
+        back = resize(Vec(side.text, side.target, name), side.from_scalar).name
         above = side.text.emit(f"fcmp ogt {side.source} {back}, {side.name}")
         below = side.text.emit(f"fcmp olt {side.source} {back}, {side.name}")
         return side.result(_step_to(side, mode, name, (above, below)))
@@ -245,12 +246,7 @@ def _to_bfloat(emitter: Emitter, node: Node) -> None:
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         side = _Side(emitter, type_, parts[0])
-        value = Vec(side.text, side.source, side.name)
-        bits = value.bits()
-        rounded = bits + 0x7FFF + ((bits >> 16) & 1)
-        quiet = bits | 0x400000
-        kept = value.compare("uno", value).choose(quiet, rounded) >> 16
-        return side.result(kept.to_int(16).name)
+        return side.result(upper_half(Vec(side.text, side.source, side.name)).name)
 
     _define(emitter, node, one)
 
@@ -264,6 +260,21 @@ def _from_bfloat(emitter: Emitter, node: Node) -> None:
         bits = side.text.emit(f"zext {side.source} {side.name} to {wide}")
         high = side.text.emit(f"shl {wide} {bits}, {shift}")
         return side.result(side.text.emit(f"bitcast {wide} {high} to {side.target}"))
+
+    _define(emitter, node, one)
+
+
+@handles("RoundFToTF32INTEL")
+def _to_tf32(emitter: Emitter, node: Node) -> None:
+    """A float with ten bits of fraction, rounded to nearest even."""
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        value = Vec(side.text, side.source, side.name)
+        bits = value.bits()
+        rounded = bits + 0xFFF + ((bits >> 13) & 1)
+        kept = value.compare("uno", value).choose(bits | 0x400000, rounded) & 0xFFFFE000
+        return side.result(kept.as_float().name)
 
     _define(emitter, node, one)
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from groundstate.compiler.emit.arithmetic import write_operation
+from groundstate.compiler.emit.bfloat import as_float, resize
 from groundstate.compiler.emit.function import Values, components
 from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.emit.problems import BAD_OPERANDS, Problems
@@ -16,6 +17,7 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.uniformity import Uniformity
@@ -126,14 +128,43 @@ class Emitter(Values):
             shape = 0
         vector = shape is None and self.width > 1
         text = self.text
+        if node.op.startswith("Shift"):
+            operands[1] = self._resized(operands[1], operands[0].type)
         names = [text.as_vector(each) if vector else each.name for each in operands]
         if vector and node.op in ("LogicalAnd", "LogicalOr"):
             return Lanes("i1", self.masks.combine(node.op == "LogicalAnd", *names), None)
         scalar = scalar_type(type_)
         t = text.vector_type(scalar) if vector else scalar
         s = text.vector_type(operands[0].type) if vector else operands[0].type
-        name = write_operation(text, node.op, t, s, names, self.contract)
+        if operands[0].type == "bfloat":
+            name = self._as_floats(node.op, t, s, names)
+        else:
+            name = write_operation(text, node.op, t, s, names, self.contract)
         return None if name is None else Lanes(scalar, name, None if vector else shape)
+
+    def _as_floats(self, op: str, t: str, s: str, names: list[str]) -> str | None:
+        """An operation on bfloats, which machines do on floats."""
+        given = [as_float(Vec(self.text, s, name)) for name in names]
+        single = t.replace("bfloat", "float")
+        name = write_operation(
+            self.text, op, single, given[0].t, [each.name for each in given], self.contract
+        )
+        if name is None or single == t:
+            return name
+        return resize(Vec(self.text, single, name), "bfloat").name
+
+    def _resized(self, amount: Lanes, type_: str) -> Lanes:
+        """How far to shift, in the width of what is shifted: only the lower bits count."""
+        if amount.type == type_:
+            return amount
+        kind = "trunc" if int(type_[1:]) < int(amount.type[1:]) else "zext"
+        vector = self.width > 1 and amount.stride != 0
+        source, target = amount.type, type_
+        if vector:
+            source, target = self.text.vector_type(source), self.text.vector_type(target)
+        name = self.text.as_vector(amount) if vector else amount.name
+        resized = self.text.emit(f"{kind} {source} {name} to {target}")
+        return Lanes(type_, resized, None if vector else 0)
 
     def each_lane(self, write: Callable[[int], None], once: bool = False) -> None:
         """Writes something for each active lane by itself, or just once if all would do the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter, handles
-from groundstate.compiler.emit.text import overloaded, scalar_type
+from groundstate.compiler.emit.text import overloaded
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
@@ -249,159 +249,21 @@ def _number(emitter: Emitter, value: Value) -> str:
         value = value[0]
     assert isinstance(value, Lanes)
     text = emitter.text
-    name = text.lane(value, 0)
+    if emitter.width > 1 and value.stride != 0:
+        value = pick_first(emitter, value)
+    name = value.name
     if value.type != "i32":
         kind = "trunc" if int(value.type[1:]) > 32 else "zext"
         name = text.emit(f"{kind} {value.type} {name} to i32")
     return text.emit(f"and i32 {name}, {emitter.width - 1}")
 
 
-# --- Shuffles -----------------------------------------------------------------------------------
-
-SHUFFLES = [
-    "SubgroupShuffleINTEL",
-    "SubgroupShuffleXorINTEL",
-    "GroupNonUniformShuffle",
-    "GroupNonUniformShuffleXor",
-    "GroupNonUniformShuffleUp",
-    "GroupNonUniformShuffleDown",
-]
-
-
-@handles(*SHUFFLES)
-def _shuffle(emitter: Emitter, node: Node) -> None:
-    operands = node.operands if node.op.startswith("Subgroup") else node.operands[1:]
-    value, amount = emitter.get(operands[0]), emitter.scalar(operands[1])
-    source = _source_lanes(emitter, node.op, amount)
-    emitter.define(node, gather_lanes(emitter, value, source))
-
-
-def _source_lanes(emitter: Emitter, op: str, amount: Lanes) -> str:
-    """From which lane each lane takes its value, as a vector of i32."""
-    text = emitter.text
-    if emitter.width == 1:
-        return "0"
-    wide = text.vector_type("i32")
-    number = text.as_vector(amount)
-    if amount.type != "i32":
-        kind = "trunc" if int(amount.type[1:]) > 32 else "zext"
-        number = text.emit(f"{kind} {text.vector_type(amount.type)} {number} to {wide}")
-    lanes = text.as_vector(Lanes("i32", "0", 1))
-    if "Xor" in op:
-        number = text.emit(f"xor {wide} {lanes}, {number}")
-    elif op.endswith("Up"):
-        number = text.emit(f"sub {wide} {lanes}, {number}")
-    elif op.endswith("Down"):
-        number = text.emit(f"add {wide} {lanes}, {number}")
-    return text.emit(f"and {wide} {number}, {text.splat('i32', str(emitter.width - 1))}")
-
-
-def gather_lanes(emitter: Emitter, value: Value, source: str) -> Value:
-    """Each lane takes the value of the lane that `source` names, through memory."""
-    if isinstance(value, list):
-        return [gather_lanes(emitter, part, source) for part in value]
-    if emitter.width == 1 or value.stride == 0:
-        return value
-    text, width = emitter.text, emitter.width
-    wide = text.vector_type(value.type)
-    vector = text.as_vector(value)
-    result = "poison"
-    for lane in range(width):
-        index = text.emit(f"extractelement {text.vector_type('i32')} {source}, i64 {lane}")
-        picked = text.emit(f"extractelement {wide} {vector}, i32 {index}")
-        result = text.emit(f"insertelement {wide} {result}, {value.type} {picked}, i64 {lane}")
-    return Lanes(value.type, result, None)
-
-
-@handles("SubgroupBallotKHR", "GroupNonUniformBallot")
-def _ballot(emitter: Emitter, node: Node) -> None:
-    text, width = emitter.text, emitter.width
-    condition = emitter.scalar(node.operands[-1])
-    mask = text.as_vector(condition)
-    bits = text.vector_type("i1")
-    if emitter.mask is not None:
-        mask = text.emit(f"and {bits} {mask}, {emitter.mask}")
-    if width == 1:
-        number = text.emit(f"zext i1 {mask} to i32")
-    else:
-        number = text.emit(f"bitcast {bits} {mask} to i{width}")
-        number = number if width == 32 else text.emit(f"zext i{width} {number} to i32")
-    zero = Lanes(scalar_type_of(node), "0")
-    emitter.define(node, [Lanes(scalar_type_of(node), number), zero, zero, zero])
-
-
-def scalar_type_of(node: Node) -> str:
-    """The type of a vector's components."""
-    return scalar_type(getattr(node.type, "element", node.type))
-
-
-# --- Ballots as numbers -------------------------------------------------------------------------
-
-
-def _ballot_word(emitter: Emitter, node: Node) -> Lanes:
-    """The first word of a ballot: no sub-group has more than 32 lanes."""
-    value = emitter.get(node)
-    assert isinstance(value, list)
-    first = value[0]
-    assert isinstance(first, Lanes)
-    return first
-
-
-def _lane_numbers(emitter: Emitter) -> str:
-    return emitter.text.as_vector(Lanes("i32", "0", 1 if emitter.width > 1 else 0))
-
-
-def _bit_of(emitter: Emitter, word: Lanes, numbers: str) -> Lanes:
-    """Whether the bit with each lane's number is set."""
-    text = emitter.text
-    wide = text.vector_type("i32")
-    moved = text.emit(f"lshr {wide} {text.as_vector(word)}, {numbers}")
-    return Lanes("i1", text.emit(f"trunc {wide} {moved} to {text.vector_type('i1')}"), None)
-
-
-@handles("GroupNonUniformInverseBallot")
-def _inverse_ballot(emitter: Emitter, node: Node) -> None:
-    word = _ballot_word(emitter, node.operands[1])
-    emitter.define(node, _bit_of(emitter, word, _lane_numbers(emitter)))
-
-
-@handles("GroupNonUniformBallotBitExtract")
-def _ballot_bit(emitter: Emitter, node: Node) -> None:
-    word, index = _ballot_word(emitter, node.operands[1]), emitter.scalar(node.operands[2])
-    emitter.define(node, _bit_of(emitter, word, emitter.text.as_vector(index)))
-
-
-@handles("GroupNonUniformBallotBitCount")
-def _ballot_count(emitter: Emitter, node: Node) -> None:
-    """All bits of the sub-group, those up to each lane, or those below it."""
-    text = emitter.text
-    wide = text.vector_type("i32")
-    word = text.as_vector(_ballot_word(emitter, node.operands[1]))
-    every = text.splat("i32", str((1 << emitter.width) - 1 if emitter.width < 32 else -1))
-    word = text.emit(f"and {wide} {word}, {every}")
-    operation = int(str(node.literals[0]))
-    if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
-        one = text.splat("i32", "1")
-        below = text.emit(f"shl {wide} {one}, {_lane_numbers(emitter)}")
-        if operation == INCLUSIVE_SCAN:
-            below = text.emit(f"shl {wide} {below}, {one}")
-        mask = text.emit(f"sub {wide} {below}, {one}")
-        word = text.emit(f"and {wide} {word}, {mask}")
-    count = text.call(wide, f"llvm.ctpop.{overloaded(wide)}", [(wide, word)])
-    emitter.define(node, Lanes("i32", count, None))
-
-
-@handles("GroupNonUniformBallotFindLSB", "GroupNonUniformBallotFindMSB")
-def _ballot_find(emitter: Emitter, node: Node) -> None:
-    text = emitter.text
-    wide = text.vector_type("i32")
-    word = text.as_vector(_ballot_word(emitter, node.operands[1]))
-    lowest = node.op.endswith("LSB")
-    kind = "cttz" if lowest else "ctlz"
-    zeros = text.call(wide, f"llvm.{kind}.{overloaded(wide)}", [(wide, word), ("i1", "false")])
-    if not lowest:
-        zeros = text.emit(f"sub {wide} {text.splat('i32', '31')}, {zeros}")
-    emitter.define(node, Lanes("i32", zeros, None))
+def pick_first(emitter: Emitter, value: Lanes) -> Lanes:
+    """What the first active lane has: for values that are the same in all active lanes."""
+    lane = "0" if emitter.mask is None else _first_active(emitter)
+    picked = pick_lane(emitter, value, lane)
+    assert isinstance(picked, Lanes)
+    return picked
 
 
 @handles("GroupNonUniformAllEqual", "SubgroupAllEqualKHR")
@@ -422,22 +284,3 @@ def _all_equal(emitter: Emitter, node: Node) -> None:
         equal = text.emit(f"{kind} {wide} {text.as_vector(part)}, {text.as_vector(wanted)}")
         same = text.emit(f"and {bits} {same}, {equal}")
     emitter.define(node, _vote(emitter, Lanes("i1", same, None), True))
-
-
-@handles("GroupNonUniformRotateKHR")
-def _rotate(emitter: Emitter, node: Node) -> None:
-    """Lane i takes the value of lane i + delta, round a cluster or the whole sub-group."""
-    value, delta = emitter.get(node.operands[1]), emitter.scalar(node.operands[2])
-    cluster = constant_int(node.operands[3]) if len(node.operands) > 3 else emitter.width
-    text = emitter.text
-    if emitter.width == 1:
-        emitter.define(node, value)
-        return
-    wide = text.vector_type("i32")
-    lanes = _lane_numbers(emitter)
-    size = min(cluster or emitter.width, emitter.width)
-    moved = text.emit(f"add {wide} {lanes}, {text.as_vector(delta)}")
-    inside = text.emit(f"and {wide} {moved}, {text.splat('i32', str(size - 1))}")
-    start = text.emit(f"and {wide} {lanes}, {text.splat('i32', str(-size))}")
-    source = text.emit(f"or {wide} {start}, {inside}")
-    emitter.define(node, gather_lanes(emitter, value, source))

@@ -7,9 +7,10 @@ from __future__ import annotations
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import array_step
+from groundstate.compiler.uniformity import array_step, constant_int
 
 
 class _Many:
@@ -243,13 +244,21 @@ def _float_modulo(emitter: Emitter, node: Node) -> None:
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         many = _Many(emitter, parts)
         text, t = many.text, many.types[0]
+        bits = many.type_of(f"i{8 * type_.size}")
         rest = text.emit(f"frem {t} {many.names[0]}, {many.names[1]}")
-        fixed = text.emit(f"fadd {t} {rest}, {many.names[1]}")
-        product = text.emit(f"fmul {t} {rest}, {many.names[1]}")
+        signs = [text.emit(f"bitcast {t} {each} to {bits}") for each in (rest, many.names[1])]
+        differ = text.emit(f"xor {bits} {signs[0]}, {signs[1]}")
+        opposite = text.emit(f"icmp slt {bits} {differ}, {many.constant(f'i{8 * type_.size}', 0)}")
         zero = "zeroinitializer" if many.vector else "0.0"
-        differ = text.emit(f"fcmp olt {t} {product}, {zero}")
-        name = text.emit(f"select {many.type_of('i1')} {differ}, {t} {fixed}, {t} {rest}")
-        return many.result(scalar_type(type_), name)
+        some = text.emit(f"fcmp une {t} {rest}, {zero}")
+        truth = many.type_of("i1")
+        fix = text.emit(f"and {truth} {opposite}, {some}")
+        moved = text.emit(f"fadd {t} {rest}, {many.names[1]}")
+        name = text.emit(f"select {truth} {fix}, {t} {moved}, {t} {rest}")
+        signed = f"llvm.copysign.{overloaded(t)}"
+        return many.result(
+            scalar_type(type_), text.call(t, signed, [(t, name), (t, many.names[1])])
+        )
 
     value = emitter.map_components(node.type, operands, one)
     assert value is not None
@@ -263,3 +272,51 @@ def _size_of(emitter: Emitter, node: Node) -> None:
     assert pointer.pointee is not None
     assert isinstance(node.type, Int)
     emitter.define(node, Lanes(f"i{node.type.width}", str(pointer.pointee.size)))
+
+
+# --- Any function of three bits -------------------------------------------------------------------
+
+
+@handles("BitwiseFunctionINTEL")
+def _bitwise_function(emitter: Emitter, node: Node) -> None:
+    """For each bit of the operands, the bit of a table at the place that they spell: a is its
+    lowest digit, c its highest."""
+    table = constant_int(node.operands[3])
+    if table is None:
+        raise BuildError("the table of the function is not a constant")
+    operands = [emitter.get(each) for each in node.operands[:3]]
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        many = _Many(emitter, parts)
+        text, t, scalar = many.text, many.types[0], scalar_type(type_)
+        ones = many.constant(scalar, -1)
+        inverse = [text.emit(f"xor {t} {each}, {ones}") for each in many.names]
+        total = many.constant(scalar, 0)
+        for place in range(8):
+            if table >> place & 1:
+                a, b, c = (
+                    (many.names if place >> digit & 1 else inverse)[digit] for digit in range(3)
+                )
+                both = text.emit(f"and {t} {a}, {b}")
+                all_ = text.emit(f"and {t} {both}, {c}")
+                total = text.emit(f"or {t} {total}, {all_}")
+        return many.result(scalar, total)
+
+    value = emitter.map_components(node.type, operands, one)
+    assert value is not None
+    emitter.define(node, value)
+
+
+@handles("ReadClockKHR")
+def _read_clock(emitter: Emitter, node: Node) -> None:
+    """A counter that only goes up, as one number or as its two halves."""
+    text = emitter.text
+    clock = text.call("i64", "llvm.readcyclecounter", [])
+    if not isinstance(node.type, Vector):
+        emitter.define(node, Lanes("i64", clock))
+        return
+    high = text.emit(f"lshr i64 {clock}, 32")
+    halves: list[Value] = [
+        Lanes("i32", text.emit(f"trunc i64 {each} to i32")) for each in (clock, high)
+    ]
+    emitter.define(node, halves)

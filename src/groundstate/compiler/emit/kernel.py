@@ -11,13 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import groundstate.compiler.emit.atomics
+import groundstate.compiler.emit.ballots
+import groundstate.compiler.emit.blocks
 import groundstate.compiler.emit.composites
 import groundstate.compiler.emit.conversions
 import groundstate.compiler.emit.groups
 import groundstate.compiler.emit.integers
 import groundstate.compiler.emit.memory
 import groundstate.compiler.emit.opencl
+import groundstate.compiler.emit.pointers
 import groundstate.compiler.emit.printing
+import groundstate.compiler.emit.shuffles
 import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow
@@ -181,8 +185,7 @@ class KernelWriter:
 
     def _load_value(self, place: str, offset: int, type_: Type) -> Value:
         from groundstate.compiler.emit.function import components
-        from groundstate.compiler.emit.memory import memory_type, offsets
-        from groundstate.compiler.spirv.types import Bool
+        from groundstate.compiler.emit.memory import lies_packed, memory_type, offsets
 
         parts = components(type_)
         if parts is not None:
@@ -191,8 +194,8 @@ class KernelWriter:
                 for part, each in zip(parts, offsets(type_), strict=True)
             ]
         name = self._invariant(memory_type(type_), place, offset)
-        if isinstance(type_, Bool):
-            name = self.text.emit(f"trunc i8 {name} to i1")
+        if not lies_packed(type_):
+            name = self.text.emit(f"trunc {memory_type(type_)} {name} to {scalar_type(type_)}")
         return Lanes(scalar_type(type_), name)
 
     def _private_base(self, emitter: Emitter, node: Node) -> str:

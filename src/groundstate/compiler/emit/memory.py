@@ -14,8 +14,9 @@ from groundstate.compiler.emit.guesses import either_way, moved
 from groundstate.compiler.emit.streaming import store_vector
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.spirv.types import Array, Bool, Pointer, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
 from groundstate.compiler.uniformity import array_step, constant_int
 
 ALIGNED = 0x2
@@ -23,8 +24,13 @@ VOLATILE = 0x1
 
 
 def memory_type(type_: Type) -> str:
-    """How a scalar lies in memory: a truth value takes a byte."""
-    return "i8" if isinstance(type_, Bool) else scalar_type(type_)
+    """How a scalar lies in memory: truth values and odd integers take whole bytes."""
+    return f"i{8 * type_.size}" if isinstance(type_, Bool | Int) else scalar_type(type_)
+
+
+def lies_packed(type_: Type) -> bool:
+    """True if all bits that a scalar takes in memory are its own."""
+    return memory_type(type_) == scalar_type(type_)
 
 
 def offsets(type_: Type) -> list[int]:
@@ -64,7 +70,9 @@ def load(
     parts = components(type_)
     if parts is None:
         return _load_scalar(emitter, pointer, type_, align, volatile)
-    if isinstance(type_, Vector) and pointer.stride == type_.size and emitter.width > 1:
+    packed = isinstance(type_, Vector) and lies_packed(type_.element)
+    if packed and pointer.stride == type_.size and emitter.width > 1:
+        assert isinstance(type_, Vector)
         return _load_neighbours(emitter, pointer, type_, align)
     return [
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
@@ -132,11 +140,12 @@ def _gather(emitter: Emitter, wide: str) -> str:
 
 
 def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
-    if not isinstance(type_, Bool):
+    if lies_packed(type_):
         return name
-    wide = emitter.text.vector_type("i8") if vector else "i8"
-    bit = emitter.text.vector_type("i1") if vector else "i1"
-    return emitter.text.emit(f"trunc {wide} {name} to {bit}")
+    stored, scalar = memory_type(type_), scalar_type(type_)
+    if vector:
+        stored, scalar = emitter.text.vector_type(stored), emitter.text.vector_type(scalar)
+    return emitter.text.emit(f"trunc {stored} {name} to {scalar}")
 
 
 def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int) -> Value:
@@ -184,6 +193,7 @@ def store(
         return
     assert isinstance(value, list)
     whole = isinstance(type_, Vector) and type_.count * type_.element.size == type_.size
+    whole = whole and isinstance(type_, Vector) and lies_packed(type_.element)
     if whole and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Vector)
         _store_neighbours(emitter, pointer, type_, value, align)
@@ -208,13 +218,13 @@ def _store_scalar(
     keyword = "store volatile" if volatile else "store"
     if pointer.stride == 0 and value.stride == 0:
         name = value.name
-        if isinstance(type_, Bool):
-            name = text.emit(f"zext i1 {name} to i8")
+        if not lies_packed(type_):
+            name = text.emit(f"zext {value.type} {name} to {stored}")
         text.do(f"{keyword} {stored} {name}, ptr {pointer.name}, align {align}")
         return
     wide, name = text.vector_type(stored), text.as_vector(value)
-    if isinstance(type_, Bool):
-        name = text.emit(f"zext {text.vector_type('i1')} {name} to {wide}")
+    if not lies_packed(type_):
+        name = text.emit(f"zext {text.vector_type(value.type)} {name} to {wide}")
     if pointer.stride == type_.size:
         if emitter.mask is None:
             if volatile:
@@ -401,23 +411,32 @@ def array_step_of(pointer: Pointer) -> int:
 
 @handles("CopyMemory", "CopyMemorySized")
 def _copy(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
     target, source = emitter.scalar(node.operands[0]), emitter.scalar(node.operands[1])
-    pointer = node.operands[0].type
-    assert isinstance(pointer, Pointer)
-    size: str | None = None
     if node.op == "CopyMemorySized":
-        size = emitter.text.lane(emitter.scalar(node.operands[2]), 0)
-        size = emitter.widen_i64(node.operands[2], size)
+        count = emitter.scalar(node.operands[2])
     else:
-        assert pointer.pointee is not None
-        size = str(pointer.pointee.size)
-    emitter.each_lane(
-        lambda lane: emitter.text.do(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {emitter.text.lane(target, lane)}, "
-            f"ptr {emitter.text.lane(source, lane)}, i64 {size}, i1 false)"
-        ),
-        once=target.stride == 0 and source.stride == 0,
-    )
-    emitter.text.declarations.setdefault(
+        count = Lanes("i64", str(_copied_type(node).size))
+
+    def write(lane: int) -> None:
+        size = text.lane(count, lane)
+        if count.type != "i64":
+            size = text.emit(f"zext {count.type} {size} to i64")
+        text.do(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {text.lane(target, lane)}, "
+            f"ptr {text.lane(source, lane)}, i64 {size}, i1 false)"
+        )
+
+    same = target.stride == 0 and source.stride == 0 and count.stride == 0
+    emitter.each_lane(write, once=same)
+    text.declarations.setdefault(
         "llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)"
     )
+
+
+def _copied_type(node: Node) -> Type:
+    """What is copied: the type behind whichever pointer has one."""
+    for operand in node.operands[:2]:
+        if isinstance(operand.type, Pointer) and operand.type.pointee is not None:
+            return operand.type.pointee
+    raise BuildError("neither pointer says what it points to")

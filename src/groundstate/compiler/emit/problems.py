@@ -17,8 +17,8 @@ class Problems:
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
-        self.lines: dict[str, int] = {}
-        """How often each sentence was said."""
+        self.lines: dict[str, set[Node]] = {}
+        """The instructions about which each sentence is said."""
 
     def add(self, node: Node, problem: Exception) -> None:
         """Notes that an instruction could not be written."""
@@ -27,15 +27,15 @@ class Problems:
             kind = type(problem).__name__
             reason = f"its operands are not what it takes ({kind}{': ' if reason else ''}{reason})"
         line = f"in function '{node.where}', {instruction_of(node)}: {reason}"
-        self.lines[line] = self.lines.get(line, 0) + 1
+        self.lines.setdefault(line, set()).add(node)
 
     def check(self) -> None:
         """Raises BuildError if there are any."""
         if not self.lines:
             return
         shown = [
-            line if times == 1 else f"{line} ({times} times)"
-            for line, times in list(self.lines.items())[:MOST_SHOWN]
+            line if len(nodes) == 1 else f"{line} ({len(nodes)} times)"
+            for line, nodes in list(self.lines.items())[:MOST_SHOWN]
         ]
         left = len(self.lines) - len(shown)
         shown += [f"and {left} more"] if left else []

@@ -88,6 +88,8 @@ def float_literal(value: float, type_: str) -> str:
     """A floating-point constant, exactly."""
     if type_ == "half":
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if type_ == "bfloat":
+        return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
     if type_ == "float":
         value = struct.unpack("<f", struct.pack("<f", value))[0]
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

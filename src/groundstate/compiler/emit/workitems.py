@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
@@ -13,6 +15,9 @@ from groundstate.compiler.spirv.types import Vector
 @handles("Builtin")
 def _builtin(emitter: Emitter, node: Node) -> None:
     name = str(node.literals[0])
+    if name in MASKS:
+        _mask(emitter, node, name)
+        return
     known = emitter.context.ids.get(name)
     if known is None:
         raise BuildError("kernels do not have this built-in variable")
@@ -37,3 +42,37 @@ def _resized(emitter: Emitter, value: Lanes, type_: str) -> Lanes:
     source = text.vector_type(value.type) if value.is_vector else value.type
     target = text.vector_type(type_) if value.is_vector else type_
     return Lanes(type_, text.emit(f"{kind} {source} {value.name} to {target}"), value.stride)
+
+
+MASKS = {
+    "SubgroupEqMask": operator.eq,
+    "SubgroupGeMask": operator.ge,
+    "SubgroupGtMask": operator.gt,
+    "SubgroupLeMask": operator.le,
+    "SubgroupLtMask": operator.lt,
+}
+"""How the number of a lane whose bit is set compares with a lane's own."""
+
+
+def _mask(emitter: Emitter, node: Node, name: str) -> None:
+    """The lanes before, behind or at a lane as bits; all of them are in the first word."""
+    scalar = scalar_type(node.type.element if isinstance(node.type, Vector) else node.type)
+    words = [
+        sum(1 << other for other in range(emitter.width) if MASKS[name](other, lane))
+        for lane in range(emitter.width)
+    ]
+    if emitter.width == 1:
+        first = Lanes(scalar, str(words[0]))
+    else:
+        vector = ", ".join(f"{scalar} {_signed(word, int(scalar[1:]))}" for word in words)
+        first = Lanes(scalar, f"<{vector}>", None)
+    zero = Lanes(scalar, "0")
+    parts: list[Value] = [first, zero, zero, zero]
+    if isinstance(node.type, Vector):
+        emitter.define(node, parts[: node.type.count])
+    else:
+        emitter.define(node, parts[int(str(node.literals[1])) if len(node.literals) > 1 else 0])
+
+
+def _signed(word: int, width: int) -> int:
+    return word - (1 << width) if word >> (width - 1) else word

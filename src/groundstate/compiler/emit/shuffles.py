@@ -1,0 +1,199 @@
+"""Shuffles: each lane of a sub-group takes the value of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.emit.ballots import lane_numbers
+from groundstate.compiler.emit.composites import choose
+from groundstate.compiler.emit.emitter import Emitter, handles
+from groundstate.compiler.emit.groups import check_subgroup
+from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Node
+from groundstate.compiler.uniformity import constant_int
+
+SourceLane = Callable[[int, int], int]
+"""Of a lane's own number and the amount: the lane it takes its value from."""
+
+SOURCES: dict[str, tuple[str, SourceLane]] = {
+    "SubgroupShuffleINTEL": ("{amount}", lambda lane, amount: amount),
+    "GroupNonUniformShuffle": ("{amount}", lambda lane, amount: amount),
+    "SubgroupShuffleXorINTEL": ("xor {t} {lanes}, {amount}", lambda lane, amount: lane ^ amount),
+    "GroupNonUniformShuffleXor": ("xor {t} {lanes}, {amount}", lambda lane, amount: lane ^ amount),
+    "GroupNonUniformShuffleUp": ("sub {t} {lanes}, {amount}", lambda lane, amount: lane - amount),
+    "GroupNonUniformShuffleDown": ("add {t} {lanes}, {amount}", lambda lane, amount: lane + amount),
+}
+"""How the source lane is computed, as an instruction and for a constant."""
+
+
+@handles(*SOURCES)
+def _shuffle(emitter: Emitter, node: Node) -> None:
+    operands = node.operands
+    if node.op.startswith("Group"):
+        check_subgroup(node)
+        operands = operands[1:]
+    value = emitter.get(operands[0])
+    amount = constant_int(operands[1])
+    template, compute = SOURCES[node.op]
+    if amount is not None:
+        mask = emitter.width - 1
+        picks = [compute(lane, amount) & mask for lane in range(emitter.width)]
+        emitter.define(node, _picked(emitter, value, picks))
+        return
+    text = emitter.text
+    number = as_i32(emitter, emitter.scalar(operands[1]))
+    if template != "{amount}":
+        wide = text.vector_type("i32")
+        lanes = lane_numbers(emitter)
+        number = text.emit(template.format(t=wide, lanes=lanes, amount=number))
+    emitter.define(node, gather_lanes(emitter, value, _wrapped(emitter, number)))
+
+
+def as_i32(emitter: Emitter, value: Lanes) -> str:
+    """A number of each lane as a vector of i32."""
+    text = emitter.text
+    name = text.as_vector(value)
+    if value.type == "i32":
+        return name
+    kind = "trunc" if int(value.type[1:]) > 32 else "zext"
+    wide = text.vector_type("i32")
+    return text.emit(f"{kind} {text.vector_type(value.type)} {name} to {wide}")
+
+
+def _wrapped(emitter: Emitter, numbers: str) -> str:
+    """Lane numbers that exist: any others are undefined, and must not lead outside of a vector."""
+    wide = emitter.text.vector_type("i32")
+    last = emitter.text.splat("i32", str(emitter.width - 1))
+    return emitter.text.emit(f"and {wide} {numbers}, {last}")
+
+
+def _picked(emitter: Emitter, value: Value, picks: list[int]) -> Value:
+    """Each lane takes the value of a lane that is known now."""
+    if isinstance(value, list):
+        return [_picked(emitter, part, picks) for part in value]
+    if emitter.width == 1 or value.stride == 0:
+        return value
+    wide = emitter.text.vector_type(value.type)
+    order = ", ".join(f"i32 {pick}" for pick in picks)
+    name = emitter.text.emit(
+        f"shufflevector {wide} {emitter.text.as_vector(value)}, {wide} poison, "
+        f"<{emitter.width} x i32> <{order}>"
+    )
+    return Lanes(value.type, name, None)
+
+
+def gather_lanes(emitter: Emitter, value: Value, source: str) -> Value:
+    """Each lane takes the value of the lane that `source` names."""
+    if isinstance(value, list):
+        return [gather_lanes(emitter, part, source) for part in value]
+    if emitter.width == 1 or value.stride == 0:
+        return value
+    text, width = emitter.text, emitter.width
+    wide = text.vector_type(value.type)
+    vector = text.as_vector(value)
+    result = "poison"
+    for lane in range(width):
+        index = text.emit(f"extractelement {text.vector_type('i32')} {source}, i64 {lane}")
+        picked = text.emit(f"extractelement {wide} {vector}, i32 {index}")
+        result = text.emit(f"insertelement {wide} {result}, {value.type} {picked}, i64 {lane}")
+    return Lanes(value.type, result, None)
+
+
+@handles("SubgroupShuffleDownINTEL", "SubgroupShuffleUpINTEL")
+def _shift(emitter: Emitter, node: Node) -> None:
+    """Two sub-groups' worth of values in a row, moved by some lanes."""
+    first, second = (emitter.get(each) for each in node.operands[:2])
+    text = emitter.text
+    wide = text.vector_type("i32")
+    delta = as_i32(emitter, emitter.scalar(node.operands[2]))
+    size = text.splat("i32", str(emitter.width))
+    lanes = lane_numbers(emitter)
+    if node.op == "SubgroupShuffleDownINTEL":
+        place = text.emit(f"add {wide} {lanes}, {delta}")
+    else:
+        start = text.emit(f"add {wide} {lanes}, {size}")
+        place = text.emit(f"sub {wide} {start}, {delta}")
+    in_first = Lanes("i1", text.emit(f"icmp ult {wide} {place}, {size}"), _stride(emitter))
+    source = _wrapped(emitter, place)
+    emitter.define(
+        node,
+        choose(
+            emitter,
+            in_first,
+            gather_lanes(emitter, first, source),
+            gather_lanes(emitter, second, source),
+        ),
+    )
+
+
+def _stride(emitter: Emitter) -> int | None:
+    return None if emitter.width > 1 else 0
+
+
+@handles("GroupNonUniformRotateKHR")
+def _rotate(emitter: Emitter, node: Node) -> None:
+    """Lane i takes the value of lane i + delta, round a cluster or the whole sub-group."""
+    check_subgroup(node)
+    value, delta = emitter.get(node.operands[1]), emitter.scalar(node.operands[2])
+    cluster = constant_int(node.operands[3]) if len(node.operands) > 3 else emitter.width
+    text = emitter.text
+    wide = text.vector_type("i32")
+    lanes = lane_numbers(emitter)
+    size = min(cluster or emitter.width, emitter.width)
+    moved = text.emit(f"add {wide} {lanes}, {as_i32(emitter, delta)}")
+    inside = text.emit(f"and {wide} {moved}, {text.splat('i32', str(size - 1))}")
+    start = text.emit(f"and {wide} {lanes}, {text.splat('i32', str(-size))}")
+    emitter.define(node, gather_lanes(emitter, value, text.emit(f"or {wide} {start}, {inside}")))
+
+
+# --- Quads: four lanes next to each other ---------------------------------------------------------
+
+QUAD = 4
+SWAPS = (1, 2, 3)
+"""Horizontal, vertical, diagonal: what to exclusive-or a lane's number with."""
+
+
+def _need_quads(emitter: Emitter) -> None:
+    if emitter.width < QUAD:
+        raise BuildError(f"a sub-group of {emitter.width} has no groups of four work-items")
+
+
+@handles("GroupNonUniformQuadSwap")
+def _quad_swap(emitter: Emitter, node: Node) -> None:
+    check_subgroup(node)
+    _need_quads(emitter)
+    direction = constant_int(node.operands[2])
+    assert direction is not None
+    picks = [lane ^ SWAPS[direction] for lane in range(emitter.width)]
+    emitter.define(node, _picked(emitter, emitter.get(node.operands[1]), picks))
+
+
+@handles("GroupNonUniformQuadBroadcast")
+def _quad_broadcast(emitter: Emitter, node: Node) -> None:
+    check_subgroup(node)
+    _need_quads(emitter)
+    text = emitter.text
+    wide = text.vector_type("i32")
+    start = text.emit(f"and {wide} {lane_numbers(emitter)}, {text.splat('i32', str(-QUAD))}")
+    index = as_i32(emitter, emitter.scalar(node.operands[2]))
+    index = text.emit(f"and {wide} {index}, {text.splat('i32', str(QUAD - 1))}")
+    source = text.emit(f"or {wide} {start}, {index}")
+    emitter.define(node, gather_lanes(emitter, emitter.get(node.operands[1]), source))
+
+
+@handles("GroupNonUniformQuadAllKHR", "GroupNonUniformQuadAnyKHR")
+def _quad_vote(emitter: Emitter, node: Node) -> None:
+    _need_quads(emitter)
+    text = emitter.text
+    is_all = node.op == "GroupNonUniformQuadAllKHR"
+    neutral = text.splat("i1", "true" if is_all else "false")
+    condition = text.as_vector(emitter.scalar(node.operands[0]))
+    current = Lanes("i1", text.select(emitter.mask, "i1", condition, neutral), None)
+    bits = text.vector_type("i1")
+    for distance in (1, 2):
+        other = _picked(emitter, current, [lane ^ distance for lane in range(emitter.width)])
+        assert isinstance(other, Lanes)
+        kind = "and" if is_all else "or"
+        current = Lanes("i1", text.emit(f"{kind} {bits} {current.name}, {other.name}"), None)
+    emitter.define(node, current)

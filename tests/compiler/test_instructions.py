@@ -1,0 +1,16 @@
+"""Each instruction of SPIR-V by itself, with one lane and with several, against NumPy."""
+
+from __future__ import annotations
+
+import pytest
+
+import tests.compiler.instructions_arithmetic
+import tests.compiler.instructions_composites
+import tests.compiler.instructions_conversions
+import tests.compiler.instructions_memory  # noqa: F401 - each adds its cases
+from tests.compiler.instruction_support import Batch, batches
+
+
+@pytest.mark.parametrize("batch", batches(), ids=lambda batch: batch.name)
+def test_instructions_compute_what_they_should(batch: Batch) -> None:
+    batch.check()
