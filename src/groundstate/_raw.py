@@ -268,16 +268,20 @@ class Library:
     def __repr__(self) -> str:
         return f"Library({self.path!r})"
 
+    def find(self, name: str) -> Any:
+        """A function as it is in the library: ctypes knows nothing of its parameters."""
+        try:
+            return self._library[name]
+        except AttributeError:
+            raise MissingFunctionError(f"{self.path} has no function {name!r}") from None
+
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("ze"):
             raise AttributeError(name)
         declaration = namespace_of(name).functions.get(name)
         if declaration is None:
             raise MissingFunctionError(f"the Level Zero API has no function {name!r}")
-        try:
-            function = self._library[name]
-        except AttributeError:
-            raise MissingFunctionError(f"{self.path} has no function {name!r}") from None
+        function = self.find(name)
         parameters, _, returns = declaration.partition(" -> ")
         function.argtypes = [_argument_type(text) for text in parameters.split(", ") if text]
         function.restype = c_type(f"{returns or 'ze_result_t'} _")

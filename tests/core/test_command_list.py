@@ -59,9 +59,9 @@ def test_a_copy_has_to_fit(commands: gs.CommandList, ctx: gs.Context) -> None:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (b"constant", "a bytes cannot be written to by a command"),
-        (np.zeros((4, 4))[:, ::2], "a ndarray cannot be written to by a command"),
-        ("text", "a str cannot be written to by a command"),
+        (b"constant", "cannot write to this bytes"),
+        (np.zeros((4, 4))[:, ::2], "cannot write to this ndarray"),
+        ("text", "cannot write to this str"),
     ],
 )
 def test_what_cannot_be_written_is_refused(

@@ -178,13 +178,12 @@ def test_in_flight_looks_again_when_twice_as_much_has_piled_up() -> None:
     flight = handle.InFlight()
     things = [object() for _ in range(600)]
     for thing in things[:256]:
-        flight.add(thing)
-        flight.add(thing)
+        flight.add((thing, thing))
     assert flight.is_large()
     flight.put_back(flight.take())
     assert not flight.is_large()
     for thing in things[256:512]:
-        flight.add(thing)
+        flight.add((thing,))
     assert flight.is_large()
     assert len(flight.take()) == 512
     assert not flight.is_large()

@@ -17,11 +17,22 @@ from groundstate.core.errors import NOT_FAILURES, failure
 
 SUCCESS = 0
 NOT_READY = 1
-FOREVER = (1 << 64) - 1
 WAIT_SLICE_NS = 100_000_000
 """A wait returns to Python this often, so that Ctrl-C works with drivers that do not know of it."""
 
 _ANSWERS = frozenset(int(getattr(ze, name)) for name in NOT_FAILURES)
+
+# --- Prepared arguments ---------------------------------------------------------------------------
+
+address: Callable[[int | None], Any] = ctypes.c_void_p.from_param
+"""A handle or an address as a prepared argument."""
+number: Callable[[int], Any] = ctypes.c_uint32.from_param
+"""A uint32_t as a prepared argument."""
+size: Callable[[int], Any] = ctypes.c_size_t.from_param
+"""A size_t or a uint64_t as a prepared argument."""
+
+NULL, ZERO, ZERO_SIZE = address(None), number(0), size(0)
+_A_SLICE = size(WAIT_SLICE_NS)
 
 AnyStructure = TypeVar("AnyStructure", bound=_raw.Structure)
 
@@ -32,12 +43,39 @@ def check(result: int, function: str, api: Api | None = None) -> None:
         raise failure(result, function, api.last_error() if api is not None else "")
 
 
+class Direct:
+    """The functions of a library for prepared arguments: `direct.zeEventHostSignal(handle)`.
+
+    Where ctypes knows the parameters of a function it converts each argument in each call, which
+    takes longer than most calls themselves. Here it takes them as they are, so they have to be made
+    beforehand, by `address`, `number` and `size` above, or `ctypes.byref`. Never pass a plain
+    integer: its upper half would be lost.
+    """
+
+    def __init__(self, library: _raw.Library) -> None:
+        self._library = library
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        try:
+            function: Callable[..., int] = self._library.find(name)
+        except _raw.MissingFunctionError as problem:
+            raise unsupported(name, problem) from problem
+        setattr(self, name, function)
+        return function
+
+
+def unsupported(function: str, problem: Exception) -> Exception:
+    """The exception for a function that a library does not have."""
+    return failure(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, function, str(problem))
+
+
 class Api:
     """The functions of one library, for the handles of one of its drivers."""
 
     def __init__(self, library: _raw.Library, driver: int) -> None:
         self.library = library
         self.driver = driver
+        self.direct = Direct(library)
 
     def __repr__(self) -> str:
         return f"Api({self.library.path!r}, driver={self.driver:#x})"
@@ -47,9 +85,7 @@ class Api:
         try:
             call: Callable[..., int] = getattr(self.library, function)
         except _raw.MissingFunctionError as problem:
-            raise failure(
-                ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, function, str(problem)
-            ) from problem
+            raise unsupported(function, problem) from problem
         return call(*arguments)
 
     def call(self, function: str, *arguments: object) -> None:
@@ -58,9 +94,15 @@ class Api:
         if result != SUCCESS:
             check(result, function, self)
 
-    def is_ready(self, function: str, *arguments: object) -> bool:
-        """Makes a call that says whether something has happened."""
-        result = self.raw(function, *arguments)
+    def call_direct(self, function: str, *prepared: Any) -> None:
+        """Makes a call, with prepared arguments, that succeeds or raises."""
+        result = getattr(self.direct, function)(*prepared)
+        if result != SUCCESS:
+            check(result, function, self)
+
+    def is_ready(self, function: str, *prepared: Any) -> bool:
+        """Makes a call, with prepared arguments, that says whether something has happened."""
+        result: int = getattr(self.direct, function)(*prepared)
         if result == NOT_READY:
             return False
         check(result, function, self)
@@ -98,21 +140,23 @@ class Api:
             self.call(function, *arguments, ctypes.byref(count), filled)
         return list(filled[: count.value])
 
-    def wait(self, function: str, handle: int, timeout: float | None, what: str) -> None:
-        """Waits until the call stops answering "not ready".
+    def wait(self, function: str, handle: Any, timeout: float | None, what: str) -> None:
+        """Waits until the call stops answering "not ready"; the handle is a prepared argument.
 
         The time is in seconds; None waits for ever. `TimeoutError` is raised when it has passed,
         and what a signal handler raises, such as KeyboardInterrupt, when a signal arrives.
         """
+        call: Callable[..., int] = getattr(self.direct, function)
         deadline = deadline_of(timeout)
-        while True:
-            left = FOREVER if deadline is None else max(0, deadline - time.monotonic_ns())
-            result = self.raw(function, handle, min(left, WAIT_SLICE_NS))
-            if result != NOT_READY:
-                check(result, function, self)
-                return
-            if left == 0:
-                raise TimeoutError(f"{what} was not done after {timeout} s")
+        if deadline is None:
+            while (result := call(handle, _A_SLICE)) == NOT_READY:
+                pass
+        else:
+            while (result := call(handle, size(left := _next_slice(deadline)))) == NOT_READY:
+                if left == 0:
+                    raise TimeoutError(f"{what} was not done after {timeout} s")
+        if result != SUCCESS:
+            check(result, function, self)
 
     def last_error(self) -> str:
         """The driver's sentence about the last call that failed in this thread."""
@@ -133,6 +177,11 @@ def deadline_of(timeout: float | None) -> int | None:
     if not timeout >= 0:
         raise ValueError(f"a timeout is a number of seconds, 0 or more, or None; not {timeout}")
     return time.monotonic_ns() + round(timeout * 1e9)
+
+
+def _next_slice(deadline: int) -> int:
+    """How long to wait now, in nanoseconds."""
+    return min(max(0, deadline - time.monotonic_ns()), WAIT_SLICE_NS)
 
 
 def handle_array(handles: Sequence[int]) -> ctypes.Array[ctypes.c_void_p] | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
-from groundstate.core.api import handle_array
+from groundstate.core.api import NULL, ZERO, ZERO_SIZE, check, handle_array, number
 from groundstate.core.command_queue import queue_description
 from groundstate.core.commands import Commands, Events
 from groundstate.core.enums import QueueMode, QueuePriority
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from groundstate.core.context import Context
     from groundstate.core.device import Device
     from groundstate.core.event import Event
+
+
+_LAUNCH = "zeCommandListAppendLaunchKernel"
+_LAUNCH_COOPERATIVE = "zeCommandListAppendLaunchCooperativeKernel"
 
 
 class CommandList(Commands):
@@ -110,23 +115,44 @@ class CommandList(Commands):
         state = "immediate" if self.is_immediate else "finished" if self.is_finished else "open"
         return f"{state}, group {self.ordinal} of {self.device.name!r}"
 
-    def _keep(self, thing: object) -> None:
-        self.recorded.add(thing)
+    def _keep(self, things: Iterable[object]) -> None:
+        self.recorded.add(things)
+        self._look()
+
+    def _look(self) -> None:
+        """If much was kept for an immediate list, looks whether it is still needed."""
         if self.is_immediate and self.recorded.is_large():
             _ = self.is_idle
+
+    def _launch(
+        self, kernel: Any, counts: Any, cooperative: bool, signal: Event | None, wait: Events
+    ) -> None:
+        """Appends a launch; the kernel and the number of groups are prepared arguments."""
+        if cooperative or signal is not None or wait != ():
+            function = _LAUNCH_COOPERATIVE if cooperative else _LAUNCH
+            self._append(function, (kernel, counts), signal, wait)
+            return
+        resource = self._resource or self.resource
+        append = resource.api.direct.zeCommandListAppendLaunchKernel
+        result = append(resource.argument, kernel, counts, NULL, ZERO, NULL)
+        if result:
+            check(result, _LAUNCH, resource.api)
+        if len(self.recorded.objects) >= self.recorded.next_look:
+            self._look()
 
     # --- Recorded lists ---------------------------------------------------------------------------
 
     def finish(self) -> None:
         """Ends the recording. `CommandQueue.execute` does it if need be; twice does no harm."""
         if not self.is_finished and not self.is_immediate:
-            self.api.call("zeCommandListClose", self.handle)
+            resource = self.resource
+            resource.api.call_direct("zeCommandListClose", resource.argument)
             self.is_finished = True
 
     def reset(self) -> None:
         """Forgets all commands, so that the list can be recorded anew."""
         resource = self.resource
-        self.api.call("zeCommandListReset", resource.value)
+        resource.api.call_direct("zeCommandListReset", resource.argument)
         self.is_finished = False
         if not self.is_immediate:
             self.recorded = InFlight()
@@ -139,7 +165,7 @@ class CommandList(Commands):
         copy = type(self).__new__(type(self))
         copy._start(self.context, self.device, self.ordinal, handle, is_immediate=False)
         copy.is_finished = True
-        copy.recorded.add(self.recorded)
+        copy.recorded.add((self.recorded,))
         return copy
 
     # --- Immediate lists --------------------------------------------------------------------------
@@ -151,13 +177,14 @@ class CommandList(Commands):
         handles = handle_array([commands.handle for commands in lists])
         uses = [use for commands in lists for use in (commands.resource, commands.recorded)]
         function = "zeCommandListImmediateAppendCommandListsExp"
-        self._append(function, (len(lists), handles), signal, wait, *uses)
+        self._append(function, (number(len(lists)), handles), signal, wait, uses)
 
     @property
     def is_idle(self) -> bool:
         """True if every command of an immediate list has run; asks without waiting."""
+        resource = self.resource
         taken = self.recorded.take()
-        idle = self.api.is_ready("zeCommandListHostSynchronize", self.handle, 0)
+        idle = resource.api.is_ready("zeCommandListHostSynchronize", resource.argument, ZERO_SIZE)
         if not idle:
             self.recorded.put_back(taken)
         return idle
@@ -173,9 +200,12 @@ class CommandList(Commands):
                 "only an immediate list can be waited for; wait for the queue that runs this one, "
                 "or for a fence or an event"
             )
+        resource = self._resource or self.resource
         taken = self.recorded.take()
         try:
-            self.api.wait("zeCommandListHostSynchronize", self.handle, timeout, "the list")
+            resource.api.wait(
+                "zeCommandListHostSynchronize", resource.argument, timeout, "the list"
+            )
         except BaseException:
             self.recorded.put_back(taken)
             raise

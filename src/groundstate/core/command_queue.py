@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from groundstate import ze
-from groundstate.core.api import handle_array
+from groundstate.core.api import NULL, ZERO_SIZE, check, handle_array, number
 from groundstate.core.enums import QueueMode, QueuePriority
 from groundstate.core.handle import InFlight, OwnedHandle, Resource
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from groundstate.core.command_list import CommandList
     from groundstate.core.context import Context
     from groundstate.core.device import Device
+
+
+_MOST_SPARE = 16
+"""How many lists a queue keeps for later."""
 
 
 def queue_description(
@@ -84,12 +88,21 @@ class CommandQueue(OwnedHandle):
             "zeCommandQueueCreate", context.handle, self.device.handle, ctypes.byref(description)
         )
         self._in_flight = InFlight()
+        self._given_back: list[CommandList] = []  # in flight
+        self._spare: list[CommandList] = []
         destroy = ("zeCommandQueueDestroy", (handle,))
         keeps = (context.resource, self._in_flight)
         self._resource = Resource(context.api, handle, destroy, keeps)
 
     def _describe(self) -> str:
         return f"group {self.ordinal} of {self.device.name!r}"
+
+    def close(self) -> None:
+        """Lets go of the driver's object."""
+        self._given_back, self._spare = [], []
+        super().close()
+
+    # --- Running lists ----------------------------------------------------------------------------
 
     def execute(self, *lists: CommandList, fence: Fence | None = None) -> None:
         """Submits lists to run in this order; returns at once. The fence is signaled at the end.
@@ -98,25 +111,48 @@ class CommandQueue(OwnedHandle):
         """
         for commands in lists:
             commands.finish()
-        self.api.call(
-            "zeCommandQueueExecuteCommandLists",
-            self.handle,
-            len(lists),
+        resource = self.resource
+        result = resource.api.direct.zeCommandQueueExecuteCommandLists(
+            resource.argument,
+            number(len(lists)),
             handle_array([commands.handle for commands in lists]),
-            fence.handle if fence is not None else None,
+            fence.resource.argument if fence is not None else NULL,
         )
+        if result:
+            check(result, "zeCommandQueueExecuteCommandLists", resource.api)
         for commands in lists:
-            self._in_flight.add(commands.resource)
-            self._in_flight.add(commands.recorded)
+            self._in_flight.add((commands.resource, commands.recorded))
         if self._in_flight.is_large():
             _ = self.is_idle
+
+    def take_list(self) -> CommandList:
+        """A list to record one thing in and execute: one that was given back and has run, or new.
+
+        Making a list takes several times as long as launching a kernel.
+        """
+        from groundstate.core.command_list import CommandList
+
+        if not self._spare:
+            return CommandList(self.context, self.device, ordinal=self.ordinal)
+        commands = self._spare.pop()
+        commands.reset()
+        return commands
+
+    def give_back(self, commands: CommandList) -> None:
+        """Takes a list from `take_list` back, once it was executed."""
+        self._given_back.append(commands)
+
+    # --- Waiting ----------------------------------------------------------------------------------
 
     @property
     def is_idle(self) -> bool:
         """True if everything that was submitted has run; asks without waiting."""
+        resource, given_back = self.resource, len(self._given_back)
         taken = self._in_flight.take()
-        idle = self.api.is_ready("zeCommandQueueSynchronize", self.handle, 0)
-        if not idle:
+        idle = resource.api.is_ready("zeCommandQueueSynchronize", resource.argument, ZERO_SIZE)
+        if idle:
+            self._reuse(given_back)
+        else:
             self._in_flight.put_back(taken)
         return idle
 
@@ -126,12 +162,20 @@ class CommandQueue(OwnedHandle):
         The timeout is in seconds; without one the wait lasts for ever. `TimeoutError` is raised
         when the time has passed. Ctrl-C interrupts.
         """
+        resource, given_back = self.resource, len(self._given_back)
         taken = self._in_flight.take()
         try:
-            self.api.wait("zeCommandQueueSynchronize", self.handle, timeout, "the queue")
+            resource.api.wait("zeCommandQueueSynchronize", resource.argument, timeout, "the queue")
         except BaseException:
             self._in_flight.put_back(taken)
             raise
+        self._reuse(given_back)
+
+    def _reuse(self, count: int) -> None:
+        """The first so many lists that were given back have run."""
+        if count:
+            done, self._given_back = self._given_back[:count], self._given_back[count:]
+            self._spare = (self._spare + done)[:_MOST_SPARE]
 
     def _finish(self) -> None:
         self.synchronize()
@@ -160,11 +204,13 @@ class Fence(OwnedHandle):
     @property
     def is_signaled(self) -> bool:
         """True if the work is done; asks without waiting."""
-        return self.api.is_ready("zeFenceQueryStatus", self.handle)
+        resource = self.resource
+        return resource.api.is_ready("zeFenceQueryStatus", resource.argument)
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the work is done; as `Event.wait`."""
-        self.api.wait("zeFenceHostSynchronize", self.handle, timeout, "the fence")
+        resource = self.resource
+        resource.api.wait("zeFenceHostSynchronize", resource.argument, timeout, "the fence")
 
     def reset(self) -> None:
         """Makes the fence ready for another submission."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
-from groundstate.core.api import handle_array
+from groundstate.core.api import NULL, ZERO, address, check, handle_array, number, size
 from groundstate.core.enums import Advice
 from groundstate.core.event import Event
 from groundstate.core.handle import OwnedHandle
@@ -59,32 +59,36 @@ class Commands(OwnedHandle):
     def _append(
         self,
         function: str,
-        arguments: tuple[object, ...],
+        prepared: tuple[Any, ...],
         signal: Event | None,
         wait: Events,
-        *uses: object,
+        uses: Iterable[object] = (),
     ) -> None:
-        """Appends a command, and keeps what it uses."""
+        """Appends a command, whose arguments are prepared ones, and keeps what it uses."""
         resource = self.resource
-        waits = (wait,) if isinstance(wait, Event) else tuple(wait)
-        resource.api.call(
-            function,
-            resource.value,
-            *arguments,
-            signal.handle if signal is not None else None,
-            len(waits),
-            handle_array([event.handle for event in waits]) if waits else None,
-        )
-        if signal is not None:
-            self._keep(signal.resource)
-        for event in waits:
-            self._keep(event.resource)
-        for thing in uses:
-            self._keep(thing)
+        call = getattr(resource.api.direct, function)
+        if signal is None and wait == ():
+            result = call(resource.argument, *prepared, NULL, ZERO, NULL)
+        else:
+            waits = tuple(wait) if isinstance(wait, Iterable) else (wait,)
+            for event in waits if signal is None else (signal, *waits):
+                if not isinstance(event, Event):
+                    raise TypeError(f"signal= and wait= take events, not {event!r}")
+            result = call(
+                resource.argument,
+                *prepared,
+                signal.resource.argument if signal is not None else NULL,
+                number(len(waits)),
+                handle_array([event.handle for event in waits]),
+            )
+            uses = (*uses, signal and signal.resource, *(event.resource for event in waits))
+        if result:
+            check(result, function, resource.api)
+        self._keep(uses)
 
     @abstractmethod
-    def _keep(self, thing: object) -> None:
-        """Keeps an object until the commands that use it have run."""
+    def _keep(self, things: Iterable[object]) -> None:
+        """Keeps objects until the commands that use them have run."""
 
     # --- Copies and fills -------------------------------------------------------------------------
 
@@ -108,14 +112,14 @@ class Commands(OwnedHandle):
         b'hello'
         """
         to, of = borrow(destination, writable=True), borrow(source)
-        size = of.size(size_bytes, "the source")
-        to.require(size, "the destination")
+        count = of.size(size_bytes, "the source")
+        to.require(count, "the destination")
         function = "zeCommandListAppendMemoryCopy"
-        arguments: tuple[object, ...] = (to.address, of.address, size)
+        prepared: tuple[Any, ...] = (address(to.address), address(of.address), size(count))
         if isinstance(source, Memory) and source.context is not self.context:
             function = "zeCommandListAppendMemoryCopyFromContext"
-            arguments = (to.address, source.context.handle, of.address, size)
-        self._append(function, arguments, signal, wait, to.owner, of.owner)
+            prepared = (prepared[0], source.context.resource.argument, *prepared[1:])
+        self._append(function, prepared, signal, wait, (to.owner, of.owner))
 
     def fill(
         self,
@@ -138,9 +142,9 @@ class Commands(OwnedHandle):
         """
         to = borrow(destination, writable=True)
         content = pattern_bytes(pattern, destination)
-        size = to.size(size_bytes, "the destination")
-        arguments = (to.address, content, len(content), size)
-        self._append("zeCommandListAppendMemoryFill", arguments, signal, wait, to.owner)
+        count = to.size(size_bytes, "the destination")
+        prepared = (address(to.address), content, size(len(content)), size(count))
+        self._append("zeCommandListAppendMemoryFill", prepared, signal, wait, (to.owner,))
 
     def copy_region(
         self,
@@ -181,19 +185,18 @@ class Commands(OwnedHandle):
         of.check("the source")
         self._append(
             "zeCommandListAppendMemoryCopyRegion",
-            to.arguments() + of.arguments(),
+            to.prepared() + of.prepared(),
             signal,
             wait,
-            to.borrowed.owner,
-            of.borrowed.owner,
+            (to.borrowed.owner, of.borrowed.owner),
         )
 
     def prefetch(self, memory: Operand, size_bytes: int | None = None) -> None:
         """Tells the device that it will need this memory soon."""
         borrowed = borrow(memory)
-        size = borrowed.size(size_bytes, "the memory")
-        self.api.call("zeCommandListAppendMemoryPrefetch", self.handle, borrowed.address, size)
-        self._keep(borrowed.owner)
+        count = borrowed.size(size_bytes, "the memory")
+        self.api.call("zeCommandListAppendMemoryPrefetch", self.handle, borrowed.address, count)
+        self._keep((borrowed.owner,))
 
     def advise(
         self,
@@ -205,12 +208,12 @@ class Commands(OwnedHandle):
     ) -> None:
         """Tells the driver how memory is going to be used."""
         borrowed = borrow(memory)
-        size = borrowed.size(size_bytes, "the memory")
+        count = borrowed.size(size_bytes, "the memory")
         where = (device or self.device).handle
         self.api.call(
-            "zeCommandListAppendMemAdvise", self.handle, where, borrowed.address, size, advice
+            "zeCommandListAppendMemAdvise", self.handle, where, borrowed.address, count, advice
         )
-        self._keep(borrowed.owner)
+        self._keep((borrowed.owner,))
 
     # --- Order ------------------------------------------------------------------------------------
 
@@ -229,30 +232,29 @@ class Commands(OwnedHandle):
             return
         ranges = [borrow(memory) for memory in memories]
         sizes = [each.size(None, "the memory") for each in ranges]
-        arguments = (
-            len(ranges),
+        prepared = (
+            number(len(ranges)),
             (ctypes.c_size_t * len(ranges))(*sizes),
             handle_array([each.address for each in ranges]),
         )
-        owners = (each.owner for each in ranges)
-        self._append("zeCommandListAppendMemoryRangesBarrier", arguments, signal, wait, *owners)
+        owners = [each.owner for each in ranges]
+        self._append("zeCommandListAppendMemoryRangesBarrier", prepared, signal, wait, owners)
 
     def signal(self, event: Event) -> None:
         """Makes an event happen when everything before it is done."""
         self.api.call("zeCommandListAppendSignalEvent", self.handle, event.handle)
-        self._keep(event.resource)
+        self._keep((event.resource,))
 
     def wait(self, *events: Event) -> None:
         """Lets the commands after it wait until these events have happened."""
         handles = handle_array([event.handle for event in events])
         self.api.call("zeCommandListAppendWaitOnEvents", self.handle, len(events), handles)
-        for event in events:
-            self._keep(event.resource)
+        self._keep([event.resource for event in events])
 
     def reset_event(self, event: Event) -> None:
         """Makes an event not have happened, on the device."""
         self.api.call("zeCommandListAppendEventReset", self.handle, event.handle)
-        self._keep(event.resource)
+        self._keep((event.resource,))
 
     def host_function(
         self,
@@ -279,7 +281,7 @@ class Commands(OwnedHandle):
 
         callback = _HostFunction(call)
         self._append(
-            "zeCommandListAppendHostFunction", (callback, None, None), signal, wait, callback
+            "zeCommandListAppendHostFunction", (callback, NULL, NULL), signal, wait, (callback,)
         )
 
     # --- Time -------------------------------------------------------------------------------------
@@ -291,7 +293,7 @@ class Commands(OwnedHandle):
         to = borrow(destination, writable=True)
         to.require(8, "the destination")
         function = "zeCommandListAppendWriteGlobalTimestamp"
-        self._append(function, (to.address,), signal, wait, to.owner)
+        self._append(function, (address(to.address),), signal, wait, (to.owner,))
 
     def query_timestamps(
         self,
@@ -305,19 +307,18 @@ class Commands(OwnedHandle):
         """Writes the timestamps of events to memory; `Timestamps.read` reads them there."""
         to = borrow(destination, writable=True)
         offsets = None
-        size = ctypes.sizeof(ze.ze_kernel_timestamp_result_t)
-        places = offsets_bytes if offsets_bytes is not None else range(0, size * len(events), size)
-        to.require(max(places, default=0) + size, "the destination")
+        each = ctypes.sizeof(ze.ze_kernel_timestamp_result_t)
+        places = offsets_bytes if offsets_bytes is not None else range(0, each * len(events), each)
+        to.require(max(places, default=0) + each, "the destination")
         if offsets_bytes is not None:
             offsets = (ctypes.c_size_t * len(offsets_bytes))(*offsets_bytes)
         handles = handle_array([event.handle for event in events])
         self._append(
             "zeCommandListAppendQueryKernelTimestamps",
-            (len(events), handles, to.address, offsets),
+            (number(len(events)), handles, address(to.address), offsets),
             signal,
             wait,
-            to.owner,
-            *(event.resource for event in events),
+            (to.owner, *(event.resource for event in events)),
         )
 
 
@@ -349,7 +350,8 @@ class _Layout:
         end += (last.y + last.height - 1) * self.pitch + last.x + last.width
         self.borrowed.require(end, what)
 
-    def arguments(self) -> tuple[object, ...]:
+    def prepared(self) -> tuple[Any, ...]:
         """Address, region, pitch and slice pitch, as the API takes them."""
+        assert self.slice_pitch is not None
         region = ctypes.byref(self.region._struct())
-        return self.borrowed.address, region, self.pitch, self.slice_pitch
+        return address(self.borrowed.address), region, number(self.pitch), number(self.slice_pitch)

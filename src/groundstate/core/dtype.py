@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DType:
-    """The type of an element."""
+    """The type of an element. There is one object for each."""
 
     name: str
     typestr: str

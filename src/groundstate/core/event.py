@@ -230,7 +230,8 @@ class Event(OwnedHandle):
     @property
     def is_signaled(self) -> bool:
         """True if it has happened; asks without waiting."""
-        return self.api.is_ready("zeEventQueryStatus", self.handle)
+        resource = self.resource
+        return resource.api.is_ready("zeEventQueryStatus", resource.argument)
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until it happens.
@@ -238,15 +239,18 @@ class Event(OwnedHandle):
         The timeout is in seconds; without one the wait lasts for ever. `TimeoutError` is raised
         when the time has passed. Ctrl-C interrupts.
         """
-        self.api.wait("zeEventHostSynchronize", self.handle, timeout, "the event")
+        resource = self.resource
+        resource.api.wait("zeEventHostSynchronize", resource.argument, timeout, "the event")
 
     def signal(self) -> None:
         """Makes it happen, from the host."""
-        self.api.call("zeEventHostSignal", self.handle)
+        resource = self.resource
+        resource.api.call_direct("zeEventHostSignal", resource.argument)
 
     def reset(self) -> None:
         """Makes it not have happened, so that it can be used again."""
-        self.api.call("zeEventHostReset", self.handle)
+        resource = self.resource
+        resource.api.call_direct("zeEventHostReset", resource.argument)
 
     @property
     def timestamps(self) -> Timestamps:

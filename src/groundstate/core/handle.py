@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
 from groundstate import ze
-from groundstate.core.api import Api
+from groundstate.core.api import Api, address
 from groundstate.core.errors import ClosedError
 
 _IN_USE = int(ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE)
@@ -30,13 +31,15 @@ class Resource:
     `keeps` is whatever must live at least as long: the parent's resource, memory in flight.
     """
 
-    __slots__ = ("__weakref__", "_destroy", "api", "keeps", "value")
+    __slots__ = ("__weakref__", "_destroy", "api", "argument", "keeps", "value")
 
     def __init__(
         self, api: Api, value: int, destroy: tuple[str, tuple[object, ...]] | None, keeps: object
     ) -> None:
         self.api = api
         self.value = value
+        self.argument = address(value)
+        """The handle as a prepared argument: see `Direct`."""
         self.keeps = keeps
         self._destroy = destroy
         if _unfinished:
@@ -145,25 +148,31 @@ class InFlight:
 
     _FIRST_LOOK = 256
 
-    def __init__(self) -> None:
-        self._objects: dict[int, object] = {}
-        self._next_look = self._FIRST_LOOK
+    __slots__ = ("next_look", "objects")
 
-    def add(self, thing: object) -> None:
-        """Keeps an object, once however often it is used."""
-        self._objects[id(thing)] = thing
+    def __init__(self) -> None:
+        self.objects: dict[int, object] = {}
+        """By their ids."""
+        self.next_look = self._FIRST_LOOK
+        """With how many of them it is time to look whether they are still needed."""
+
+    def add(self, things: Iterable[object]) -> None:
+        """Keeps objects, each once however often it is used."""
+        objects = self.objects
+        for thing in things:
+            objects[id(thing)] = thing
 
     def is_large(self) -> bool:
-        """True when it is time to look whether all of this has been used."""
-        return len(self._objects) >= self._next_look
+        """True when it is time to look."""
+        return len(self.objects) >= self.next_look
 
     def take(self) -> dict[int, object]:
         """Everything so far, to be dropped if a look finds the queue idle, else put back."""
-        taken, self._objects = self._objects, {}
-        self._next_look = self._FIRST_LOOK
+        taken, self.objects = self.objects, {}
+        self.next_look = self._FIRST_LOOK
         return taken
 
     def put_back(self, taken: dict[int, object]) -> None:
         """The work was not done: keep on, and look again when there is twice as much."""
-        self._objects.update(taken)
-        self._next_look = max(self._FIRST_LOOK, 2 * len(self._objects))
+        self.objects.update(taken)
+        self.next_look = max(self._FIRST_LOOK, 2 * len(self.objects))

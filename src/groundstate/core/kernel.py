@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from groundstate import ze
+from groundstate.core.api import NULL, check, size
 from groundstate.core.command_list import CommandList
+from groundstate.core.command_queue import CommandQueue
 from groundstate.core.handle import OwnedHandle, Resource
-from groundstate.core.kernel_arguments import Argument, arguments_in
+from groundstate.core.kernel_arguments import Argument, Encoded, Encoder, Local, UntypedArgument
 from groundstate.core.properties import Properties
 
 if TYPE_CHECKING:
-    from groundstate.core.command_queue import CommandQueue
     from groundstate.core.commands import Events
     from groundstate.core.event import Event
     from groundstate.core.module import Module
@@ -48,17 +51,22 @@ class KernelProperties(Properties):
         object.__setattr__(self, "uuid", bytes(raw.kid) + bytes(raw.mid))
 
 
-def extent(size: Extent) -> tuple[int, int, int]:
+def extent(size: Extent, *, missing: int = 1) -> tuple[int, int, int]:
     """A size along three axes; those that are not given are 1.
 
     >>> extent(5), extent((4, 2))
     ((5, 1, 1), (4, 2, 1))
     """
-    given = (size,) if isinstance(size, int) else tuple(size)
+    try:
+        given = [*map(index, size if isinstance(size, Iterable) else (size,))]
+    except TypeError:
+        raise TypeError(f"a size is a whole number or up to three of them, not {size!r}") from None
     if not 1 <= len(given) <= 3:
         raise ValueError(f"a size has one to three numbers, not {len(given)}")
-    x, y, z = (*given, 1, 1)[:3]
-    return int(x), int(y), int(z)
+    if not all(0 <= each < 1 << 32 for each in given):
+        raise ValueError(f"a size is at least 0 and less than 2**32 along each axis, not {size!r}")
+    x, y, z = (*given, missing, missing)[:3]
+    return x, y, z
 
 
 class Kernel(OwnedHandle):
@@ -78,13 +86,12 @@ class Kernel(OwnedHandle):
 
     def __init__(self, module: Module, name: str) -> None:
         self.name = name
-        self._spirv = module.spirv  # not the module, which keeps its kernels
+        self._signatures = module.signatures  # not the module, which keeps its kernels
         description = ze.ze_kernel_desc_t(pKernelName=name.encode())
         api = module.api
         handle = api.create("zeKernelCreate", module.handle, ctypes.byref(description))
         self._resource = Resource(api, handle, ("zeKernelDestroy", (handle,)), module.resource)
-        self._group: tuple[int, int, int] | None = None
-        self._offset = (0, 0, 0)
+        self._state = _State()
 
     def _describe(self) -> str:
         return self.name
@@ -92,10 +99,10 @@ class Kernel(OwnedHandle):
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """What the kernel takes; names and types are known for modules made from SPIR-V."""
-        if self._spirv is not None:
-            return arguments_in(self._spirv, self.name)
+        if self._signatures is not None:
+            return self._signatures.arguments(self.name)
         count = self.properties.num_arguments
-        return tuple(Argument(self.name, index, "", "", None) for index in range(count))
+        return tuple(UntypedArgument(self.name, each) for each in range(count))
 
     @cached_property
     def properties(self) -> KernelProperties:
@@ -120,14 +127,12 @@ class Kernel(OwnedHandle):
     @property
     def group_size(self) -> tuple[int, int, int] | None:
         """The work-items of a group along each axis; None until it is set."""
-        return self._group
+        return self._state.group
 
     @group_size.setter
     def group_size(self, size: Extent) -> None:
-        wanted = extent(size)
-        if wanted != self._group:
-            self.api.call("zeKernelSetGroupSize", self.handle, *wanted)
-            self._group = wanted
+        with self._state.lock:
+            self._state.set_group(self.resource, size)
 
     def suggest_group_size(self, global_size: Extent) -> tuple[int, int, int]:
         """A good group size for so many work-items, which it divides.
@@ -159,32 +164,13 @@ class Kernel(OwnedHandle):
 
     # --- Launching --------------------------------------------------------------------------------
 
-    def set_arguments(self, *values: Any) -> list[object]:
-        """Sets all arguments; returns what must stay alive until the kernel has run."""
-        if len(values) != len(self.arguments):
-            names = ", ".join(f"{each.type} {each.name}".strip() for each in self.arguments)
-            raise TypeError(
-                f"kernel {self.name!r} takes {len(self.arguments)} arguments"
-                f"{names and f' ({names})'}, not {len(values)}"
-            )
-        resource, owners = self.resource, []
-        for argument, value in zip(self.arguments, values, strict=True):
-            size, content, owner = argument.encode(value)
-            pointer = ctypes.byref(content) if isinstance(content, ctypes._SimpleCData) else content
-            resource.api.call(
-                "zeKernelSetArgumentValue", resource.value, argument.index, size, pointer
-            )
-            if owner is not None:
-                owners.append(owner)
-        return owners
-
     def __call__(
         self,
         target: CommandList | CommandQueue,
         grid: Extent,
         group: Extent | None,
         *arguments: Any,
-        offset: Extent = (0, 0, 0),
+        offset: Extent = 0,
         cooperative: bool = False,
         signal: Event | None = None,
         wait: Events = (),
@@ -194,31 +180,125 @@ class Kernel(OwnedHandle):
         `grid` is the number of work-groups and `group` the number of work-items in each, as a
         number or as up to three. Without a `group`, the one that was set last is used, or a
         default. The arguments are Python numbers, NumPy scalars, memory, arrays, `Local` for local
-        memory, bytes for a structure; they are checked against the kernel's types.
+        memory, bytes or a NumPy record for a structure; they are checked against the kernel's
+        types. `offset` is added to the global ids.
         """
-        owners = self.set_arguments(*arguments)
-        if group is not None:
-            self.group_size = group
-        self._set_offset(offset)
-        count = ze.ze_group_count_t(*extent(grid))
-        function = (
-            "zeCommandListAppendLaunchCooperativeKernel"
-            if cooperative
-            else "zeCommandListAppendLaunchKernel"
-        )
-        uses = (self.resource, *owners)
+        resource, state = self._resource or self.resource, self._state
+        encoder = state.encoder or self._make_encoder()
+        if len(arguments) != encoder.count:
+            raise self._wrong_number(len(arguments))
         commands = target if isinstance(target, CommandList) else _list_for(target)
-        commands._append(function, (self.handle, ctypes.byref(count)), signal, wait, *uses)
+        kept = commands.recorded.objects
+        kept[id(resource)] = resource
+        encoded = encoder.encode(arguments, kept)
+        with state.lock:
+            if group is not state.group_given and group is not None:
+                state.set_group(resource, group)
+            if grid is not state.grid_given:
+                state.set_grid(grid)
+            if offset is not state.offset_given:
+                state.set_offset(resource, offset)
+            if encoded != state.encoded:
+                state.set_arguments(resource, self.arguments, encoded)
+            commands._launch(resource.argument, state.counts, cooperative, signal, wait)
         if commands is not target:
-            assert not isinstance(target, CommandList)
+            assert isinstance(target, CommandQueue)
             target.execute(commands)
+            target.give_back(commands)
 
-    def _set_offset(self, offset: Extent) -> None:
-        wanted = (offset, 0, 0) if isinstance(offset, int) else (*offset, 0, 0, 0)[:3]
-        if tuple(wanted) != self._offset:
-            self.api.call("zeKernelSetGlobalOffsetExp", self.handle, *wanted)
-            self._offset = (int(wanted[0]), int(wanted[1]), int(wanted[2]))
+    def _make_encoder(self) -> Encoder:
+        self._state.encoder = encoder = Encoder(self.arguments)
+        return encoder
+
+    def _wrong_number(self, given: int) -> TypeError:
+        names = ", ".join(each.declaration for each in self.arguments if each.declaration)
+        plural = "s" * (len(self.arguments) != 1)
+        return TypeError(
+            f"kernel {self.name!r} takes {len(self.arguments)} argument{plural}"
+            f"{names and f' ({names})'}, not {given}"
+        )
 
 
 def _list_for(queue: CommandQueue) -> CommandList:
-    return CommandList(queue.context, queue.device, ordinal=queue.ordinal)
+    if not isinstance(queue, CommandQueue):
+        raise TypeError(f"a kernel is launched on a command list or a queue, not {queue!r}")
+    return queue.take_list()
+
+
+class _State:
+    """What the driver's kernel was last given, so that a launch sets only what has changed."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        """Held from setting the first argument until the launch is appended."""
+        self.group: tuple[int, int, int] | None = None
+        self.offset = (0, 0, 0)
+        # As they were given: most launches come with the same objects again.
+        self.group_given: object = _NOTHING
+        self.grid_given: object = _NOTHING
+        self.offset_given: object = 0
+        self.encoder: Encoder | None = None
+        self.encoded: list[Encoded | None] = []
+        self._counts = ze.ze_group_count_t()
+        self.counts = ctypes.byref(self._counts)
+        """The number of groups, as a prepared argument."""
+        self._integer = ctypes.c_uint64()
+        self._integer_place = ctypes.byref(self._integer)
+
+    def set_group(self, kernel: Resource, size: Extent) -> None:
+        """Sets the number of work-items in a group."""
+        wanted = extent(size)
+        if wanted != self.group:
+            kernel.api.call("zeKernelSetGroupSize", kernel.value, *wanted)
+            self.group = wanted
+        self.group_given = _remembered(size)
+
+    def set_grid(self, grid: Extent) -> None:
+        """Sets the number of groups."""
+        counts = self._counts
+        counts.groupCountX, counts.groupCountY, counts.groupCountZ = extent(grid)
+        self.grid_given = _remembered(grid)
+
+    def set_offset(self, kernel: Resource, offset: Extent) -> None:
+        """Sets what is added to the global ids."""
+        wanted = extent(offset, missing=0)
+        if wanted != self.offset:
+            kernel.api.call("zeKernelSetGlobalOffsetExp", kernel.value, *wanted)
+            self.offset = wanted
+        self.offset_given = _remembered(offset)
+
+    def set_arguments(
+        self, kernel: Resource, arguments: Sequence[Argument], encoded: list[Encoded]
+    ) -> None:
+        """Sets the arguments that are not what they were."""
+        if not self.encoded:
+            self.encoded = [None] * len(encoded)
+        last = self.encoded
+        for place, new in enumerate(encoded):
+            if type(new) is not type(last[place]) or new != last[place]:
+                self._set_argument(kernel, arguments[place], new)
+                last[place] = new
+
+    def _set_argument(self, kernel: Resource, argument: Argument, value: Encoded) -> None:
+        number, width = argument.prepared
+        content: Any = self._integer_place
+        if type(value) is int:
+            self._integer.value = value
+        elif type(value) is bytes:
+            content = value
+            if len(value) != argument.size_bytes:
+                width = size(len(value))
+        else:
+            assert isinstance(value, Local)
+            content, width = NULL, size(value.size_bytes)
+        call = kernel.api.direct.zeKernelSetArgumentValue
+        if result := call(kernel.argument, number, width, content):
+            check(result, "zeKernelSetArgumentValue", kernel.api)
+
+
+_NOTHING = object()
+
+
+def _remembered(size: Extent) -> object:
+    """A size to compare the next one with, unless it is something that can change meanwhile."""
+    return size if type(size) in (int, tuple) else _NOTHING

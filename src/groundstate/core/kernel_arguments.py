@@ -1,7 +1,8 @@
 """Arguments of kernels: what a kernel takes, and Python values as the device gets them.
 
 The API itself knows only how large an argument is. What its type is stands in the SPIR-V module, so
-the types are known, and checked, for modules that were made from one.
+the types are known, and checked, for modules that were made from one. There is a class for each way
+to pass a value.
 """
 
 from __future__ import annotations
@@ -9,19 +10,21 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from groundstate.core.dtype import dtype
+from groundstate.core.api import number, size
+from groundstate.core.dtype import DType, dtype
 from groundstate.core.handle import Handle
 from groundstate.core.memory import Memory, Shape, shape_of
 from groundstate.core.operand import borrow
 
 if TYPE_CHECKING:
+    from groundstate.compiler.spirv.module import Module as SpirvModule
     from groundstate.compiler.spirv.types import Type
-
-Encoded = tuple[int, Any, object]
-"""Size, value (None for local memory) and what must stay alive until the kernel has run."""
+    from groundstate.core.kernel_types import Declared
 
 
 class Local:
@@ -34,6 +37,12 @@ class Local:
     def __init__(self, shape: Shape, dtype: Any = "uint8") -> None:
         self.size_bytes = math.prod(shape_of(shape)) * _itemsize(dtype)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Local) and self.size_bytes == other.size_bytes
+
+    def __hash__(self) -> int:
+        return hash(self.size_bytes)
+
     def __repr__(self) -> str:
         return f"Local({self.size_bytes})"
 
@@ -42,207 +51,407 @@ def _itemsize(kind: Any) -> int:
     return dtype(kind).itemsize_bytes
 
 
+Encoded = int | bytes | Local
+"""A value for the API: an integer of the argument's size, bytes as they are, or local memory."""
+
+
+class Shortcut(NamedTuple):
+    """Which values of an argument need no closer look; by default none."""
+
+    fitting: set[DType] = frozenset()  # type: ignore[assignment]
+    """Types of memory that are known to be right."""
+    end: int = 0
+    """Integers from 0 up to this are passed as they are."""
+    largest: float = -1.0
+    """Numbers up to this, positive or negative, are passed as `pack` writes them."""
+    pack: Callable[[float], bytes] = struct.Struct("<d").pack
+
+
 class Argument:
     """One argument of a kernel: its name and type."""
 
-    def __init__(self, kernel: str, index: int, name: str, kind: str, type_: Type | None) -> None:
+    kind = ""
+    """value, pointer, local, image or sampler; empty if it is not known."""
+    type = ""
+    """The type in the words of OpenCL C, or an empty string."""
+    size_bytes = 0
+
+    shortcut: Shortcut
+    """What `Encoder` may do by itself, without asking `encode`."""
+
+    def __init__(
+        self,
+        kernel: str,
+        index: int,
+        name: str = "",
+        type_: Type | None = None,
+        declared: Declared | None = None,
+    ) -> None:
         self.kernel = kernel
         self.index = index
         self.name = name
-        self.kind = kind
-        """value, pointer, local, image or sampler; empty if it is not known."""
-        self._type = type_
+        self.shortcut = Shortcut()
+        if type_ is not None and declared is not None:
+            self._learn(type_, declared)
+        self.prepared = number(index), size(self.size_bytes)
+        """Number and size, as a call takes them."""
+
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        """Takes what it needs to know from the type."""
+        self.type = declared.spelled(type_)
+        self.size_bytes = type_.size
 
     @property
-    def type(self) -> str:
-        """The type in the words of OpenCL C, or an empty string."""
-        return spelled(self._type) if self._type is not None else ""
+    def declaration(self) -> str:
+        """Type and name as the source has them, as far as they are known."""
+        return f"{self.type} {self.name}".strip()
 
     def __repr__(self) -> str:
-        return f"<Argument {self.index} {self.type} {self.name}>"
+        return f"<Argument {self.index} {self.declaration}>"
 
-    def _problem(self, value: object, expected: str) -> TypeError:
-        what = f"{self.type} {self.name}".strip()
+    @abstractmethod
+    def encode(self, value: Any, kept: dict[int, object]) -> Encoded:
+        """A value as the API takes it; TypeError if it is not of the argument's type.
+
+        What must stay alive until the kernel has run goes into `kept`, by its id.
+        """
+
+    def _problem(self, value: object, expected: str, advice: str = "") -> TypeError:
+        what = self.declaration and f" ({self.declaration})"
         return TypeError(
-            f"argument {self.index}{what and f' ({what})'} of kernel {self.kernel!r} takes "
-            f"{expected}, not {_shown(value)}"
+            f"argument {self.index}{what} of kernel {self.kernel!r} takes {expected}, "
+            f"not {_shown(value)}{advice and f': {advice}'}"
         )
 
-    def encode(self, value: Any) -> Encoded:
-        """A value as the API takes it; TypeError if it is not of the argument's type."""
-        if self.kind == "local" or isinstance(value, Local):
-            return self._encode_local(value)
-        if self.kind == "pointer":
-            return self._encode_pointer(value)
-        if self.kind == "value":
-            return self._encode_value(value)
-        return self._encode_untyped(value)
 
-    def _encode_local(self, value: Any) -> Encoded:
-        if not isinstance(value, Local) or self.kind not in ("local", ""):
-            expected = "groundstate.Local(size)" if self.kind == "local" else "no local memory"
-            raise self._problem(value, expected)
-        return value.size_bytes, None, None
+class PointerArgument(Argument):
+    """Memory that all work-items see."""
 
-    def _encode_pointer(self, value: Any) -> Encoded:
+    kind = "pointer"
+
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        super()._learn(type_, declared)
+        self._element = declared.element
+        self._is_read_only = declared.is_read_only
+        self.shortcut = Shortcut(fitting=set())
+
+    def encode(self, value: Any, kept: dict[int, object]) -> int:
         if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-            return 8, ctypes.c_uint64(value or 0), None
+            return self._address(value or 0)
+        self._check(value)
+        try:
+            borrowed = borrow(value, writable=not self._is_read_only)
+        except TypeError as problem:
+            raise self._problem(value, "memory", str(problem)) from None
+        kept[id(borrowed.owner)] = borrowed.owner
+        return borrowed.address
+
+    def _address(self, value: int) -> int:
+        if not 0 <= value < 1 << 64:
+            raise OverflowError(str(self._problem(value, "an address of 64 bits")))
+        return value
+
+    def _check(self, value: Any) -> None:
+        if isinstance(value, Local):
+            raise self._problem(value, "no local memory")
         if isinstance(value, float | bool | complex | str) or getattr(value, "shape", None) == ():
-            raise self._problem(value, "memory")
-        expected = _element(self._type)
-        given = getattr(value, "dtype", None)
-        if expected and given is not None and not _matches(dtype(given).typestr, expected):
-            raise self._problem(value, f"memory of {spelled_element(expected)}")
-        borrowed = borrow(value, writable=True)
-        return 8, ctypes.c_uint64(borrowed.address), borrowed.owner
+            raise self._problem(value, "memory", "pass a Memory or a NumPy array")
+        element, given = self._element, getattr(value, "dtype", None)
+        if element is not None and given is not None and not _can_hold(given, element):
+            raise self._problem(value, f"memory of {element}")
+        if isinstance(value, Memory):
+            self.shortcut.fitting.add(value.dtype)
 
-    def _encode_value(self, value: Any) -> Encoded:
-        from groundstate.compiler.spirv.types import Float, Int, Pointer, Vector
 
-        type_ = self._type.pointee if isinstance(self._type, Pointer) else self._type
-        assert type_ is not None
-        if isinstance(type_, Int | Float):
-            content = self._pack_number(value, type_)
-        elif isinstance(type_, Vector):
-            content = self._pack_vector(value, type_)
-        else:
-            content = self._pack_bytes(value, type_.size)
-        return len(content), content, None
+class IntegerArgument(Argument):
+    """An integer by value. SPIR-V does not say whether it has a sign, so both ranges are fine."""
 
-    def _pack_number(self, value: Any, type_: Type) -> bytes:
-        from groundstate.compiler.spirv.types import Int
+    kind = "value"
 
-        is_integer = isinstance(type_, Int)
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        super()._learn(type_, declared)
+        self._end = 1 << 8 * type_.size
+        self.shortcut = Shortcut(end=self._end)
+
+    def encode(self, value: Any, kept: dict[int, object]) -> int:
+        plain = self._plain(value)
+        if 0 <= plain < self._end:
+            return plain
+        if -self._end <= 2 * plain < 0:
+            return plain + self._end
+        expected = f"an integer of {8 * self.size_bytes} bits"
+        raise OverflowError(str(self._problem(value, expected)))
+
+    def _plain(self, value: Any) -> int:
+        """What else can stand for an integer: NumPy's and ctypes' of the same size."""
+        if isinstance(value, int):
+            return int(value)
         given = getattr(value, "dtype", None)
         if given is not None and value.shape == ():
-            if not _matches(dtype(given).typestr, ("i" if is_integer else "f", type_.size)):
-                raise self._problem(value, f"a number of type {spelled(type_)}")
-            return bytes(value.tobytes())
-        if isinstance(value, ctypes._SimpleCData) and ctypes.sizeof(value) == type_.size:
+            if given.kind not in "iub" or given.itemsize != self.size_bytes:
+                advice = f"write numpy.int{8 * self.size_bytes}(...), or int(...)"
+                raise self._problem(value, f"a number of {8 * self.size_bytes} bits", advice)
+            return int(value)
+        if isinstance(value, ctypes._SimpleCData) and ctypes.sizeof(value) == self.size_bytes:
+            return int.from_bytes(bytes(value), "little")
+        raise self._problem(value, "an integer")
+
+
+_FLOATS = {2: (65504.0, "<e"), 4: (3.4028234e38, "<f"), 8: (math.inf, "<d")}
+"""By size: what can be packed without a look at it, and how the struct module writes it."""
+
+
+class FloatArgument(Argument):
+    """A floating-point number by value."""
+
+    kind = "value"
+
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        from groundstate.core.kernel_types import number_of
+
+        super()._learn(type_, declared)
+        self._element = number_of(type_)
+        largest, form = _FLOATS[type_.size]
+        self._pack = struct.Struct(form).pack
+        if self._element == ("bfloat16", 2):
+            largest, self._pack = -1.0, _pack_bfloat16
+        self.shortcut = Shortcut(largest=largest, pack=self._pack)
+
+    def encode(self, value: Any, kept: dict[int, object]) -> bytes:
+        given = getattr(value, "dtype", None)
+        if given is not None and value.shape == ():
+            return self._encode_numpy(value)
+        if isinstance(value, ctypes._SimpleCData) and ctypes.sizeof(value) == self.size_bytes:
             return bytes(value)
-        if is_integer:
-            return self._pack_integer(value, type_)
         if not isinstance(value, int | float):
             raise self._problem(value, "a number")
-        if str(type_) == "bf16":
-            return struct.pack("<f", value)[2:]
-        return struct.pack("<" + {2: "e", 4: "f", 8: "d"}[type_.size], value)
-
-    def _pack_integer(self, value: Any, type_: Type) -> bytes:
-        if not isinstance(value, int):
-            raise self._problem(value, "an integer")
-        bits = 8 * type_.size
-        if not -(1 << bits - 1) <= value < 1 << bits:
-            raise OverflowError(str(self._problem(value, f"an integer of {bits} bits")))
-        return (value & (1 << bits) - 1).to_bytes(type_.size, "little")
-
-    def _pack_vector(self, value: Any, type_: Any) -> bytes:
-        if not isinstance(value, Sequence) and getattr(value, "ndim", 0) != 1:
-            raise self._problem(value, f"{type_.count} numbers")
-        if len(value) != type_.count:
-            raise self._problem(value, f"{type_.count} numbers")
-        packed = b"".join(self._pack_number(each, type_.element) for each in value)
-        return packed.ljust(type_.size, b"\0")
-
-    def _pack_bytes(self, value: Any, size: int) -> bytes:
         try:
-            content = bytes(memoryview(value).cast("B"))
-        except TypeError:
-            raise self._problem(value, f"{size} bytes") from None
-        if len(content) != size:
-            raise self._problem(value, f"{size} bytes")
+            return self._pack(value)
+        except (OverflowError, struct.error):
+            expected = f"a number that fits a {self._element}"
+            raise OverflowError(str(self._problem(value, expected))) from None
+
+    def _encode_numpy(self, value: Any) -> bytes:
+        assert self._element is not None
+        if not self._element.is_of(value.dtype):
+            advice = f"write numpy.float{8 * self.size_bytes}(...), or float(...)"
+            raise self._problem(value, f"a number of type {self._element}", advice)
+        return bytes(value.tobytes())
+
+
+class VectorArgument(Argument):
+    """Several numbers by value."""
+
+    kind = "value"
+
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        super()._learn(type_, declared)
+        element: Type = type_.element  # type: ignore[attr-defined]
+        self._count: int = type_.count  # type: ignore[attr-defined]
+        self._number = value_argument(self.kernel, self.index, self.name, element, declared)
+        self._number.type = self.type  # for messages
+
+    def encode(self, value: Any, kept: dict[int, object]) -> bytes:
+        is_row = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
+        if not is_row or isinstance(value, str | bytes) or len(value) != self._count:
+            raise self._problem(value, f"{self._count} numbers")
+        packed = b"".join(map(self._component, value))
+        return packed.ljust(self.size_bytes, b"\0")
+
+    def _component(self, value: Any) -> bytes:
+        encoded = self._number.encode(value, {})
+        if isinstance(encoded, int):
+            return encoded.to_bytes(self._number.size_bytes, "little")
+        assert isinstance(encoded, bytes)
+        return encoded
+
+
+class StructureArgument(Argument):
+    """A structure, or anything else, by value: its bytes."""
+
+    kind = "value"
+
+    def encode(self, value: Any, kept: dict[int, object]) -> bytes:
+        content = _content(value)
+        if content is None:
+            advice = "pass bytes, a NumPy record or a ctypes structure"
+            raise self._problem(value, f"{self.size_bytes} bytes", advice)
+        if len(content) != self.size_bytes:
+            advice = "NumPy lays out a record as C does with numpy.dtype(..., align=True)"
+            raise self._problem(
+                value, f"{self.size_bytes} bytes", f"that has {len(content)}; {advice}"
+            )
         return content
 
-    def _encode_untyped(self, value: Any) -> Encoded:
-        """Where the type is not known, the value has to say how large it is."""
-        if value is None or isinstance(value, Memory):
-            return self._encode_pointer(value)
+
+class LocalArgument(Argument):
+    """Memory that the work-items of a group share."""
+
+    kind = "local"
+
+    def encode(self, value: Any, kept: dict[int, object]) -> Local:
+        if not isinstance(value, Local):
+            raise self._problem(value, "groundstate.Local(size)")
+        return value
+
+
+class OpaqueArgument(Argument):
+    """An image or a sampler, which is passed as its handle."""
+
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        super()._learn(type_, declared)
+        self.kind = type(type_).__name__.lower()
+
+    def encode(self, value: Any, kept: dict[int, object]) -> int:
+        if isinstance(value, Handle) and not isinstance(value, Memory):
+            kept[id(value.resource)] = value.resource
+            return value.handle
+        raise self._problem(value, f"an object of type {self.kind}")
+
+
+class UntypedArgument(Argument):
+    """An argument of which nothing is known, so that the value has to say how large it is."""
+
+    size_bytes = 8
+
+    def encode(self, value: Any, kept: dict[int, object]) -> Encoded:
+        if value is None:
+            return 0
+        if isinstance(value, Local):
+            return value
+        if isinstance(value, Memory):
+            kept[id(value.resource)] = value.resource
+            return value.address
         if isinstance(value, Handle):
-            return 8, ctypes.c_uint64(value.handle), value.resource
-        if isinstance(value, ctypes._SimpleCData | bytes):
-            return len(bytes(value)), bytes(value), None
-        if getattr(value, "shape", None) == ():
-            return value.dtype.itemsize, bytes(value.tobytes()), None
-        expected = "memory, a NumPy scalar, a ctypes value or bytes (its type is not known)"
-        raise self._problem(value, expected)
+            kept[id(value.resource)] = value.resource
+            return value.handle
+        content = None if isinstance(value, int) else _content(value)
+        if content is None or (getattr(value, "shape", ()) != () and not _is_record(value)):
+            expected = "memory, a NumPy scalar, a ctypes value or bytes"
+            raise self._problem(value, expected, "its type is not known in a native module")
+        return content
 
 
-def arguments_in(spirv: bytes, kernel: str) -> tuple[Argument, ...]:
-    """The arguments of a kernel, as its SPIR-V module declares them."""
-    from groundstate.compiler.signature import describe_arguments
-    from groundstate.compiler.spirv.reader import read
-
-    module = read(spirv)
-    found, types = describe_arguments(module, module.entry_points[kernel].function)
-    return tuple(
-        Argument(kernel, index, each.name, each.kind, type_)
-        for index, (each, type_) in enumerate(zip(found, types, strict=True))
-    )
+# --- The arguments of a kernel --------------------------------------------------------------------
 
 
-# --- Types ----------------------------------------------------------------------------------------
+class Encoder:
+    """Turns the values for all arguments of a kernel into what the API takes."""
 
-_WORDS = {
-    ("i", 1): "char",
-    ("i", 2): "short",
-    ("i", 4): "int",
-    ("i", 8): "long",
-    ("f", 2): "half",
-    ("f", 4): "float",
-    ("f", 8): "double",
-}
+    def __init__(self, arguments: tuple[Argument, ...]) -> None:
+        self.count = len(arguments)
+        self._steps = tuple((*each.shortcut, each.encode) for each in arguments)
 
-Element = tuple[str, int]
-"""i or f, and the size in bytes."""
+    def encode(self, values: tuple[Any, ...], kept: dict[int, object]) -> list[Encoded]:
+        """One value for each argument; see `Argument.encode`.
 
-
-def _element(type_: Type | None) -> Element | None:
-    """What a pointer points to, if that is numbers; None also for bytes, which can be anything."""
-    from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Vector
-
-    target = type_.pointee if isinstance(type_, Pointer) else None
-    while isinstance(target, Array | Vector):
-        target = target.element
-    if isinstance(target, Float):
-        return "f", target.size
-    if isinstance(target, Int) and target.size > 1:
-        return "i", target.size
-    return None
+        What most values are is dealt with right here, because calling a method for each of them
+        would take longer than all the rest of a launch.
+        """
+        encoded: list[Encoded] = []
+        for value, step in zip(values, self._steps):  # noqa: B905  `strict` costs too much
+            kind = type(value)
+            if kind is Memory and value.dtype in step[0] and (resource := value._resource):
+                kept[id(resource)] = resource
+                encoded.append(resource.value + value.offset_bytes)
+            elif kind is int and 0 <= value < step[1]:
+                encoded.append(value)
+            elif kind is float and abs(value) <= step[2]:
+                encoded.append(step[3](value))
+            else:
+                encoded.append(step[4](value, kept))
+        return encoded
 
 
-def _matches(typestr: str, expected: Element) -> bool:
-    """Whether elements of a type fit; bytes are memory whose type nobody has said."""
-    if typestr in ("|u1", "|i1") and expected[1] > 1:
-        return typestr == "|u1"
-    kind = "i" if typestr[1] in "iub" else typestr[1]
-    components = 2 if kind == "c" else 1
-    kind = "f" if kind == "c" else kind
-    return (kind, int(typestr[2:]) // components) == expected
+def value_argument(kernel: str, index: int, name: str, type_: Type, declared: Declared) -> Argument:
+    """An argument that is passed by value."""
+    from groundstate.compiler.spirv.types import Float, Int, Vector
+
+    ways: dict[type[Type], type[Argument]] = {
+        Int: IntegerArgument,
+        Float: FloatArgument,
+        Vector: VectorArgument,
+    }
+    return ways.get(type(type_), StructureArgument)(kernel, index, name, type_, declared)
 
 
-def spelled_element(element: Element) -> str:
-    """An element in the words of OpenCL C."""
-    return _WORDS[element]
+def typed_argument(
+    kernel: str, index: int, name: str, kind: str, type_: Type, declared: Declared
+) -> Argument:
+    """An argument of a kernel whose types are known."""
+    from groundstate.compiler.spirv.types import Pointer
+
+    if kind == "value":
+        inner = type_.pointee if isinstance(type_, Pointer) else type_
+        assert inner is not None
+        return value_argument(kernel, index, name, inner, declared)
+    ways: dict[str, type[Argument]] = {"pointer": PointerArgument, "local": LocalArgument}
+    return ways.get(kind, OpaqueArgument)(kernel, index, name, type_, declared)
 
 
-def spelled(type_: Type) -> str:
-    """A type in the words of OpenCL C."""
-    from groundstate.compiler.spirv.types import Float, Int, Pointer, Vector
+class Signatures:
+    """What the kernels of a SPIR-V module take; it is read when somebody first asks."""
 
-    if isinstance(type_, Pointer):
-        space = {0: "constant ", 4: "local ", 5: "global ", 7: "", 8: ""}.get(type_.storage, "")
-        return f"{space}{spelled(type_.pointee) if type_.pointee is not None else 'void'}*"
-    if isinstance(type_, Vector):
-        return f"{spelled(type_.element)}{type_.count}"
-    if isinstance(type_, Int):
-        return _WORDS.get(("i", type_.size), str(type_))
-    if isinstance(type_, Float) and str(type_) != "bf16":
-        return _WORDS[("f", type_.size)]
-    return str(type_)
+    def __init__(self, spirv: bytes) -> None:
+        self._spirv = spirv
+
+    @cached_property
+    def _module(self) -> SpirvModule:
+        from groundstate.compiler.spirv.reader import read
+
+        return read(self._spirv)
+
+    def arguments(self, kernel: str) -> tuple[Argument, ...]:
+        """The arguments of a kernel, as the module declares them."""
+        from groundstate.compiler.signature import describe_arguments
+        from groundstate.core.kernel_types import declared
+
+        module = self._module
+        found, types = describe_arguments(module, module.entry_points[kernel].function)
+        told = declared(module.strings.values(), kernel, len(found))
+        return tuple(
+            typed_argument(kernel, index, each.name, each.kind, types[index], told[index])
+            for index, each in enumerate(found)
+        )
+
+
+# --- Values ---------------------------------------------------------------------------------------
+
+
+def _can_hold(given: Any, element: Any) -> bool:
+    try:
+        return bool(element.can_be_in(given))
+    except TypeError:
+        return False  # a type that is no number at all, such as a record
+
+
+def _content(value: Any) -> bytes | None:
+    """The bytes of a record, a structure or a buffer; None for what is none of these."""
+    if hasattr(value, "dtype") and hasattr(value, "tobytes"):
+        return bytes(value.tobytes())
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        return None
+
+
+def _is_record(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "names", None) is not None
+
+
+def _pack_bfloat16(value: float) -> bytes:
+    """The upper half of a float, rounded to the nearest, ties to even."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    if value == value:
+        bits += 0x7FFF + (bits >> 16 & 1)
+    return struct.pack("<H", bits >> 16)
 
 
 def _shown(value: object) -> str:
     """A value in an error message: what it is, and of what."""
-    element = getattr(value, "dtype", None)
-    of = f" of {getattr(element, 'name', element)}" if element is not None else ""
-    return f"{type(value).__name__}{of}" if of else f"{value!r:.40} ({type(value).__name__})"
+    element, kind = getattr(value, "dtype", None), type(value).__name__
+    if element is None:
+        return f"{value!r:.40} ({kind})"
+    if getattr(value, "shape", None) == ():
+        return f"{value} ({type(value).__module__}.{kind})"
+    return f"{kind} of {getattr(element, 'name', element)}"

@@ -15,6 +15,7 @@ from groundstate.core.enums import MemoryType
 from groundstate.core.errors import failure
 from groundstate.core.handle import OwnedHandle, Resource
 from groundstate.core.kernel import Kernel
+from groundstate.core.kernel_arguments import Signatures
 from groundstate.core.memory import Memory, Shape, shape_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Module(OwnedHandle):
         self.device = context.choose_device(device)
         self.spirv = bytes(spirv) if spirv is not None else None
         """The SPIR-V that the module was built from; None for a native binary."""
+        self.signatures = Signatures(self.spirv) if self.spirv is not None else None
+        """What its kernels take, as far as that is known."""
         binary = self.spirv if self.spirv is not None else bytes(native)  # type: ignore[arg-type]
         handle, self.log = self._build(binary, " ".join(words), constants or {})
         destroy = ("zeModuleDestroy", (handle,))
@@ -123,6 +126,14 @@ class Module(OwnedHandle):
         if kernel is None or kernel.closed:
             kernel = self._kernels[name] = Kernel(self, name)
         return kernel
+
+    if not TYPE_CHECKING:  # a type checker finds it by itself
+
+        def __getattr__(self, name: str) -> object:
+            advice = ""
+            if not name.startswith("_") and name in self.kernel_names:
+                advice = f"; write module[{name!r}] for the kernel"
+            raise AttributeError(f"a Module has no attribute {name!r}{advice}")
 
     def kernel(self, name: str) -> Kernel:
         """A new kernel object, with arguments and a group size of its own."""

@@ -131,8 +131,8 @@ class _BufferView:
             _get_buffer(thing, buffer, _WRITABLE if writable else _SIMPLE)
         except (BufferError, TypeError, ValueError) as problem:
             raise TypeError(
-                f"a {type(thing).__name__} cannot be {'written to' if writable else 'read'} by a "
-                f"command: {problem}"
+                f"a command cannot {'write to' if writable else 'read'} this "
+                f"{type(thing).__name__}: {problem}"
             ) from problem
         self._buffer = buffer
 

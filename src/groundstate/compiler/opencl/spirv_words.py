@@ -7,6 +7,7 @@
   (`pointers`).
 - A choice between vectors by one condition, new in SPIR-V 1.4, is made for each element.
 - A zero that selects a member of a structure is written as a number.
+- Strings say what types the arguments of kernels have in the source (`argument_types`).
 - Capabilities that others depend on come first, as spirv-val reads them in order; those that are
   missing are added, and the version says 1.3 where a capability needs it.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundstate.compiler.opencl import local_memory, pointers
+from groundstate.compiler.opencl import argument_types, local_memory, pointers
 from groundstate.compiler.opencl.spirv_module import (
     ACCESS_CHAINS,
     FIRST_TYPE,
@@ -82,6 +83,7 @@ def fix(spirv: bytes, ir: str) -> bytes:
     index_with_constants(module)
     keep_helpers_private(module)
     put_capabilities_in_order(module)
+    argument_types.keep(module, ir)
     return write(module)
 
 
