@@ -47,8 +47,12 @@ def build(name: str, *flags: str, output: str = "") -> Path:
 
 
 def clean_environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """This process's variables without those that steer Level Zero and OpenCL, and `changes`."""
+    """This process's variables without those that steer Level Zero and OpenCL, and `changes`.
+
+    Python keeps what it compiles, as it does of installed packages.
+    """
     steering = ("ZE_", "ZEL_", "ZES_", "ZET_", "GROUNDSTATE_", "OCL_", "OPENCL_", "POCL_", "CL_")
+    steering += ("PYTHONDONTWRITEBYTECODE",)
     kept = {name: text for name, text in os.environ.items() if not name.startswith(steering)}
     return {**kept, **changes}
 

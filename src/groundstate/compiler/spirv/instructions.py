@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import Any, NamedTuple
 
 from groundstate.compiler.spirv import grammar
 from groundstate.compiler.spirv.errors import InvalidModule
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """One operand of an instruction, or of a value of an enumeration."""
 
     kind: str  # "id", "integer", "string", "MemoryAccess"...
@@ -18,8 +17,7 @@ class Operand:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One instruction: its number, its name, and what words follow."""
 
     number: int
@@ -34,8 +32,7 @@ class Row:
     memory_at: int | None  # where MemoryAccess is, if only ids come before it
 
 
-@dataclass(frozen=True, slots=True)
-class Enumerant:
+class Enumerant(NamedTuple):
     """One value of an enumeration, with the operands that follow it."""
 
     number: int
@@ -56,29 +53,38 @@ def _operand(text: str) -> Operand:
     return Operand(text.rstrip("?*"), text.endswith("?"), text.endswith("*"))
 
 
-def _row(line: str, prefix: str) -> Row:
-    number, name, *texts = line.split()
-    has_type, has_result = "type" in texts, "result" in texts
+def _rows(lines: str, prefix: str) -> dict[int, Row]:
+    """A row for each line. Few lists of operands are different, and each is understood once."""
+    rows: dict[int, Row] = {}
+    shapes: dict[str, tuple[Any, ...]] = {}
+    for line in lines.splitlines():
+        number, name, *rest = line.split(" ", 2)
+        operands = rest[0] if rest else ""
+        shape = shapes.get(operands)
+        if shape is None:
+            shape = shapes[operands] = _shape(operands.split())
+        rows[int(number)] = Row(int(number), prefix + name, *shape)
+    return rows
+
+
+def _shape(texts: list[str]) -> tuple[Any, ...]:
+    """Everything in a row that does not depend on what the instruction is called."""
     operands = tuple(_operand(text) for text in texts if text not in ("type", "result"))
     simple = all(operand.kind in _ONE_WORD or operand.kind in _PLAIN for operand in operands)
     repeated = bool(operands) and operands[-1].repeated
-    open_ended = repeated or not simple
     fewest = sum(not (operand.optional or operand.repeated) for operand in operands)
     tail = simple and repeated and operands[-1].kind == "id"
     fixed = operands[:-1] if repeated else operands
-    return Row(
-        number=int(number),
-        name=prefix + name,
-        has_type=has_type,
-        has_result=has_result,
-        operands=operands,
-        fewest=fewest,
-        most=None if open_ended else len(operands),
-        id_positions=(
-            tuple(i for i, operand in enumerate(fixed) if operand.kind == "id") if simple else None
-        ),
-        all_ids_from=len(fixed) if tail else 1 << 16,
-        memory_at=_memory_at(operands),
+    ids = tuple(i for i, operand in enumerate(fixed) if operand.kind == "id")
+    return (
+        "type" in texts,
+        "result" in texts,
+        operands,
+        fewest,
+        None if repeated or not simple else len(operands),
+        ids if simple else None,
+        len(fixed) if tail else 1 << 16,
+        _memory_at(operands),
     )
 
 
@@ -88,16 +94,14 @@ def _memory_at(operands: tuple[Operand, ...]) -> int | None:
     return at if at and all(kind == "id" for kind in kinds[:at]) else None
 
 
-ROWS: dict[int, Row] = {
-    row.number: row for row in (_row(line, "Op") for line in grammar.INSTRUCTIONS.splitlines())
-}
+ROWS = _rows(grammar.INSTRUCTIONS, "Op")
 """The instructions of SPIR-V, by number."""
 
 
 @cache
 def opencl_rows() -> dict[int, Row]:
     """The instructions of the set OpenCL.std, by number."""
-    return {row.number: row for row in (_row(line, "") for line in grammar.OPENCL.splitlines())}
+    return _rows(grammar.OPENCL, "")
 
 
 @cache
