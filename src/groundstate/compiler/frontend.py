@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundstate.compiler import cache
-from groundstate.compiler.opencl import clang, llvm_ir, messages, options, spirv_words
+from groundstate.compiler.opencl import clang, messages, options
 from groundstate.compiler.opencl.messages import Message
 from groundstate.version import __version__
 
@@ -121,6 +121,9 @@ def _with_name(source: str, name: str) -> bytes:
 
 
 def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) -> Compiled:
+    # Not needed, and not worth importing, for what is in the cache.
+    from groundstate.compiler.opencl import llvm_ir, spirv_words
+
     front = compiler.run(understood.front_arguments(), text)
     log = messages.tidy(front.stderr.decode("utf-8", "replace"))
     if front.returncode != 0:

@@ -11,12 +11,14 @@ import functools
 import importlib.util
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from groundstate import knobs
+
+if TYPE_CHECKING:  # imported when a clang is run or looked for: costly for who only asks the cache
+    import subprocess
 
 OLDEST_VERSION = 20
 """The first clang whose SPIR-V back end is built by default."""
@@ -52,6 +54,8 @@ class Clang:
 
     def run(self, arguments: Sequence[str], text: bytes) -> subprocess.CompletedProcess[bytes]:
         """Runs it on `text`, given as its standard input."""
+        import subprocess
+
         command = [*self.command, *arguments]
         try:
             return subprocess.run(
@@ -78,7 +82,9 @@ def _find(named: str) -> Clang:
 
 
 def _named_clang(named: str) -> Clang:
-    path = shutil.which(named)
+    from shutil import which
+
+    path = which(named)
     if path is None:
         raise ClangMissingError(f"{knobs.CLANG.name}={named!r}: there is no such program")
     if os.path.basename(path) == "zig":
@@ -97,9 +103,11 @@ def _zig_clang() -> Clang | None:
 
 
 def _system_clang() -> Clang | None:
+    from shutil import which
+
     names = ["clang", *(f"clang-{n}" for n in range(NEWEST_TO_TRY, OLDEST_VERSION - 1, -1))]
     for name in names:
-        path = shutil.which(name)
+        path = which(name)
         if path is not None and _writes_spirv(path):
             return Clang((path,))
     return None
@@ -114,4 +122,6 @@ def _writes_spirv(path: str) -> bool:
 
 
 def _answer(path: str, question: str) -> str:
+    import subprocess
+
     return subprocess.run([path, question], capture_output=True, text=True, check=False).stdout

@@ -6,9 +6,7 @@ refused with a sentence, because an option that is quietly ignored costs someone
 
 from __future__ import annotations
 
-import difflib
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -118,7 +116,11 @@ def parse(words: Sequence[str] | str) -> Options:
     ['-DSIZE=16', '-cl-mad-enable']
     """
     options = Options()
-    remaining = iter(shlex.split(words) if isinstance(words, str) else words)
+    if isinstance(words, str):
+        import shlex
+
+        words = shlex.split(words)
+    remaining = iter(words)
     for word in remaining:
         _take(options, word, remaining)
     return options
@@ -150,5 +152,7 @@ def _standard(name: str) -> str:
 
 
 def _suggestion(word: str) -> str:
+    import difflib  # only for who made a mistake
+
     near = difflib.get_close_matches(word, [*FLAGS, "-cl-std=CL3.0", "-D", "-I"], n=1)
     return f"; did you mean {near[0]}?" if near else ""
