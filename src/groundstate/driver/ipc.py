@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from dataclasses import dataclass
 
 from groundstate import ze
 from groundstate.driver.api import Failure
@@ -27,14 +26,16 @@ MEMORY, EVENT_POOL, EVENT = 1, 2, 3
 """What a handle leads to."""
 
 
-@dataclass(frozen=True, slots=True)
 class SharedFile:
     """A file of some process, and two numbers whose meaning depends on what it holds."""
 
-    kind: int
-    fd: int
-    size: int
-    detail: int = 0
+    __slots__ = ("detail", "fd", "kind", "size")
+
+    def __init__(self, kind: int, fd: int, size: int, detail: int = 0) -> None:
+        self.kind = kind
+        self.fd = fd
+        self.size = size
+        self.detail = detail
 
 
 def write_handle(address: int, shared: SharedFile) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from groundstate.driver.api import Failure
 
@@ -177,7 +176,16 @@ def device_uncharge(device: int, size: int) -> None:
     _call("gs_device_uncharge", device, size)
 
 
-class _Facts(ctypes.Structure):
+class Allocation(ctypes.Structure):
+    """What the native half knows of an allocation."""
+
+    base: int
+    size: int
+    device: int
+    type: int
+    id: int
+    fd: int
+    imported: int
     _fields_ = (
         ("base", ctypes.c_uint64),
         ("size", ctypes.c_uint64),
@@ -189,26 +197,10 @@ class _Facts(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
-    """What the native half knows of an allocation."""
-
-    base: int
-    size: int
-    device: int
-    type: int
-    id: int
-    imported: bool
-
-
 def allocation(context: int, pointer: int) -> Allocation | None:
     """The allocation of a context that contains an address."""
-    facts = _Facts()
-    if not _call("gs_allocation_find", context, pointer, ctypes.byref(facts)):
-        return None
-    return Allocation(
-        facts.base, facts.size, facts.device, facts.type, facts.id, bool(facts.imported)
-    )
+    found = Allocation()
+    return found if _call("gs_allocation_find", context, pointer, ctypes.byref(found)) else None
 
 
 def allocation_share(context: int, pointer: int) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from dataclasses import dataclass, field
 from threading import Lock
 
 from groundstate import ze
@@ -41,26 +40,37 @@ _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
-@dataclass(slots=True)
 class Physical:
     """A physical memory object: pages in a memory file."""
 
-    context: int
-    device: int
-    size: int
-    fd: int
-    identifier: int
+    __slots__ = ("context", "device", "fd", "identifier", "size")
+
+    def __init__(self, context: int, device: int, size: int, fd: int, identifier: int) -> None:
+        self.context = context
+        self.device = device
+        self.size = size
+        self.fd = fd
+        self.identifier = identifier
 
 
-@dataclass(slots=True)
 class Segment:
     """Pages of a reservation that share one state."""
 
-    start: int
-    end: int
-    access: int = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE
-    physical: Physical | None = None
-    offset: int = 0
+    __slots__ = ("access", "end", "offset", "physical", "start")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        access: int = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE,
+        physical: Physical | None = None,
+        offset: int = 0,
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.access = access
+        self.physical = physical
+        self.offset = offset
 
     def continues(self, previous: Segment) -> bool:
         """True if both show neighbouring pages of the same physical memory."""
@@ -68,16 +78,18 @@ class Segment:
         return self.physical is previous.physical and self.offset == previous.offset + distance
 
 
-@dataclass(slots=True)
 class Reservation:
     """A range of addresses, as segments without gaps."""
 
-    context: int
-    start: int
-    end: int
-    segments: list[Segment] = field(default_factory=list)
-    known: set[tuple[int, int, int]] = field(default_factory=set)
-    """What native/memory.c was told: start, size and device of each mapped stretch."""
+    __slots__ = ("context", "end", "known", "segments", "start")
+
+    def __init__(self, context: int, start: int, end: int) -> None:
+        self.context = context
+        self.start = start
+        self.end = end
+        self.segments = [Segment(start, end)]
+        self.known: set[tuple[int, int, int]] = set()
+        """What native/memory.c was told: start, size and device of each mapped stretch."""
 
     def split_at(self, address: int) -> None:
         """Makes sure that a segment starts at an address."""
@@ -228,7 +240,7 @@ def zeVirtualMemReserve(hContext: int, pStart: int, size: int, pptr: int) -> Non
                 f"no {size} bytes of addresses are free in a row",
             )
         end = start + size
-        _reservations[start] = Reservation(hContext, start, end, [Segment(start, end)])
+        _reservations[start] = Reservation(hContext, start, end)
     write_pointer(pptr, start)
 
 
