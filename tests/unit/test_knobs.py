@@ -87,7 +87,7 @@ def test_unknown_choice_names_the_choices(
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_DEVICE_TYPE", "toaster")
     assert knobs.DEVICE_TYPE.get() == "gpu"
-    assert "expected one of gpu, cpu; using gpu" in capsys.readouterr().err
+    assert "expected one of gpu, cpu, both; using gpu" in capsys.readouterr().err
 
 
 def test_a_complaint_is_made_once(
