@@ -201,10 +201,12 @@ def test_specialization_constants_replace_defaults(real: KernelBench) -> None:
     given = ze.ze_module_constants_t(2, ctypes.addressof(ids), ctypes.addressof(pointers))
     for constants, expected in ((None, [42, 1.5]), (ctypes.addressof(given), [-11, 2.25])):
         module = real.module_of(spirv(source), pConstants=constants)
-        out, commands = real.array(2, "float64"), real.immediate()
-        launch(commands, real.kernel_in(module, "constants", out, size=(1, 1, 1)), 1)
-        finish(commands)
-        assert list(out) == expected
+        again = real.module_of(native_binary(module), format=ze.ZE_MODULE_FORMAT_NATIVE)
+        for each in (module, again):
+            out, commands = real.array(2, "float64"), real.immediate()
+            launch(commands, real.kernel_in(each, "constants", out, size=(1, 1, 1)), 1)
+            finish(commands)
+            assert list(out) == expected
 
 
 def test_printf_prints(real: KernelBench, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""LLVM IR to machine code in this process, with the disk cache in between."""
+"""LLVM IR to machine code in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.errors import BuildError
 
 _lock = Lock()
-VERSION = b"groundstate-code-1"
+VERSION = b"groundstate-code-2"
 
 
 class Target:
@@ -91,19 +91,8 @@ def assembly(text: str) -> str:
 
 def object_code(text: str) -> bytes:
     """Machine code of LLVM IR as an object file."""
-    from groundstate.compiler import cache as disk
-
-    here = target()
-    key = hashlib.sha256(
-        b"\0".join((VERSION, here.cpu.encode(), here.features.encode(), text.encode()))
-    ).digest()
-    known = disk.get(key)
-    if known is not None:
-        return known
     with _lock:
-        code = bytes(here.machine.emit_object(optimise(text)))
-    disk.put(key, code)
-    return code
+        return bytes(target().machine.emit_object(optimise(text)))
 
 
 def load(code: bytes, symbol: str = "run") -> Loaded:

@@ -9,22 +9,13 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from groundstate.compiler import machine
-from groundstate.compiler.emit.control import NeedsOneLane
-from groundstate.compiler.emit.kernel import Code, KernelWriter
+from groundstate.compiler import kept
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
-from groundstate.compiler.graph import Graph
-from groundstate.compiler.ir import Kernel
-from groundstate.compiler.kernel_ir import build_kernel
-from groundstate.compiler.lanes import observes_subgroups, plan
-from groundstate.compiler.lower import split_at_barriers
-from groundstate.compiler.lower_builtins import lower_builtins
-from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.signature import (
-    MODE_CONTRACTION_OFF,
     MODE_LOCAL_SIZE,
     MODE_LOCAL_SIZE_HINT,
     MODE_SUBGROUP_SIZE,
@@ -37,27 +28,18 @@ from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.reader import read
 from groundstate.compiler.storage import Globals, place_variables
 from groundstate.compiler.symbols import Symbols
-from groundstate.compiler.uniformity import Uniformity
+
+if TYPE_CHECKING:  # imported when a kernel is not in the cache
+    from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.writing import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
-SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
 SUBGROUP_SIZE = 16
 """Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
 
 NATIVE_MAGIC = b"GSNATIVE"
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The graph of a kernel, ready to be written for any width."""
-
-    kernel: Kernel
-    has_barriers: bool
-    cells: int
-    """How many cells for each sub-group its work-group operations need."""
-    observes_subgroups: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +61,13 @@ class _Source:
 
     spirv: bytes
     module: Module
+    constants: Mapping[int, bytes] = field(default_factory=dict)
+
+    @staticmethod
+    def read(spirv: bytes, constants: Mapping[int, bytes]) -> _Source:
+        """Reads a module; InvalidModule if it is none."""
+        module = read(spirv)
+        return _Source(spirv, module.specialise(constants) if constants else module, constants)
 
 
 class Program:
@@ -92,11 +81,10 @@ class Program:
         constants: Mapping[int, bytes] | None = None,
     ) -> None:
         try:
-            module = read(spirv)
-            module = module.specialise(constants) if constants else module
+            source = _Source.read(bytes(spirv), constants or {})
         except InvalidModule as error:
             raise BuildError(str(error)) from error
-        self._set_up([_Source(bytes(spirv), module)], options)
+        self._set_up([source], options)
 
     def _set_up(self, sources: list[_Source], options: str) -> None:
         self.sources = sources
@@ -118,12 +106,15 @@ class Program:
         )
         self._signatures: dict[str, Signature] = {}
         self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
-        self._objects: dict[str, bytes] = {}
+        self._known: dict[str, bytes] = {}
+        """Descriptions of kernels and their machine code, as a native binary has them."""
         self._checked: set[str] = set()
+        self._prepared: dict[str, Prepared] = {}
+        """Graphs that were built to describe a kernel, for who writes it next."""
         self.symbols = Symbols(self.modules)
-        self._globals = Globals(self.symbols)
-        self.global_offsets = self._globals.names
-        self.globals_image = self._globals.image
+        self.globals = Globals(self.symbols)
+        self.global_offsets = self.globals.names
+        self.globals_image = self.globals.image
         self.globals_bytes = len(self.globals_image)
 
     @staticmethod
@@ -137,18 +128,23 @@ class Program:
     # --- Native binaries ------------------------------------------------------------------------
 
     def native_binary(self) -> bytes:
-        """The modules, and the machine code of each variant that was compiled so far."""
+        """The modules, and what is known of their kernels: the code compiled so far among it."""
+        from groundstate.compiler import machine
+
         parts = [source.spirv for source in self.sources]
-        keys = sorted(self._objects)
         head = {
             "version": machine.VERSION.decode(),
             "cpu": machine.target().identity,
             "options": self.options,
             "modules": [len(part) for part in parts],
-            "codes": [[key, len(self._objects[key])] for key in keys],
+            "constants": [
+                {number: value.hex() for number, value in source.constants.items()}
+                for source in self.sources
+            ],
+            "known": [[key, len(value)] for key, value in self._known.items()],
         }
         text = json.dumps(head).encode()
-        body = b"".join([*parts, *(self._objects[key] for key in keys)])
+        body = b"".join([*parts, *self._known.values()])
         return NATIVE_MAGIC + struct.pack("<I", len(text)) + text + body
 
     @staticmethod
@@ -158,51 +154,74 @@ class Program:
         program = Program.__new__(Program)
         sources, position = [], 0
         try:
-            for size in head["modules"]:
-                data = body[position : position + size]
-                sources.append(_Source(data, read(data)))
+            for size, given in zip(head["modules"], head["constants"], strict=True):
+                constants = {int(number): bytes.fromhex(value) for number, value in given.items()}
+                sources.append(_Source.read(body[position : position + size], constants))
                 position += size
-        except InvalidModule as error:
+        except (InvalidModule, ValueError, AttributeError, TypeError) as error:
             raise BuildError(f"the native binary is damaged: {error}") from error
         program._set_up(sources, head["options"])
-        for key, size in head["codes"]:
-            program._objects[key] = body[position : position + size]
+        for key, size in head["known"]:
+            program._known[key] = body[position : position + size]
             position += size
         return program
 
+    # --- What is known --------------------------------------------------------------------------
+
+    @cached_property
+    def identity(self) -> bytes:
+        """Tells this program from any other."""
+        digest = hashlib.sha256(self.options.encode())
+        for source in self.sources:
+            digest.update(len(source.spirv).to_bytes(8, "little") + source.spirv)
+            digest.update(repr(sorted(source.constants.items())).encode())
+        return digest.digest()
+
+    def _recall(self, *what: object) -> tuple[dict[str, Any], bytes] | None:
+        """Something about a kernel, from a native binary or from the disk."""
+        key = repr(what)
+        if key in self._known:
+            try:
+                return kept.unpack(self._known[key])
+            except ValueError as error:
+                raise BuildError(f"the native binary is damaged: {error}") from error
+        found = kept.get(self.identity, *what)
+        if found is not None:
+            self._known[key] = kept.pack(*found)
+        return found
+
+    def _note(self, description: dict[str, Any], content: bytes, *what: object) -> None:
+        self._known[repr(what)] = kept.pack(description, content)
+        kept.put(self.identity, description, content, *what)
+
     # --- Kernels --------------------------------------------------------------------------------
 
-    def _home(self, name: str) -> Module:
-        return next(module for module in self.modules if name in module.entry_points)
+    def function(self, name: str) -> tuple[Module, int]:
+        """The module that a kernel is in, and its function there."""
+        home = next(module for module in self.modules if name in module.entry_points)
+        return home, home.entry_points[name].function
 
-    def _modes(self, name: str) -> Mapping[int, tuple[int, ...]]:
-        module = self._home(name)
-        return module.execution_modes.get(module.entry_points[name].function, {})
+    def modes(self, name: str) -> Mapping[int, tuple[int, ...]]:
+        """The execution modes of a kernel, by number."""
+        module, function = self.function(name)
+        return module.execution_modes.get(function, {})
 
     def prepare(self, name: str) -> Prepared:
         """The graph of a kernel, built anew."""
-        try:
-            kernel = build_kernel(self.symbols, name)
-        except InvalidModule as error:
-            raise BuildError(str(error)) from error
-        lower_builtins(kernel)
-        observes = observes_subgroups(kernel)
-        cells = lower_group_operations(kernel)
-        return Prepared(kernel, split_at_barriers(kernel), cells, observes)
+        from groundstate.compiler import writing
+
+        return writing.prepare(self.symbols, name)
 
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
         found = self._signatures.get(name)
         if found is None:
-            found = self._describe(name)
-            self._signatures[name] = found
+            found = self._signatures[name] = self._describe(name)
         return found
 
     def _describe(self, name: str) -> Signature:
-        module = self._home(name)
-        function = module.entry_points[name].function
-        arguments, _ = describe_arguments(module, function)
-        modes = self._modes(name)
+        arguments, _ = describe_arguments(*self.function(name))
+        modes = self.modes(name)
         required = modes.get(MODE_LOCAL_SIZE)
         lanes = modes.get(MODE_SUBGROUP_SIZE)
         size = (required[0], required[1], required[2]) if required else None
@@ -211,106 +230,103 @@ class Program:
         attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
         attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)
-        local_bytes, has_barriers, loop_free = 0, False, False
-        unresolved: tuple[str, ...] = ()
-        try:
-            prepared = self.prepare(name)
-            has_barriers = prepared.has_barriers
-            _, local_bytes = place_variables(prepared.kernel, self._globals)
-            loop_free = _is_loop_free(prepared.kernel)
-        except UnresolvedNameError as error:
-            unresolved = (error.name,)
+        facts = self._facts(name)
         return Signature(
             name=name,
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
             subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
-            local_bytes=local_bytes,
+            local_bytes=facts["local_bytes"],
             private_bytes=0,
             attributes=" ".join(attributes),
-            uses_barriers=has_barriers,
-            loop_free=loop_free,
-            unresolved=unresolved,
+            uses_barriers=facts["uses_barriers"],
+            loop_free=facts["loop_free"],
+            unresolved=tuple(facts["unresolved"]),
             source_hash=hashlib.sha256(b"".join(each.spirv for each in self.sources)).digest(),
         )
 
-    def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
-        """LLVM IR of a kernel for a group size."""
-        prepared = self.prepare(name)
+    def _facts(self, name: str) -> dict[str, Any]:
+        """What only the graph of a kernel tells. It is kept when the kernel has been checked."""
+        known = self._recall(name)
+        if known is not None:
+            self._checked.add(name)
+            return known[0]
+        facts = {"local_bytes": 0, "uses_barriers": False, "loop_free": False, "unresolved": []}
         try:
-            return self._write(name, prepared, self._plan(name, prepared, group_size, width))
-        except NeedsOneLane:
-            prepared = self.prepare(name)
-            return self._write(name, prepared, self._plan(name, prepared, group_size, 1))
-
-    def _plan(
-        self, name: str, prepared: Prepared, group_size: GroupSize, width: int | None
-    ) -> Uniformity:
-        """The kernel's values for the number of lanes asked for, or for the best."""
-        kernel = prepared.kernel
-        is_free = not prepared.observes_subgroups and MODE_SUBGROUP_SIZE not in self._modes(name)
-        if width is None and is_free:
-            return plan(kernel, group_size, machine.target().natural_width)
-        lanes = width or self.signature(name).subgroup_size
-        if lanes not in SUPPORTED_WIDTHS:
-            raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
-        return Uniformity(kernel, Graph(kernel), group_size, lanes)
+            prepared = self._prepared[name] = self.prepare(name)
+        except UnresolvedNameError as error:
+            return {**facts, "unresolved": [error.name]}
+        _, facts["local_bytes"] = place_variables(prepared.kernel, self.globals)
+        return {**facts, "uses_barriers": prepared.has_barriers, "loop_free": prepared.is_loop_free}
 
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""
         signature = self.signature(name)
-        if name not in self._checked and not signature.unresolved:
-            self.write(name, signature.required_group_size or (signature.subgroup_size, 1, 1))
-            self._checked.add(name)
+        if name in self._checked or signature.unresolved:
+            return
+        self.write(name, signature.required_group_size or (signature.subgroup_size, 1, 1))
+        self._checked.add(name)
+        facts = {
+            "local_bytes": signature.local_bytes,
+            "uses_barriers": signature.uses_barriers,
+            "loop_free": signature.loop_free,
+            "unresolved": [],
+        }
+        self._note(facts, b"", name)
 
-    def _write(self, name: str, prepared: Prepared, uniformity: Uniformity) -> Code:
-        placement, _ = place_variables(prepared.kernel, self._globals)
-        module = self._home(name)
-        function = module.entry_points[name].function
-        _, types = describe_arguments(module, function)
-        contract = MODE_CONTRACTION_OFF not in self._modes(name)
-        registers = machine.target().registers
-        signature = self.signature(name)
-        writer = KernelWriter(uniformity, types, signature, placement, contract, registers)
-        return writer.write(prepared.has_barriers, prepared.cells)
+    def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
+        """LLVM IR of a kernel for a group size."""
+        from groundstate.compiler import writing
+
+        return writing.write(self, name, group_size, width, self._prepared.pop(name, None))
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""
         key = (name, group_size, width or 0)
         found = self._codes.get(key)
         if found is None:
-            found = self._load(name, group_size, width)
-            self._codes[key] = found
+            found = self._codes[key] = self._load(*key)
         return found
 
-    def _load(self, name: str, group_size: GroupSize, width: int | None) -> KernelCode:
-        code = self.write(name, group_size, width)
-        key = hashlib.sha256(code.text.encode()).hexdigest()
-        binary = self._objects.get(key) or machine.object_code(code.text)
-        self._objects[key] = binary
+    def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
+        from groundstate.compiler import machine
+
+        what = (name, *group_size, width)
+        known = self._recall(*what)
+        if known is None:
+            code = self.write(name, group_size, width or None)
+            formats = [each.hex() for each in code.formats]
+            known = (
+                {"scratch_bytes": code.scratch_bytes, "formats": formats},
+                machine.object_code(code.text),
+            )
+            self._note(*known, *what)
+        description, binary = known
         loaded = machine.load(binary)
         signature = self.signature(name)
         return KernelCode(
             address=loaded.address,
             local_bytes=signature.local_bytes,
-            scratch_bytes=code.scratch_bytes,
+            scratch_bytes=description["scratch_bytes"],
             keep=loaded,
             has_loops=not signature.loop_free,
-            formats=code.formats,
+            formats=tuple(map(bytes.fromhex, description["formats"])),
             binary=binary,
         )
 
 
 def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
     """The description in front of a native binary, checked, and what follows it."""
+    from groundstate.compiler import machine
+
     start = len(NATIVE_MAGIC) + 4
     if binary[: len(NATIVE_MAGIC)] != NATIVE_MAGIC or len(binary) < start:
         raise BuildError("this is no native binary of this driver")
     (size,) = struct.unpack_from("<I", binary, len(NATIVE_MAGIC))
     try:
         head = json.loads(binary[start : start + size])
-        total = sum(head["modules"]) + sum(length for _, length in head["codes"])
+        total = sum(head["modules"]) + sum(length for _, length in head["known"])
         version, cpu = head["version"], head["cpu"]
     except (ValueError, KeyError, TypeError) as error:
         raise BuildError("the native binary is damaged") from error
@@ -321,12 +337,6 @@ def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
     if len(binary) < start + size + total:
         raise BuildError("the native binary is cut short")
     return head, binary[start + size :]
-
-
-def _is_loop_free(kernel: Kernel) -> bool:
-    return all(
-        successor.index > block.index for block in kernel.blocks for successor in block.successors
-    )
 
 
 def _is_builtin(module: Module, identifier: int) -> bool:

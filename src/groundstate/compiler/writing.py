@@ -1,0 +1,104 @@
+"""From a kernel in SPIR-V to LLVM IR: the stages, in order, for one group size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from groundstate.compiler import machine
+from groundstate.compiler.emit.control import NeedsOneLane
+from groundstate.compiler.emit.kernel import Code, KernelWriter
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.graph import Graph
+from groundstate.compiler.ir import Kernel
+from groundstate.compiler.kernel_ir import build_kernel
+from groundstate.compiler.lanes import observes_subgroups, plan
+from groundstate.compiler.lower import split_at_barriers
+from groundstate.compiler.lower_builtins import lower_builtins
+from groundstate.compiler.lower_groups import lower_group_operations
+from groundstate.compiler.signature import (
+    MODE_CONTRACTION_OFF,
+    MODE_SUBGROUP_SIZE,
+    describe_arguments,
+)
+from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.storage import place_variables
+from groundstate.compiler.symbols import Symbols
+from groundstate.compiler.uniformity import Uniformity
+
+if TYPE_CHECKING:
+    from groundstate.compiler.program import GroupSize, Program
+
+SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The graph of a kernel, ready to be written for any width."""
+
+    kernel: Kernel
+    has_barriers: bool
+    cells: int
+    """How many cells for each sub-group its work-group operations need."""
+    observes_subgroups: bool
+
+    @property
+    def is_loop_free(self) -> bool:
+        """True if control only ever goes forward."""
+        return all(
+            successor.index > block.index
+            for block in self.kernel.blocks
+            for successor in block.successors
+        )
+
+
+def prepare(symbols: Symbols, name: str) -> Prepared:
+    """The graph of a kernel, built anew."""
+    try:
+        kernel = build_kernel(symbols, name)
+    except InvalidModule as error:
+        raise BuildError(str(error)) from error
+    lower_builtins(kernel)
+    observes = observes_subgroups(kernel)
+    cells = lower_group_operations(kernel)
+    return Prepared(kernel, split_at_barriers(kernel), cells, observes)
+
+
+def write(
+    program: Program,
+    name: str,
+    group_size: GroupSize,
+    width: int | None = None,
+    prepared: Prepared | None = None,
+) -> Code:
+    """LLVM IR of a kernel for a group size; a graph that is given is used up."""
+    prepared = prepared or prepare(program.symbols, name)
+    try:
+        return _write(program, name, prepared, _plan(program, name, prepared, group_size, width))
+    except NeedsOneLane:
+        prepared = prepare(program.symbols, name)
+        return _write(program, name, prepared, _plan(program, name, prepared, group_size, 1))
+
+
+def _plan(
+    program: Program, name: str, prepared: Prepared, group_size: GroupSize, width: int | None
+) -> Uniformity:
+    """The kernel's values for the number of lanes asked for, or for the best."""
+    kernel = prepared.kernel
+    is_free = not prepared.observes_subgroups and MODE_SUBGROUP_SIZE not in program.modes(name)
+    if width is None and is_free:
+        return plan(kernel, group_size, machine.target().natural_width)
+    lanes = width or program.signature(name).subgroup_size
+    if lanes not in SUPPORTED_WIDTHS:
+        raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
+    return Uniformity(kernel, Graph(kernel), group_size, lanes)
+
+
+def _write(program: Program, name: str, prepared: Prepared, uniformity: Uniformity) -> Code:
+    placement, _ = place_variables(prepared.kernel, program.globals)
+    _, types = describe_arguments(*program.function(name))
+    contract = MODE_CONTRACTION_OFF not in program.modes(name)
+    registers = machine.target().registers
+    signature = program.signature(name)
+    writer = KernelWriter(uniformity, types, signature, placement, contract, registers)
+    return writer.write(prepared.has_barriers, prepared.cells)

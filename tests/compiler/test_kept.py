@@ -1,0 +1,98 @@
+"""What is kept of kernels between processes: a second run of a program compiles nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from groundstate.compiler import kept
+from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.program import Program
+
+PROGRAM = """
+import sys
+import groundstate as gs
+
+source = '''
+kernel void say(global int *out, int n, local int *copy) {
+    copy[get_local_id(0)] = n;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = copy[7 - get_local_id(0)] + get_global_id(0);
+    if (get_global_id(0) == 0) printf("said %d\\\\n", n);
+}'''
+with gs.Context(gs.devices()[0]) as context:
+    out = context.alloc_shared(16, "int32")
+    with gs.CommandList.immediate(context, in_order=True) as commands:
+        kernel = gs.Module(context, opencl=source)["say"]
+        kernel(commands, 2, 8, out, 5, gs.Local(8, "int32"))
+    print(out.tolist())
+modules = ("emit.kernel", "writing", "opencl.llvm_ir")
+print([name for name in modules if f"groundstate.compiler.{name}" in sys.modules])
+"""
+SOURCE = "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GROUNDSTATE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def run() -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=os.environ, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_a_second_process_compiles_nothing() -> None:
+    first, second = run(), run()
+    said, numbers, imported = first
+    assert (said, numbers) == ("said 5", str([5 + i for i in range(16)]))
+    assert "writing" in imported
+    assert second == [said, numbers, "[]"]
+
+
+def test_what_is_kept_is_what_was_found_out() -> None:
+    spirv = compile_opencl(SOURCE)
+    first, second = Program(spirv), Program(spirv)
+    first.check("twice")
+    code = first.compile("twice", (8, 1, 1))
+    again = second.compile("twice", (8, 1, 1))
+    assert (again.binary, again.scratch_bytes) == (code.binary, code.scratch_bytes)
+    assert second.signature("twice") == first.signature("twice")
+
+
+def test_another_group_size_or_option_or_constant_is_another_entry() -> None:
+    spirv = compile_opencl(SOURCE)
+    Program(spirv).compile("twice", (8, 1, 1))
+    for program, size in (
+        (Program(spirv), (16, 1, 1)),
+        (Program(spirv, options="-ze-opt-disable"), (8, 1, 1)),
+        (Program(spirv, constants={0: bytes(4)}), (8, 1, 1)),
+    ):
+        assert kept.get(program.identity, "twice", *size, 0) is None
+    assert kept.get(Program(spirv).identity, "twice", 8, 1, 1, 0) is not None
+
+
+def test_a_compiler_that_was_changed_meanwhile_keeps_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kept, "compiler_state", lambda: "changed")
+    kept.put(b"program", {"a": 1}, b"code", "kernel")
+    assert kept.get(b"program", "kernel") is None
+
+
+def test_packed_parts_come_apart() -> None:
+    packed = kept.pack({"a": [1, "b"]}, b"\0content")
+    assert kept.unpack(packed) == ({"a": [1, "b"]}, b"\0content")
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\xff\xff\xff\xff{", b"\x02\0\0\0[]", b"\x01\0\0\0\xff"])
+def test_what_is_damaged_is_a_value_error(damaged: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        kept.unpack(damaged)
