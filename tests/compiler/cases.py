@@ -365,6 +365,25 @@ case(
 case("conversions", "half_storage", [FLOAT, zeros("u2", N), zeros("f4", N)], N, 64)
 case("conversions", "bool_and_casts", [FLOAT, zeros("i4", N)], N, 64)
 
+
+def minus_one_where_true(a: Array, out: Array) -> dict[int, Array]:
+    """What `truths_to_floats` gives: a comparison of vectors is -1 where it is true."""
+    x, y, z, w = a.reshape(-1, 4).T
+    rows = [-1.0 * (x < w), -1.0 * (y < z), -1.0 * (z < y), -1.0 * (w < x)]
+    rows += [x < 5, -1.0 * (y < 5), -1.0 * (z < 5), np.ones_like(x)]
+    rows += [-0.5 * (each > 0) for each in (x, y, z, w)]
+    return {1: np.stack(rows, 1).astype("f4").ravel()}
+
+
+case(
+    "conversions",
+    "truths_to_floats",
+    [INT4, zeros("f4", 12 * N)],
+    N,
+    64,
+    expect=minus_one_where_true,
+)
+
 # --- subgroups.cl, workgroups.cl ------------------------------------------------------------------
 
 

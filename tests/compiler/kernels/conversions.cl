@@ -71,3 +71,11 @@ kernel void bool_and_casts(global const float *in, global int *out) {
     uchar byte = (uchar)(int)in[i];
     out[i] = (int)positive + 2 * (int)(bool)byte + 4 * (int)(char)byte;
 }
+
+kernel void truths_to_floats(global const int4 *a, global float4 *out) {
+    size_t i = get_global_id(0);
+    out[3 * i] = convert_float4(a[i] < a[i].wzyx);
+    out[3 * i + 1] = (float4)((float)(a[i].x < 5), (float)-(a[i].y < 5), (float)(short)-(a[i].z < 5), 1.0f);
+    double4 wide = convert_double4(convert_long4(a[i] > 0));
+    out[3 * i + 2] = convert_float4(wide * 0.5);
+}

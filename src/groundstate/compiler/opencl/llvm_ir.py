@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from groundstate.compiler.opencl import builtins, mangling
-from groundstate.compiler.opencl.function_body import Body, Declaration
+from groundstate.compiler.opencl.function_body import INSTRUCTION, PURE, Body, Declaration
 
 _KERNEL_BODY = re.compile(r"^define (?:dso_local )?(?=.*@__clang_ocl_kern_imp_)", re.MULTILINE)
 _DECLARATION = re.compile(
@@ -16,6 +16,8 @@ _ATTRIBUTE = re.compile(
     r"\b(?:noundef|zeroext|signext|align \d+|(?:captures|nofpclass)\([^)]*\)|read(?:only|none)) ?"
 )
 
+_SIGNED_TO_FLOAT = re.compile(r"= sitofp (<\d+ x i\d+>|i\d+) (.+?) to (<\d+ x \w+>|\w+)")
+
 INLINE = "alwaysinline convergent nounwind"
 
 
@@ -23,6 +25,7 @@ def fix(ir: str, contract: bool) -> str:
     """All changes, in order; `contract` as in `allow_contraction`."""
     ir = hide_kernel_bodies(ir)
     ir = write_builtins(ir)
+    ir = keep_signed_conversions(ir)
     return allow_contraction(ir) if contract else ir
 
 
@@ -62,6 +65,33 @@ def write_builtins(ir: str) -> str:
     for _, body in written.values():
         needed |= body.declarations
     return "\n".join([ir, *definitions, *_missing_declarations(ir, needed)]) + "\n"
+
+
+def keep_signed_conversions(ir: str) -> str:
+    """Calls a function that stands for the instruction wherever a signed integer becomes a float.
+
+    What is known to be 0 or -1 would otherwise be optimised to the conversion of a single bit,
+    which the back end takes to be 0 or 1.
+    """
+    declared: dict[str, str] = {}
+
+    def call(match: re.Match[str]) -> str:
+        source, value, target = match.groups()
+        name = f"{INSTRUCTION}ConvertSToF..{_suffix(source)}.{_suffix(target)}"
+        declared[name] = f'declare spir_func {target} @"{name}"({source}) {PURE}'
+        return f'= call spir_func {target} @"{name}"({source} {value})'
+
+    ir = _SIGNED_TO_FLOAT.sub(call, ir)
+    return "\n".join([ir, *declared.values()]) + "\n"
+
+
+def _suffix(kind: str) -> str:
+    """What a type is called in the name of a function.
+
+    >>> _suffix("<4 x float>")
+    'v4float'
+    """
+    return re.sub(r"<(\d+) x (\w+)>", r"v\1\2", kind)
 
 
 def _parse(match: re.Match[str]) -> Declaration:
