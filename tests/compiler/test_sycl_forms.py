@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from tests.compiler.instruction_support import Shape, check
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from groundstate.compiler.program import Program
+from tests.compiler.instruction_support import Shape, check, module
 
 
 def test_component_of_a_builtin_through_a_typed_chain() -> None:
@@ -82,3 +87,138 @@ def test_loop_with_a_hint_before_its_phis() -> None:
         capabilities=["UnstructuredLoopControlsINTEL"],
         extensions=["SPV_INTEL_unstructured_loop_controls"],
     )
+
+
+def known(name: str, result: str, parameters: list[str]) -> dict[str, str]:
+    """A function `%known` that a module only declares, as arguments for `check`."""
+    lines = [f"%p{index} = OpFunctionParameter %{kind}" for index, kind in enumerate(parameters)]
+    kinds = " ".join(f"%{kind}" for kind in parameters)
+    return {
+        "before": f'OpDecorate %known LinkageAttributes "{name}" Import',
+        "declarations": f"%type.of.known = OpTypeFunction %{result} {kinds}",
+        "functions": "\n".join(
+            [f"%known = OpFunction %{result} None %type.of.known", *lines, "OpFunctionEnd"]
+        ),
+    }
+
+
+def check_known(
+    name: str,
+    inputs: list[tuple[str, NDArray[Any]]],
+    output: str,
+    expected: NDArray[Any],
+    *more: str,
+) -> None:
+    """Calls a function that the module only declares, with the inputs and some constants."""
+    kinds = [kind for kind, _ in inputs] + [each.split(":")[0] for each in more]
+    arguments = [f"%{each}" for each in ("a", "b")[: len(inputs)] + more]
+    body = f"%r = OpFunctionCall %{output} %known {' '.join(arguments)}"
+    check(body, inputs, output, expected, **known(name, output, kinds))
+
+
+NUMBERS = np.array([0, 1, 5, 2**31, 2**32 - 1, 77, 2**31 - 1, 12345678] * 11, np.uint32)
+OTHERS = np.roll(NUMBERS, 3)
+FLOATS = np.array([0.0, -0.0, 1.5, -np.inf, np.nan, 1e-42, -3.25, np.inf] * 11, np.float32)
+WIDE = NUMBERS.astype(np.uint64)
+INTRINSICS = {
+    "llvm.usub.sat.i32": np.where(NUMBERS > OTHERS, NUMBERS - OTHERS, 0),
+    "llvm.uadd.sat.i32": np.minimum(WIDE + OTHERS, 2**32 - 1),
+    "llvm.smax.i32": np.maximum(NUMBERS.view(np.int32), OTHERS.view(np.int32)).view(np.uint32),
+    "llvm.umin.i32": np.minimum(NUMBERS, OTHERS),
+}
+
+
+@pytest.mark.parametrize("name", INTRINSICS)
+def test_intrinsic_of_llvm_by_name(name: str) -> None:
+    inputs = [("u32", NUMBERS), ("u32", OTHERS)]
+    check_known(name, inputs, "u32", INTRINSICS[name].astype(np.uint32))
+
+
+def test_funnel_shift_by_name() -> None:
+    pairs = WIDE << np.uint64(32) | OTHERS
+    expected = (pairs << np.uint64(7) >> np.uint64(32)).astype(np.uint32)
+    check_known("llvm.fshl.i32", [("u32", NUMBERS), ("u32", OTHERS)], "u32", expected, "u32:7")
+
+
+def test_intrinsic_with_a_flag_by_name() -> None:
+    expected = np.array([32 - int(each).bit_length() for each in NUMBERS], np.uint32)
+    check_known("llvm.ctlz.i32", [("u32", NUMBERS)], "u32", expected, "bool:true")
+
+
+def test_classes_of_numbers_by_name() -> None:
+    not_a_number_or_negative = 0x003 | 0x004 | 0x008
+    expected = (np.isnan(FLOATS) | np.isneginf(FLOATS) | (FLOATS == -3.25)).astype(np.uint8)
+    check_known(
+        "llvm.is.fpclass.f32",
+        [("f32", FLOATS)],
+        "bool",
+        expected,
+        f"u32:{not_a_number_or_negative}",
+    )
+
+
+def test_intrinsic_of_llvm_for_vectors() -> None:
+    first = np.stack([NUMBERS, OTHERS], axis=1)
+    second = np.stack([OTHERS, NUMBERS], axis=1)
+    expected = np.where(first > second, first - second, 0).astype(np.uint32)
+    check_known("llvm.usub.sat.v2i32", [("v2u32", first), ("v2u32", second)], "v2u32", expected)
+
+
+def test_conversions_of_bfloat16_through_a_pointer() -> None:
+    """Widening is exact; narrowing takes the nearest, and an even one of two."""
+    bits = np.array(
+        [0x0000, 0x3FC0, 0xBF80, 0x7F80, 0x0001, 0x4049, 0xC2F7, 0x8000] * 11, np.uint16
+    )
+    exact = (bits.astype(np.uint32) << 16).view(np.float32)
+    for name, given, kind, expected, output in (
+        ("__devicelib_ConvertBF16ToFINTEL", bits, "u16", exact, "f32"),
+        ("__devicelib_ConvertFToBF16INTEL", exact, "f32", bits, "u16"),
+    ):
+        check(
+            f"%generic = OpPtrCastToGeneric %a*{kind} %at.a\n"
+            f"%r = OpFunctionCall %{output} %known %generic",
+            [(kind, given)],
+            output,
+            expected,
+            **known(name, output, [f"a*{kind}"]),
+        )
+
+
+def imports_of(*calls: str) -> tuple[str, ...]:
+    """What a program of one module still needs that declares three functions and calls some."""
+    names = ("llvm.umin.i32", "elsewhere", "unused")
+    functions = "\n".join(
+        f"""
+        %{name} = OpFunction %u32 None %type.of.known
+        %{name}.a = OpFunctionParameter %u32
+        %{name}.b = OpFunctionParameter %u32
+        OpFunctionEnd
+        """
+        for name in ("f0", "f1", "f2")
+    )
+    body = "\n".join(
+        f"%r{index} = OpFunctionCall %u32 %{name} %u32:1 %u32:2" for index, name in enumerate(calls)
+    )
+    spirv = module(
+        f"""
+        %type.of.known = OpTypeFunction %u32 %u32 %u32
+        %type.of.kernel = OpTypeFunction %void
+        {functions}
+        %kernel = OpFunction %void None %type.of.kernel
+        %entry = OpLabel
+        {body}
+        OpReturn
+        OpFunctionEnd
+        """,
+        before="\n".join(
+            f'OpDecorate %f{index} LinkageAttributes "{name}" Import'
+            for index, name in enumerate(names)
+        ),
+    )
+    return Program(spirv).imports
+
+
+def test_a_module_needs_what_it_calls_and_nobody_knows() -> None:
+    assert imports_of() == ()
+    assert imports_of("f0") == ()
+    assert imports_of("f0", "f1") == ("elsewhere",)

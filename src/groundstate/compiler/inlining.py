@@ -23,6 +23,7 @@ from groundstate.compiler.support import (
     UNTYPED,
 )
 from groundstate.compiler.symbols import Target
+from groundstate.compiler.well_known import WellKnown, well_known
 
 LEADING_IDS = {
     "Load": 1,
@@ -34,9 +35,6 @@ LEADING_IDS = {
     "UntypedGroupAsyncCopyKHR": 7,
 }
 """How many ids come before the literal memory operands."""
-
-ADDRESS_SPACE_CALLS = {"__to_local": 4, "__to_global": 5, "__to_private": 7}
-"""Functions that compilers leave as calls, with the storage class that they ask for."""
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
@@ -269,18 +267,28 @@ class Instance:
     def _call(self, current: Block, instruction: Instruction) -> Block:
         """Inlines a call; returns the block that the rest of the caller's block goes to."""
         home, callee = self.builder.symbols.function(self.home, instruction.operands[0])
-        storage = ADDRESS_SPACE_CALLS.get(self.module.imports.get(callee.id, ""))
-        if storage is not None and not callee.blocks:
-            cast = self._node(instruction, "GenericCastToPtrExplicit")
-            cast.literals = (storage,)
-            self.builder.unresolved.append((cast, [("id", instruction.operands[1])], self))
-            current.nodes.append(cast)
+        known = None if callee.blocks else well_known(self.module.imports.get(callee.id, ""))
+        if known is not None:
+            self._call_known(current, instruction, known)
             return current
         rest = Block(self.where)
         result = self._node(instruction, "Phi")
         self._inline(current, home, callee, instruction.operands[1:], result, rest)
         self._receive(rest, result)
         return rest
+
+    def _call_known(self, current: Block, instruction: Instruction, known: WellKnown) -> None:
+        """Puts a node in the place of a call to a function that the device knows."""
+        node = self._node(instruction, known.op)
+        node.literals = known.literals
+        operands = [("id", each) for each in instruction.operands[1:]]
+        if known.behind_pointer is not None:
+            value = self.builder.new_node("Load", known.behind_pointer, self.where)
+            self.builder.unresolved.append((value, operands, self))
+            current.nodes.append(value)
+            node.operands, operands = [value], []
+        self.builder.unresolved.append((node, operands, self))
+        current.nodes.append(node)
 
     def _inline(
         self,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from groundstate.compiler import kept
+from groundstate.compiler import kept, object_file
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.signature import (
     MODE_LOCAL_SIZE,
@@ -27,10 +27,11 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.reader import read
 from groundstate.compiler.storage import Globals, place_variables
-from groundstate.compiler.symbols import Symbols
+from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.machine import Linked
     from groundstate.compiler.writing import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
@@ -98,12 +99,8 @@ class Program:
             for module in self.modules
             for identifier, name in module.exports.items()
         }
-        self.imports = tuple(
-            name
-            for module in self.modules
-            for identifier, name in module.imports.items()
-            if name not in self.exports and not _is_builtin(module, identifier)
-        )
+        needed = [name for module in self.modules for name in needed_imports(module)]
+        self.imports = tuple(name for name in needed if name not in self.exports)
         self._signatures: dict[str, Signature] = {}
         self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
         self._known: dict[str, bytes] = {}
@@ -290,11 +287,11 @@ class Program:
         return found
 
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
-        from groundstate.compiler import machine
-
         what = (name, *group_size, width)
         known = self._recall(*what)
         if known is None:
+            from groundstate.compiler import machine
+
             code = self.write(name, group_size, width or None)
             formats = [each.hex() for each in code.formats]
             known = (
@@ -303,7 +300,7 @@ class Program:
             )
             self._note(*known, *what)
         description, binary = known
-        loaded = machine.load(binary)
+        loaded = _in_memory(binary)
         signature = self.signature(name)
         return KernelCode(
             address=loaded.address,
@@ -314,6 +311,16 @@ class Program:
             formats=tuple(map(bytes.fromhex, description["formats"])),
             binary=binary,
         )
+
+
+def _in_memory(binary: bytes) -> object_file.Loaded | Linked:
+    """The code of an object file, ready to run."""
+    loaded = object_file.load(binary)
+    if loaded is not None:
+        return loaded
+    from groundstate.compiler import machine
+
+    return machine.link(binary)
 
 
 def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
@@ -337,7 +344,3 @@ def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
     if len(binary) < start + size + total:
         raise BuildError("the native binary is cut short")
     return head, binary[start + size :]
-
-
-def _is_builtin(module: Module, identifier: int) -> bool:
-    return identifier in module.variables and module.variables[identifier].builtin is not None

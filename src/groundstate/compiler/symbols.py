@@ -15,6 +15,7 @@ from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Function, Module, Variable
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import FunctionType, Type, compatible
+from groundstate.compiler.well_known import well_known
 
 STEP = 16
 """Between the numbers of functions, so that they look like addresses and none of them is null."""
@@ -116,6 +117,22 @@ class Symbols:
         if isinstance(value, tuple) and constant.has_address:
             return Constant(constant.type, tuple(self.settled(home, part) for part in value))
         return constant
+
+
+def needed_imports(module: Module) -> list[str]:
+    """What a module uses and does not define, and the device does not know either."""
+    used = module.functions_called.union(_address_taken(module)) if module.imports else frozenset()
+    return [
+        name
+        for identifier, name in module.imports.items()
+        if not _is_builtin(module, identifier)
+        and (identifier in used or identifier not in module.function_types)
+        and well_known(name) is None
+    ]
+
+
+def _is_builtin(module: Module, identifier: int) -> bool:
+    return identifier in module.variables and module.variables[identifier].builtin is not None
 
 
 def _fits(kind: FunctionType, result: Type, arguments: Sequence[Type | None]) -> bool:

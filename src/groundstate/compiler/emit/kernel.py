@@ -17,6 +17,7 @@ import groundstate.compiler.emit.composites
 import groundstate.compiler.emit.conversions
 import groundstate.compiler.emit.groups
 import groundstate.compiler.emit.integers
+import groundstate.compiler.emit.intrinsics
 import groundstate.compiler.emit.memory
 import groundstate.compiler.emit.opencl
 import groundstate.compiler.emit.pointers

@@ -122,6 +122,8 @@ class Module:
     function_ids: tuple[int, ...] = ()
     function_types: dict[int, int] = field(default_factory=dict)
     """The id of each function's OpTypeFunction."""
+    functions_called: frozenset[int] = frozenset()
+    """Functions that some function calls by their id; known if the module imports functions."""
     functions_pointed_to: tuple[int, ...] = ()
     """Functions whose address is taken in the body of a function, as older compilers do it."""
     opcodes: frozenset[int] = frozenset()

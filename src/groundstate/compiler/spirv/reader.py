@@ -141,6 +141,17 @@ class _Reader:
         module.opcodes = frozenset(seen)
         if Op.ConstantFunctionPointerINTEL in seen:
             module.functions_pointed_to = tuple(self._pointed_to(first))
+        if any(id in self.ranges for id in module.imports):
+            module.functions_called = frozenset(self._called(first))
+
+    def _called(self, position: int) -> Iterator[int]:
+        """The functions that instructions of a body call."""
+        words = self.words
+        while position < len(words):
+            count = words[position] >> 16
+            if words[position] & 0xFFFF == Op.FunctionCall and count > 3:
+                yield words[position + 3]
+            position += count
 
     def _pointed_to(self, position: int) -> Iterator[int]:
         """The functions whose address is taken by an instruction of a body."""
