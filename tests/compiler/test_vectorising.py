@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
+from groundstate.compiler import machine
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.program import Program
 from tests.compiler.runner import Local, Size, program_of, run
@@ -270,11 +273,38 @@ def test_a_damaged_native_binary_is_refused(damage: bytes) -> None:
         Program.from_native(damage)
 
 
-def test_a_binary_for_another_cpu_is_refused(program: Program) -> None:
-    binary = program.native_binary().replace(b'"cpu": "', b'"cpu": "strange-')
-    size = int.from_bytes(binary[8:12], "little") + len("strange-")
+def test_a_native_binary_with_one_wrong_bit_is_refused(program: Program) -> None:
+    binary = program.native_binary()
+    chance = random.Random(1)
+    for _ in range(200):
+        damaged = bytearray(binary)
+        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        with pytest.raises(BuildError):
+            Program.from_native(bytes(damaged))
+        with pytest.raises(BuildError):
+            Program.from_native(binary[: chance.randrange(len(binary))])
+    with pytest.raises(BuildError, match="damaged"):
+        Program.from_native(binary + b"more")
+
+
+def test_a_binary_for_another_cpu_is_refused(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(machine.Target, "identity", "a strange machine")
+        binary = program.native_binary()
     with pytest.raises(BuildError, match="another CPU"):
-        Program.from_native(binary[:8] + size.to_bytes(4, "little") + binary[12:])
+        Program.from_native(binary)
+
+
+def test_a_binary_of_another_version_is_refused(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(machine, "VERSION", b"an old version")
+        binary = program.native_binary()
+    with pytest.raises(BuildError, match="an old version; build it again"):
+        Program.from_native(binary)
 
 
 SHAPES = [

@@ -142,7 +142,8 @@ class Program:
         }
         text = json.dumps(head).encode()
         body = b"".join([*parts, *self._known.values()])
-        return NATIVE_MAGIC + struct.pack("<I", len(text)) + text + body
+        content = struct.pack("<I", len(text)) + text + body
+        return NATIVE_MAGIC + hashlib.sha256(content).digest() + content
 
     @staticmethod
     def from_native(binary: bytes) -> Program:
@@ -327,20 +328,20 @@ def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
     """The description in front of a native binary, checked, and what follows it."""
     from groundstate.compiler import machine
 
-    start = len(NATIVE_MAGIC) + 4
-    if binary[: len(NATIVE_MAGIC)] != NATIVE_MAGIC or len(binary) < start:
+    if not binary.startswith(NATIVE_MAGIC):
         raise BuildError("this is no native binary of this driver")
-    (size,) = struct.unpack_from("<I", binary, len(NATIVE_MAGIC))
+    start = len(NATIVE_MAGIC) + hashlib.sha256().digest_size
+    content = binary[start:]
+    if hashlib.sha256(content).digest() != binary[len(NATIVE_MAGIC) : start]:
+        raise BuildError("the native binary is damaged or cut short")
     try:
-        head = json.loads(binary[start : start + size])
-        total = sum(head["modules"]) + sum(length for _, length in head["known"])
+        (size,) = struct.unpack_from("<I", content)
+        head = json.loads(content[4 : 4 + size])
         version, cpu = head["version"], head["cpu"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (struct.error, ValueError, KeyError, TypeError) as error:
         raise BuildError("the native binary is damaged") from error
     if version != machine.VERSION.decode():
         raise BuildError(f"the native binary is of version {version}; build it again from SPIR-V")
     if cpu != machine.target().identity:
         raise BuildError(f"the native binary is for another CPU ({cpu}); build it from SPIR-V here")
-    if len(binary) < start + size + total:
-        raise BuildError("the native binary is cut short")
-    return head, binary[start + size :]
+    return head, content[4 + size :]
