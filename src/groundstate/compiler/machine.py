@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 
 import llvmlite.binding as llvm
@@ -28,8 +28,12 @@ class Target:
         self.machine = found.create_target_machine(
             cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
         )
-        # JITLink keeps a kernel in one piece, so that its code always reaches its constants.
-        self.jit = llvm.create_lljit_compiler(self.machine, use_jit_link=True)
+
+    @cached_property
+    def linker(self) -> llvm.LLJIT:
+        """LLVM's linker. JITLink keeps a kernel in one piece, so that its code always reaches its
+        constants."""
+        return llvm.create_lljit_compiler(self.machine, use_jit_link=True)
 
     @property
     def identity(self) -> str:
@@ -56,8 +60,8 @@ def target() -> Target:
     return Target()
 
 
-class Loaded:
-    """Code in memory. It lives as long as this object."""
+class Linked:
+    """Code that LLVM has put into memory. It lives as long as this object."""
 
     def __init__(self, tracker: object, address: int) -> None:
         self.tracker = tracker
@@ -95,8 +99,8 @@ def object_code(text: str) -> bytes:
         return bytes(target().machine.emit_object(optimise(text)))
 
 
-def load(code: bytes, symbol: str = "run") -> Loaded:
-    """Makes an object file executable."""
+def link(code: bytes, symbol: str = "run") -> Linked:
+    """Makes an object file executable that refers to functions of the C library."""
     name = f"kernel{next(_count)}"
     with _lock:
         try:
@@ -105,8 +109,8 @@ def load(code: bytes, symbol: str = "run") -> Loaded:
                 .add_object_img(code)
                 .export_symbol(symbol)
                 .add_current_process()
-                .link(target().jit, name)
+                .link(target().linker, name)
             )
         except RuntimeError as error:
             raise BuildError(f"machine code cannot be loaded: {error}") from error
-        return Loaded(tracker, int(tracker[symbol]))
+        return Linked(tracker, int(tracker[symbol]))
