@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import TIMEOUT, Build, Door
+from groundstate.compiler.frontend import compile_opencl
+
+from .conftest import PROGRAMS, TIMEOUT, Build, Door
 
 UNINITIALIZED = 0x78000001
 DEPENDENCY_UNAVAILABLE = 0x70020000
@@ -36,6 +38,35 @@ def test_discovery_of_a_topology(door: Door) -> None:
 
 def test_pipeline(door: Door) -> None:
     assert succeeded(door.run("pipeline")) == "pipeline ok\n"
+
+
+@pytest.fixture(scope="session")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The kernels of the program of the same name, as a file of SPIR-V."""
+    source = (PROGRAMS / "launches.cl").read_text(encoding="utf-8")
+    path = tmp_path_factory.mktemp("kernels") / "launches.spv"
+    path.write_bytes(compile_opencl(source))
+    return str(path)
+
+
+def test_every_form_of_launch(door: Door, launches: str) -> None:
+    assert succeeded(door.run("launches", launches, "forms")) == "launches ok\n"
+
+
+@pytest.mark.parametrize("door", ["direct"], indirect=True)
+def test_more_than_2_to_the_32_work_items(door: Door, launches: str) -> None:
+    assert succeeded(door.run("launches", launches, "many")) == "launches ok\n"
+
+
+def test_printing_more_than_the_buffer_holds(door: Door, launches: str) -> None:
+    """What fits is printed whole, and each of the other calls tells the kernel that it failed."""
+    *printed, said, end = succeeded(door.run("launches", launches, "print")).splitlines()
+    failed, items = (int(word) for word in said.split() if word.isdigit())
+    numbers = {int(line.split()[1]) for line in printed}
+    assert end == "launches ok"
+    assert 0 < failed < items
+    assert len(numbers) == len(printed) == items - failed
+    assert {line[15:] for line in printed} == {" of many, each as long as all the others"}
 
 
 def test_many_threads_at_once(door: Door) -> None:

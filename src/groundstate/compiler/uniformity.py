@@ -53,6 +53,8 @@ UNIFORM_RESULTS = frozenset(
     ]
 )
 REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2
+PRINTF = 184
+"""Of OpenCL.std."""
 
 
 class Uniformity:
@@ -256,7 +258,7 @@ class Uniformity:
             return self.cells[node.literals[0]]
         if op in ("ReadGroupCells", "GroupAsyncCopy"):
             return 0
-        if op in ("GenericCastToPtrExplicit", "VariableLengthArrayINTEL"):
+        if op in ("GenericCastToPtrExplicit", "VariableLengthArrayINTEL") or _is_printf(node):
             return VARYING
         inputs = [self._known_at(each, block) for each in node.operands]
         if _UNKNOWN in inputs:
@@ -354,6 +356,11 @@ def lane_stride(pointee: Type | None) -> int:
 
 def _is_reduction(node: Node) -> bool:
     return len(node.literals) > 0 and REDUCE in node.literals[:1] and "Ballot" not in node.op
+
+
+def _is_printf(node: Node) -> bool:
+    """Whether some lanes may fail where others do not, because a buffer has become full."""
+    return node.op == "ExtInst" and node.literals[1] == PRINTF
 
 
 def _is_address(type_: Type) -> bool:

@@ -20,17 +20,17 @@ def _printf(emitter: Emitter, node: Node, name: str) -> None:
     number = _format_number(emitter, node)
     parts = [part for each in node.operands[1:] for part in _flat(emitter, each)]
     text = emitter.text
-    room = emitter.new_slot("i32", "s")
-    results: list[str] = []
-    text.do(f"store i32 0, ptr {room}")
+    kind = "i32" if emitter.width == 1 else text.vector_type("i32")
+    results = emitter.new_slot(kind, "s")
+    text.do(f"store {kind} zeroinitializer, ptr {results}")
 
     def write(lane: int) -> None:
-        results.append(
-            _record(emitter, number, [(part.type, text.lane(part, lane)) for part in parts], room)
-        )
+        result = text.emit(f"getelementptr i32, ptr {results}, i64 {lane}")
+        _record(emitter, number, [(part.type, text.lane(part, lane)) for part in parts], result)
 
     emitter.each_lane(write)
-    emitter.define(node, Lanes("i32", text.emit(f"load i32, ptr {room}")))
+    stride = 0 if emitter.width == 1 else None
+    emitter.define(node, Lanes("i32", text.emit(f"load {kind}, ptr {results}"), stride))
 
 
 def _flat(emitter: Emitter, node: Node) -> list[Lanes]:
@@ -55,8 +55,8 @@ def _format_number(emitter: Emitter, node: Node) -> int:
     return formats.index(text)
 
 
-def _record(emitter: Emitter, number: int, arguments: list[tuple[str, str]], room: str) -> str:
-    """Takes room in the buffer and fills it; -1 goes to `room` if there is none."""
+def _record(emitter: Emitter, number: int, arguments: list[tuple[str, str]], result: str) -> None:
+    """Takes room in the buffer and fills it; if there is none, the result becomes -1."""
     text = emitter.text
     buffer = emitter.context.print_buffer
     size = WORD * (1 + len(arguments))
@@ -81,10 +81,9 @@ def _record(emitter: Emitter, number: int, arguments: list[tuple[str, str]], roo
         text.do(f"store i64 {_word(emitter, type_, value)}, ptr {word}")
     text.do(f"br label %{after}")
     text.start(full)
-    text.do(f"store i32 -1, ptr {room}")
+    text.do(f"store i32 -1, ptr {result}")
     text.do(f"br label %{after}")
     text.start(after)
-    return room
 
 
 def _word(emitter: Emitter, type_: str, value: str) -> str:
