@@ -2,7 +2,7 @@
 
 A type is an immutable value: two types that look the same are equal. The exception is a structure,
 which is equal only to itself, so that types which contain pointers to themselves can be compared.
-Sizes are in bytes.
+Sizes are in bytes. Only classes that add fields are made dataclasses again: that takes a while.
 """
 
 from __future__ import annotations
@@ -60,12 +60,10 @@ class Type:
         return type(self).__name__.lower()
 
 
-@dataclass(frozen=True, eq=False)
 class Void(Type):
     """No value."""
 
 
-@dataclass(frozen=True, eq=False)
 class Bool(Type):
     """True or false; it has no size in SPIR-V, and one byte here."""
 
@@ -230,7 +228,6 @@ class FunctionType(Type):
         return f"FunctionType({self})"
 
 
-@dataclass(frozen=True, eq=False)
 class Handle(Type):
     """Something of the device that a program only passes around."""
 
@@ -238,37 +235,30 @@ class Handle(Type):
         self._settle((), POINTER_SIZE, POINTER_SIZE)
 
 
-@dataclass(frozen=True, eq=False)
 class Event(Handle):
     """What an asynchronous copy returns."""
 
 
-@dataclass(frozen=True, eq=False)
 class DeviceEvent(Handle):
     """What enqueueing a kernel from a kernel returns."""
 
 
-@dataclass(frozen=True, eq=False)
 class ReserveId(Handle):
     """A reservation in a pipe."""
 
 
-@dataclass(frozen=True, eq=False)
 class Queue(Handle):
     """A queue that a kernel can put kernels into."""
 
 
-@dataclass(frozen=True, eq=False)
 class PipeStorage(Handle):
     """The memory of a pipe."""
 
 
-@dataclass(frozen=True, eq=False)
 class NamedBarrier(Handle):
     """A barrier among some sub-groups of a work-group."""
 
 
-@dataclass(frozen=True, eq=False)
 class Sampler(Handle):
     """How an image is read between its pixels."""
 
