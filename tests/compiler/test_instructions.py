@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 import tests.compiler.instructions_arithmetic
+import tests.compiler.instructions_atomics
+import tests.compiler.instructions_builtins
 import tests.compiler.instructions_composites
+import tests.compiler.instructions_control
 import tests.compiler.instructions_conversions
+import tests.compiler.instructions_groups
+import tests.compiler.instructions_integers
 import tests.compiler.instructions_memory  # noqa: F401 - each adds its cases
 from tests.compiler.instruction_support import Batch, batches
 

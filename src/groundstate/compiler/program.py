@@ -5,6 +5,7 @@ A program is one SPIR-V module, or several that were linked: what one imports, a
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import struct
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from groundstate.compiler import kept, object_file
+from groundstate.compiler.constructors import find_constructors, run_once
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.signature import (
     MODE_LOCAL_SIZE,
@@ -92,8 +94,11 @@ class Program:
         self.modules = [source.module for source in sources]
         self.options = options
         self.log = ""
+        self.initializers = find_constructors(self.modules, "initializer")
+        self.finalizers = find_constructors(self.modules, "finalizer")
+        hidden = {*self.initializers, *self.finalizers}
         names = [name for module in self.modules for name in module.entry_points]
-        self.kernel_names = tuple(dict.fromkeys(names))
+        self.kernel_names = tuple(dict.fromkeys(name for name in names if name not in hidden))
         self.exports = {
             name: "variable" if identifier in module.variables else "function"
             for module in self.modules
@@ -113,6 +118,18 @@ class Program:
         self.global_offsets = self.globals.names
         self.globals_image = self.globals.image
         self.globals_bytes = len(self.globals_image)
+
+    def initialise(self, variables: int) -> None:
+        """Makes the program-scope variables, whose image was put at an address, ready for use."""
+        for place in self.globals.relocations:
+            ctypes.c_uint64.from_address(variables + place).value += variables
+        for name in self.initializers:
+            run_once(self.compile(name, (1, 1, 1), 1), variables)
+
+    def finalise(self, variables: int) -> None:
+        """Runs what a program wants to be run when it is no longer needed."""
+        for name in self.finalizers:
+            run_once(self.compile(name, (1, 1, 1), 1), variables)
 
     @staticmethod
     def link(programs: Sequence[Program]) -> Program:

@@ -256,7 +256,7 @@ class Uniformity:
             return self.interleaved.get(node) or lane_stride(node.type.pointee)
         if op == "ReadCell":
             return self.cells[node.literals[0]]
-        if op in ("ReadGroupCells", "GroupAsyncCopy"):
+        if op in ("ReadGroupCells", "GroupAsyncCopy", "UntypedGroupAsyncCopyKHR"):
             return 0
         if op in ("GenericCastToPtrExplicit", "VariableLengthArrayINTEL") or _is_printf(node):
             return VARYING

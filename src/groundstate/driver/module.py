@@ -65,11 +65,29 @@ class Module:
             if not self.variables and self.program.globals_bytes:
                 image = self.program.globals_image.ljust(self.program.globals_bytes, b"\0")
                 variables = native_kernel.globals_new(self.context, self.device, image)
+                self._initialise(variables)
                 for module in self.sharers:
                     module.variables = variables
                     native_kernel.module_set_globals(module.handle, variables)
-                native_kernel.globals_drop(variables)  # each module has its own share
+                if not self.program.finalizers:
+                    native_kernel.globals_drop(variables)  # each module has its own share
             return self.variables
+
+    def _initialise(self, variables: int) -> None:
+        """Writes the addresses that variables hold, and runs the program's initializers."""
+        from groundstate.compiler.errors import BuildError
+
+        try:
+            self.program.initialise(native_kernel.globals_base(variables))
+        except BuildError as problem:
+            native_kernel.globals_drop(variables)
+            raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
+
+    def finalise(self) -> None:
+        """Runs the program's finalizers, if this was the last module that has its variables."""
+        if self.variables and self.program.finalizers and not self.sharers:
+            self.program.finalise(native_kernel.globals_base(self.variables))
+            native_kernel.globals_drop(self.variables)
 
 
 class EntryPoint:
@@ -196,6 +214,7 @@ def zeModuleDestroy(hModule: int) -> None:
     native_kernel.module_end(hModule)
     module = _by_handle.pop(hModule)
     module.sharers.remove(module)
+    module.finalise()
     bury_the_dead()
 
 

@@ -149,6 +149,8 @@ def spirv(
 class Program:
     """What the driver takes for a compiled module."""
 
+    finalizers: tuple[str, ...] = ()
+
     def __init__(
         self,
         spirv: bytes | Sequence[bytes],
@@ -208,6 +210,9 @@ class Program:
 
     def check(self, name: str) -> None:
         """Every kernel of the fake compiles."""
+
+    def initialise(self, variables: int) -> None:
+        """Variables of the fake hold no addresses."""
 
     def compile(self, name: str, group_size: tuple[int, int, int]) -> KernelCode:
         if group_size == (13, 13, 1):

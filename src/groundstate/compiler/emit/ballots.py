@@ -43,6 +43,11 @@ def _ballot_word(emitter: Emitter, node: Node) -> Lanes:
     return first
 
 
+def own(emitter: Emitter, type_: str, name: str) -> Lanes:
+    """A value of which each lane has its own."""
+    return Lanes(type_, name, None if emitter.width > 1 else 0)
+
+
 def lane_numbers(emitter: Emitter) -> str:
     return emitter.text.as_vector(Lanes("i32", "0", 1 if emitter.width > 1 else 0))
 
@@ -52,7 +57,7 @@ def _bit_of(emitter: Emitter, word: Lanes, numbers: str) -> Lanes:
     text = emitter.text
     wide = text.vector_type("i32")
     moved = text.emit(f"lshr {wide} {text.as_vector(word)}, {numbers}")
-    return Lanes("i1", text.emit(f"trunc {wide} {moved} to {text.vector_type('i1')}"), None)
+    return own(emitter, "i1", text.emit(f"trunc {wide} {moved} to {text.vector_type('i1')}"))
 
 
 @handles("GroupNonUniformInverseBallot")
@@ -84,7 +89,7 @@ def _ballot_count(emitter: Emitter, node: Node) -> None:
         mask = text.emit(f"sub {wide} {below}, {one}")
         word = text.emit(f"and {wide} {word}, {mask}")
     count = text.call(wide, f"llvm.ctpop.{overloaded(wide)}", [(wide, word)])
-    emitter.define(node, Lanes("i32", count, None))
+    emitter.define(node, own(emitter, "i32", count))
 
 
 @handles("GroupNonUniformBallotFindLSB", "GroupNonUniformBallotFindMSB")
@@ -97,4 +102,4 @@ def _ballot_find(emitter: Emitter, node: Node) -> None:
     zeros = text.call(wide, f"llvm.{kind}.{overloaded(wide)}", [(wide, word), ("i1", "false")])
     if not lowest:
         zeros = text.emit(f"sub {wide} {text.splat('i32', '31')}, {zeros}")
-    emitter.define(node, Lanes("i32", zeros, None))
+    emitter.define(node, own(emitter, "i32", zeros))

@@ -49,6 +49,13 @@ def identity(kind: str, type_: str) -> str:
     return str((1 << (width - 1)) - 1) if kind == "SMin" else str(-(1 << (width - 1)))
 
 
+def first_of_scan(kind: str, type_: str) -> str:
+    """What an exclusive scan gives the first lane; a sum starts with 0, though -0 is neutral."""
+    if kind == "FAdd":
+        return "0xH0000" if type_ == "half" else "0.0"
+    return identity(kind, type_)
+
+
 def kind_of(op: str) -> str:
     """`GroupNonUniformFAdd` and `GroupFAdd` both add numbers."""
     for prefix in ("GroupNonUniform", "Group"):
@@ -117,12 +124,17 @@ def _reduce(
     text, width = emitter.text, emitter.width
     nothing = identity(kind, value.type)
     if width == 1:
-        return Lanes(value.type, nothing if operation == EXCLUSIVE_SCAN else value.name)
+        start = first_of_scan(kind, value.type)
+        return Lanes(value.type, start if operation == EXCLUSIVE_SCAN else value.name)
     wide = text.vector_type(value.type)
     neutral = text.splat(value.type, nothing)
     current = text.select(emitter.mask, value.type, text.as_vector(value), neutral)
     if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
-        return Lanes(value.type, _scan(emitter, kind, operation, wide, current, neutral), None)
+        total = _scan(emitter, kind, wide, current, neutral)
+        if operation == EXCLUSIVE_SCAN:
+            start = text.splat(value.type, first_of_scan(kind, value.type))
+            total = _shifted(emitter, wide, total, 1, start)
+        return Lanes(value.type, total, None)
     distance, limit = 1, cluster or width
     while distance < min(limit, width):
         picks = ", ".join(f"i32 {lane ^ distance}" for lane in range(width))
@@ -136,24 +148,25 @@ def _reduce(
     return Lanes(value.type, text.emit(f"extractelement {wide} {current}, i64 0"))
 
 
-def _scan(
-    emitter: Emitter, kind: str, operation: int, wide: str, current: str, neutral: str
-) -> str:
-    text, width = emitter.text, emitter.width
-
-    def shifted(vector: str, distance: int) -> str:
-        picks = ", ".join(
-            f"i32 {lane - distance if lane >= distance else width}" for lane in range(width)
-        )
-        return text.emit(
-            f"shufflevector {wide} {vector}, {wide} {neutral}, <{width} x i32> <{picks}>"
-        )
-
+def _scan(emitter: Emitter, kind: str, wide: str, current: str, neutral: str) -> str:
+    """Each lane combined with all before it."""
     distance = 1
-    while distance < width:
-        current = combine(kind, wide, shifted(current, distance), current, emitter)
+    while distance < emitter.width:
+        before = _shifted(emitter, wide, current, distance, neutral)
+        current = combine(kind, wide, before, current, emitter)
         distance *= 2
-    return shifted(current, 1) if operation == EXCLUSIVE_SCAN else current
+    return current
+
+
+def _shifted(emitter: Emitter, wide: str, vector: str, distance: int, start: str) -> str:
+    """The values of the lanes some way before, and `start` where there are none."""
+    width = emitter.width
+    picks = ", ".join(
+        f"i32 {lane - distance if lane >= distance else width}" for lane in range(width)
+    )
+    return emitter.text.emit(
+        f"shufflevector {wide} {vector}, {wide} {start}, <{width} x i32> <{picks}>"
+    )
 
 
 # --- Votes and broadcasts -----------------------------------------------------------------------

@@ -144,7 +144,7 @@ def _dot(emitter: Emitter, node: Node) -> None:
     assert total is not None
     if node.op.endswith("AccSat"):
         accumulator = _widened(emitter, emitter.scalar(node.operands[2]), first_signed, wide)
-        total = _add(emitter, total, accumulator)
+        total = _add_saturated(emitter, total, accumulator, first_signed)
         total = _saturated(emitter, total, scalar, first_signed)
     emitter.define(node, _narrowed(emitter, total, scalar))
 
@@ -188,6 +188,14 @@ def _add(emitter: Emitter, left: Lanes, right: Lanes) -> Lanes:
     many = _Many(emitter, [left, right])
     t = many.type_of(left.type)
     return many.result(left.type, many.text.emit(f"add {t} {many.names[0]}, {many.names[1]}"))
+
+
+def _add_saturated(emitter: Emitter, left: Lanes, right: Lanes, signed: bool) -> Lanes:
+    many = _Many(emitter, [left, right])
+    t = many.type_of(left.type)
+    function = f"llvm.{'s' if signed else 'u'}add.sat.{overloaded(t)}"
+    name = many.text.call(t, function, [(t, many.names[0]), (t, many.names[1])])
+    return many.result(left.type, name)
 
 
 def _saturated(emitter: Emitter, value: Lanes, scalar: str, signed: bool) -> Lanes:

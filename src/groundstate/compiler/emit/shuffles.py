@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.emit.ballots import lane_numbers
+from groundstate.compiler.emit.ballots import lane_numbers, own
 from groundstate.compiler.emit.composites import choose
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.groups import check_subgroup
@@ -114,7 +114,7 @@ def _shift(emitter: Emitter, node: Node) -> None:
     else:
         start = text.emit(f"add {wide} {lanes}, {size}")
         place = text.emit(f"sub {wide} {start}, {delta}")
-    in_first = Lanes("i1", text.emit(f"icmp ult {wide} {place}, {size}"), _stride(emitter))
+    in_first = own(emitter, "i1", text.emit(f"icmp ult {wide} {place}, {size}"))
     source = _wrapped(emitter, place)
     emitter.define(
         node,
@@ -125,10 +125,6 @@ def _shift(emitter: Emitter, node: Node) -> None:
             gather_lanes(emitter, second, source),
         ),
     )
-
-
-def _stride(emitter: Emitter) -> int | None:
-    return None if emitter.width > 1 else 0
 
 
 @handles("GroupNonUniformRotateKHR")

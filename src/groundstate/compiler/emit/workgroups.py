@@ -11,6 +11,7 @@ from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Pointer, Type
 
+STORAGE_WORKGROUP = 4
 CELL_BYTES = 128
 """Room for the largest OpenCL vector."""
 
@@ -137,15 +138,30 @@ def _combine_group(emitter: Emitter, node: Node) -> None:
 
 @handles("GroupAsyncCopy")
 def _async_copy(emitter: Emitter, node: Node) -> None:
+    pointer = node.operands[1].type
+    assert isinstance(pointer, Pointer)
+    size = str(array_step_of(pointer))
+    _copy_together(emitter, node, size, node.operands[3], node.operands[4])
+
+
+@handles("UntypedGroupAsyncCopyKHR")
+def _untyped_async_copy(emitter: Emitter, node: Node) -> None:
+    size = _same_number(emitter, node.operands[3])
+    _copy_together(emitter, node, size, node.operands[4], node.operands[5])
+
+
+def _same_number(emitter: Emitter, node: Node) -> str:
+    """A number that is the same for all work-items, as i64."""
+    return emitter.widen_i64(node, emitter.text.lane(emitter.scalar(node), 0))
+
+
+def _copy_together(emitter: Emitter, node: Node, size: str, elements: Node, distance: Node) -> None:
     """The first sub-group copies for all; GroupWaitEvents is a barrier."""
     text = emitter.text
     target, source = emitter.scalar(node.operands[1]), emitter.scalar(node.operands[2])
-    count = emitter.widen_i64(node.operands[3], text.lane(emitter.scalar(node.operands[3]), 0))
-    stride = emitter.widen_i64(node.operands[4], text.lane(emitter.scalar(node.operands[4]), 0))
+    count, stride = _same_number(emitter, elements), _same_number(emitter, distance)
     pointer = node.operands[1].type
-    assert isinstance(pointer, Pointer)
-    size = array_step_of(pointer)
-    to_local = pointer.storage == 4
+    to_local = isinstance(pointer, Pointer) and pointer.storage == STORAGE_WORKGROUP
     first, body, after = text.label("copy"), text.label("element"), text.label("copied")
     check, begin = text.label("check"), text.emit("icmp eq i64 %sub, 0")
     text.do(f"br i1 {begin}, label %{first}, label %{after}")
@@ -160,12 +176,14 @@ def _async_copy(emitter: Emitter, node: Node) -> None:
     text.start(body)
     far = text.emit(f"mul i64 {index}, {stride}")
     into, out = (index, far) if to_local else (far, index)
-    there = text.emit(f"getelementptr [{size} x i8], ptr {text.lane(target, 0)}, i64 {into}")
-    here = text.emit(f"getelementptr [{size} x i8], ptr {text.lane(source, 0)}, i64 {out}")
+    places = []
+    for pointer_, step in ((target, into), (source, out)):
+        offset = text.emit(f"mul i64 {step}, {size}")
+        places.append(text.emit(f"getelementptr i8, ptr {text.lane(pointer_, 0)}, i64 {offset}"))
     text.call(
         "void",
         "llvm.memcpy.p0.p0.i64",
-        [("ptr", there), ("ptr", here), ("i64", str(size)), ("i1", "false")],
+        [("ptr", places[0]), ("ptr", places[1]), ("i64", size), ("i1", "false")],
     )
     following = text.emit(f"add i64 {index}, 1")
     text.do(f"store i64 {following}, ptr {cursor}")

@@ -73,8 +73,12 @@ class Folder:
             return Constant(kind, exactly(values, 1)[0].value)
         if opcode == Op.Bitcast:
             return bitcast(kind, exactly(values, 1)[0])
-        if opcode in (Op.IAdd, Op.ISub) and any(isinstance(v.value, Address) for v in values):
-            return move(kind, opcode, *exactly(values, 2))
+        if any(isinstance(value.value, Address) for value in values):
+            if opcode in (Op.IAdd, Op.ISub):
+                return move(kind, opcode, *exactly(values, 2))
+            if opcode in (Op.IEqual, Op.INotEqual, Op.PtrEqual, Op.PtrNotEqual):
+                equal = same_place(*exactly(values, 2))
+                return Constant(kind, int(equal == (opcode in (Op.IEqual, Op.PtrEqual))))
         return self._each(kind, opcode, values)
 
     def _each(self, kind: t.Type, opcode: int, values: list[Constant]) -> Constant:
@@ -202,7 +206,12 @@ def to_bits(value: Constant) -> int:
 
 
 def move(kind: t.Type, opcode: int, first: Constant, second: Constant) -> Constant:
-    """An address plus or minus a number."""
+    """An address plus or minus a number, or the distance of two in the same variable."""
+    one, other = first.value, second.value
+    if opcode == Op.ISub and isinstance(one, Address) and isinstance(other, Address):
+        if one.base != other.base:
+            raise InvalidModule("the distance of two variables is not known before they are loaded")
+        return Constant(kind, (one.offset - other.offset) & mask(8 * kind.size))
     if isinstance(second.value, Address) and opcode == Op.IAdd:
         first, second = second, first
     if not isinstance(first.value, Address) or not isinstance(second.value, int):
@@ -210,6 +219,11 @@ def move(kind: t.Type, opcode: int, first: Constant, second: Constant) -> Consta
     step = signed(second)
     offset = first.value.offset + (step if opcode == Op.IAdd else -step)
     return Constant(kind, Address(first.value.base, offset))
+
+
+def same_place(first: Constant, second: Constant) -> bool:
+    """Whether two addresses are equal: those of different variables never are, and none is null."""
+    return first.value == second.value
 
 
 def chain(kind: t.Type, values: list[Constant], moves_pointer: bool) -> Constant:
