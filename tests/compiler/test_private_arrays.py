@@ -86,3 +86,8 @@ def test_which_are_interleaved(program: Program, name: str) -> None:
     has_array = any(node.op == "Variable" for node in kernel.nodes())
     assert has_array
     assert bool(interleaved_addresses(kernel)) == (name != "seen_in_two_ways")
+
+
+@pytest.mark.parametrize(("name", "size_bytes"), [("table", 64), ("square", 64), ("bytes", 16)])
+def test_their_memory_is_known(program: Program, name: str, size_bytes: int) -> None:
+    assert program.signature(name).private_bytes == size_bytes

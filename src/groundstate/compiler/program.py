@@ -42,6 +42,15 @@ SUBGROUP_SIZE = 16
 """Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
 
+NO_FACTS = {
+    "local_bytes": 0,
+    "private_bytes": 0,
+    "uses_barriers": False,
+    "loop_free": False,
+    "unresolved": [],
+}
+"""Of a kernel whose graph cannot be built yet."""
+
 NATIVE_MAGIC = b"GSNATIVE"
 
 
@@ -253,7 +262,7 @@ class Program:
             required_group_size=size,
             subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
             local_bytes=facts["local_bytes"],
-            private_bytes=0,
+            private_bytes=facts["private_bytes"],
             attributes=" ".join(attributes),
             uses_barriers=facts["uses_barriers"],
             loop_free=facts["loop_free"],
@@ -267,12 +276,13 @@ class Program:
         if known is not None:
             self._checked.add(name)
             return known[0]
-        facts = {"local_bytes": 0, "uses_barriers": False, "loop_free": False, "unresolved": []}
+        facts: dict[str, Any] = dict(NO_FACTS)
         try:
             prepared = self._prepared[name] = self.prepare(name)
         except UnresolvedNameError as error:
             return {**facts, "unresolved": [error.name]}
         _, facts["local_bytes"] = place_variables(prepared.kernel, self.globals)
+        facts["private_bytes"] = prepared.private_bytes
         return {**facts, "uses_barriers": prepared.has_barriers, "loop_free": prepared.is_loop_free}
 
     def check(self, name: str) -> None:
@@ -284,6 +294,7 @@ class Program:
         self._checked.add(name)
         facts = {
             "local_bytes": signature.local_bytes,
+            "private_bytes": signature.private_bytes,
             "uses_barriers": signature.uses_barriers,
             "loop_free": signature.loop_free,
             "unresolved": [],

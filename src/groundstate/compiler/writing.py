@@ -22,9 +22,10 @@ from groundstate.compiler.signature import (
     describe_arguments,
 )
 from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
-from groundstate.compiler.uniformity import Uniformity
+from groundstate.compiler.uniformity import Uniformity, lane_stride
 
 if TYPE_CHECKING:
     from groundstate.compiler.program import GroupSize, Program
@@ -41,6 +42,15 @@ class Prepared:
     cells: int
     """How many cells for each sub-group its work-group operations need."""
     observes_subgroups: bool
+
+    @property
+    def private_bytes(self) -> int:
+        """The memory of one work-item's variables that have an address."""
+        return sum(
+            lane_stride(node.type.pointee)
+            for node in self.kernel.nodes()
+            if node.op == "Variable" and isinstance(node.type, Pointer)
+        )
 
     @property
     def is_loop_free(self) -> bool:
