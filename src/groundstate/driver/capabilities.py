@@ -13,8 +13,10 @@ MINIMUM_LOCAL_MEMORY = 64 << 10
 MAX_ARGUMENTS_SIZE = 2048
 PRINTF_BUFFER_SIZE = 4 << 20
 
-MAX_FILL_PATTERN_SIZE = (1 << 64) - 1
-"""Any pattern can be filled; programs that make one as large as this says must be able to."""
+MAX_FILL_PATTERN_SIZES = ((1 << 64) - 1, 16)
+"""By queue group. Any pattern can be filled everywhere; programs that make one as large as this
+says must be able to, and some try all powers of two up to the limit of the group that only copies.
+"""
 
 NATIVE_KERNEL_FORMAT = "1"
 
@@ -139,16 +141,16 @@ QUEUE_GROUP_EXTENSIONS = Extensions("COMMAND_QUEUE_GROUP_PROPERTIES")
 def zeDeviceGetCommandQueueGroupProperties(
     hDevice: int, pCount: int, pCommandQueueGroupProperties: int
 ) -> None:
-    device = platform.device(hDevice)
+    device, groups = platform.device(hDevice), queue_groups()
 
-    def write(properties: ze.ze_command_queue_group_properties_t, flags: int) -> None:
-        properties.flags = flags
-        properties.maxMemoryFillPatternSize = MAX_FILL_PATTERN_SIZE
+    def write(properties: ze.ze_command_queue_group_properties_t, ordinal: int) -> None:
+        properties.flags = groups[ordinal]
+        properties.maxMemoryFillPatternSize = MAX_FILL_PATTERN_SIZES[ordinal]
         properties.numQueues = device.queue_count
         QUEUE_GROUP_EXTENSIONS.fill(properties, device)
 
     structure = ze.ze_command_queue_group_properties_t
-    answer_structs(pCount, pCommandQueueGroupProperties, structure, queue_groups(), write)
+    answer_structs(pCount, pCommandQueueGroupProperties, structure, range(len(groups)), write)
 
 
 @QUEUE_GROUP_EXTENSIONS.add("ze_copy_bandwidth_exp_properties_t")
