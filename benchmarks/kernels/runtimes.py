@@ -72,11 +72,12 @@ class Groundstate(Runtime):
 
 class _GroundstateKernel(Prepared):
     def __init__(self, runtime: Groundstate, case: Case, kernel: Any, arguments: list[Any]) -> None:
-        self.case, self.kernel, self.arguments = case, kernel, arguments
+        self.kernel, self.arguments = kernel, arguments
+        self.groups, self.group = case.groups, case.group
         self.commands = runtime.commands
 
     def launch(self) -> None:
-        self.kernel(self.commands, self.case.groups, self.case.group, *self.arguments)
+        self.kernel(self.commands, self.groups, self.group, *self.arguments)
         self.commands.synchronize()
 
     def result(self, like: Array) -> Array:
