@@ -72,7 +72,7 @@ class Groundstate(Runtime):
 
 class _GroundstateKernel(Prepared):
     def __init__(self, runtime: Groundstate, case: Case, kernel: Any, arguments: list[Any]) -> None:
-        self.kernel, self.arguments = kernel, arguments
+        self.case, self.kernel, self.arguments = case, kernel, arguments
         self.groups, self.group = case.groups, case.group
         self.commands = runtime.commands
 
