@@ -6,9 +6,10 @@ from __future__ import annotations
 class BuildError(Exception):
     """Something cannot be compiled. `log` names the function, the operation, the reason."""
 
-    def __init__(self, log: str) -> None:
-        super().__init__(log)
-        self.log = log
+    @property
+    def log(self) -> str:
+        """The words for it."""
+        return str(self)
 
 
 class UnresolvedNameError(BuildError):

@@ -92,11 +92,7 @@ class Program:
         options: str = "",
         constants: Mapping[int, bytes] | None = None,
     ) -> None:
-        try:
-            source = _Source.read(bytes(spirv), constants or {})
-        except InvalidModule as error:
-            raise BuildError(str(error)) from error
-        self._set_up([source], options)
+        self._set_up([_Source.read(bytes(spirv), constants or {})], options)
 
     def _set_up(self, sources: list[_Source], options: str) -> None:
         self.sources = sources

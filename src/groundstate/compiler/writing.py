@@ -21,7 +21,6 @@ from groundstate.compiler.signature import (
     MODE_SUBGROUP_SIZE,
     describe_arguments,
 )
-from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
@@ -64,10 +63,7 @@ class Prepared:
 
 def prepare(symbols: Symbols, name: str) -> Prepared:
     """The graph of a kernel, built anew."""
-    try:
-        kernel = build_kernel(symbols, name)
-    except InvalidModule as error:
-        raise BuildError(str(error)) from error
+    kernel = build_kernel(symbols, name)
     lower_builtins(kernel)
     observes = observes_subgroups(kernel)
     cells = lower_group_operations(kernel)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.errors import BuildError
 
-class InvalidModule(Exception):  # noqa: N818
+
+class InvalidModule(BuildError):  # noqa: N818
     """The module breaks a rule of SPIR-V; the message says which, and where.
 
     >>> print(InvalidModule("it has no end", offset=40, instruction="OpLabel", function="add"))
