@@ -8,8 +8,9 @@
 #include "launch.h"
 #include "queue.h"
 
-/* Copies and fills up to this size take less time than waking another thread. */
-enum { SHORT_BYTES = 16 << 10 };
+/* Copies and fills up to this size take less time than waking another thread. A row of a region takes as long as
+ * some bytes more than it has. */
+enum { SHORT_BYTES = 16 << 10, ROW_BYTES = 64 };
 
 bool gs_command_is_short(const gs_command *command) {
     switch (command->operation) {
@@ -19,6 +20,8 @@ bool gs_command_is_short(const gs_command *command) {
         return true;
     case GS_COPY:
         return command->copy.size <= SHORT_BYTES;
+    case GS_COPY_REGION:
+        return (command->region.width + ROW_BYTES) * command->region.height * command->region.depth <= SHORT_BYTES;
     case GS_FILL:
         return command->fill.size <= SHORT_BYTES;
     case GS_LAUNCH:

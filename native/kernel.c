@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image.h"
+
 /* --- Life ------------------------------------------------------------------------------------------- */
 
 static void release_kernel(gs_object *object) {
@@ -94,18 +96,65 @@ static ze_result_t set_value(enum gs_function function, gs_kernel *kernel, uint3
     return ZE_RESULT_SUCCESS;
 }
 
+/* The handle that `value` points to; NULL for none. */
+static ze_result_t read_handle(enum gs_function function, uint32_t index, size_t size, const void *value,
+                               enum gs_kind kind, void **handle) {
+    *handle = NULL;
+    if (size != sizeof *handle)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "%s: argument %u is a handle of %zu bytes, not %zu",
+                       gs_function_names[function], index, sizeof *handle, size);
+    if (value != NULL)
+        memcpy(handle, value, sizeof *handle);
+    if (*handle == NULL || gs_is_live(*handle, kind))
+        return ZE_RESULT_SUCCESS;
+    return gs_fail_handle(function, "pArgValue", *handle, kind);
+}
+
+/* The block gets the address of the image's view; without an image, that of one without texels. */
+static ze_result_t set_image(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                             const void *value) {
+    void *handle;
+    ze_result_t result = read_handle(function, index, size, value, GS_KIND_IMAGE, &handle);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    const gs_image *image = handle;
+    if (image != NULL && gs_format_planes(image->layout) > 1)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT,
+                       "%s: argument %u is an image of several planes; pass views of them (zeImageViewCreateExt)",
+                       gs_function_names[function], index);
+    const gs_image_view *view = image != NULL ? &image->view : &gs_no_image;
+    memcpy(kernel->block + kernel->entry_point->arguments[index].offset, &view, sizeof view);
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t set_sampler(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                               const void *value) {
+    void *handle;
+    ze_result_t result = read_handle(function, index, size, value, GS_KIND_SAMPLER, &handle);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    uint64_t flags = handle != NULL ? ((gs_sampler *)handle)->flags : 0;
+    memcpy(kernel->block + kernel->entry_point->arguments[index].offset, &flags, sizeof flags);
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t set_by_kind(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                               const void *value) {
+    switch (kernel->entry_point->arguments[index].kind) {
+    case GS_ARGUMENT_LOCAL: return set_local(function, kernel, index, size, value);
+    case GS_ARGUMENT_IMAGE: return set_image(function, kernel, index, size, value);
+    case GS_ARGUMENT_SAMPLER: return set_sampler(function, kernel, index, size, value);
+    default: return set_value(function, kernel, index, size, value);
+    }
+}
+
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                                    const void *value) {
     const gs_entry_point *entry_point = kernel->entry_point;
     if (index >= entry_point->argument_count)
         return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX, "%s: the kernel has %u arguments; there is no %u",
                        gs_function_names[function], entry_point->argument_count, index);
-    uint32_t kind = entry_point->arguments[index].kind;
-    if (kind == GS_ARGUMENT_IMAGE || kind == GS_ARGUMENT_SAMPLER)
-        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: argument %u is an image or a sampler; this device "
-                       "has none (zeDeviceGetImageProperties)", gs_function_names[function], index);
-    ze_result_t result = kind == GS_ARGUMENT_LOCAL ? set_local(function, kernel, index, size, value)
-                                                   : set_value(function, kernel, index, size, value);
+    ze_result_t result = set_by_kind(function, kernel, index, size, value);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     kernel->unset -= !kernel->is_set[index];

@@ -22,10 +22,12 @@ static _Atomic uint64_t host_used;
 static bool shared_in_device;
 GS_EXPORT void gs_set_shared_in_device(bool enable) { shared_in_device = enable; }
 
-/* An allocation that was freed while queues still ran, with how far each must come before it may go. */
+/* An allocation that was freed while queues still ran, or an object that was destroyed, with how far each queue
+ * must come before it may go. */
 typedef struct deferred {
     struct deferred *next;
-    gs_allocation *allocation;
+    gs_allocation *allocation; /* or NULL */
+    gs_object *object;         /* or NULL */
     gs_tickets *tickets;
 } deferred;
 static deferred *_Atomic deferred_frees; /* changed with the lock held */
@@ -155,6 +157,13 @@ static void release(gs_allocation *allocation) {
     free(allocation);
 }
 
+static void let_go(const deferred *what) {
+    if (what->allocation != NULL)
+        release(what->allocation);
+    if (what->object != NULL)
+        gs_object_drop(what->object);
+}
+
 void gs_memory_free_deferred(void) {
     if (atomic_load_explicit(&deferred_frees, memory_order_relaxed) == NULL)
         return;
@@ -171,24 +180,33 @@ void gs_memory_free_deferred(void) {
     for (deferred *next; ready != NULL; ready = next) {
         next = ready->next;
         gs_tickets_drop(ready->tickets);
-        release(ready->allocation);
+        let_go(ready);
         free(ready);
     }
 }
 
-static void defer(gs_allocation *allocation, gs_tickets *tickets) {
+static void defer(deferred what) {
     deferred *entry = malloc(sizeof *entry);
     if (entry == NULL) { /* no memory to remember it: wait instead */
-        gs_tickets_wait(tickets);
-        gs_tickets_drop(tickets);
-        release(allocation);
+        gs_tickets_wait(what.tickets);
+        gs_tickets_drop(what.tickets);
+        let_go(&what);
         return;
     }
-    *entry = (deferred){.allocation = allocation, .tickets = tickets};
+    *entry = what;
     pthread_mutex_lock(&lock);
     entry->next = deferred_frees;
     deferred_frees = entry;
     pthread_mutex_unlock(&lock);
+}
+
+void gs_memory_drop_later(const gs_context *context, gs_object *object) {
+    gs_tickets *tickets = gs_tickets_take(context, NULL);
+    if (tickets != NULL)
+        defer((deferred){.object = object, .tickets = tickets});
+    else
+        gs_object_drop(object);
+    gs_memory_free_deferred();
 }
 
 bool gs_allocation_forget(gs_context *context, const void *base) {
@@ -217,7 +235,7 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
                        gs_function_names[function], pointer, imported ? "an opened IPC handle" : "an allocation");
     gs_tickets *tickets = gs_tickets_take(context, NULL);
     if (tickets != NULL && !block) {
-        defer(found, tickets);
+        defer((deferred){.allocation = found, .tickets = tickets});
     } else {
         gs_tickets_wait(tickets);
         gs_tickets_drop(tickets);

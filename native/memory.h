@@ -58,6 +58,9 @@ void gs_memory_free_all(gs_context *context);
 /* Frees what waits for queues that have now finished. Cheap when nothing waits. */
 void gs_memory_free_deferred(void);
 
+/* Gives up a reference when the context's queues have done what they were given so far. */
+void gs_memory_drop_later(const gs_context *context, gs_object *object);
+
 /* pages.c: blocks of anonymous memory, cached by size. */
 void *gs_pages_take(size_t size, size_t alignment, uint64_t *span);
 void gs_pages_give(void *block, uint64_t span);

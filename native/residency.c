@@ -1,5 +1,6 @@
 /* Residency, and attributes of shared memory. A CPU reaches all memory at any time: what is asked for is
  * checked, and remembered where it can be asked back. */
+#include "image.h"
 #include "memory.h"
 
 /* INVALID_ARGUMENT unless `size` bytes from `pointer` lie in an allocation of the context. */
@@ -27,16 +28,23 @@ ze_result_t gs_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_hand
     return check_known(GS_FN_zeContextEvictMemory, (gs_context *)hContext, (gs_device *)hDevice, ptr, size);
 }
 
+static ze_result_t check_image(enum gs_function function, gs_context *context, gs_device *device,
+                               const gs_image *image) {
+    if (image->context != context)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the image belongs to another context",
+                       gs_function_names[function]);
+    return gs_context_check_device(function, context, device);
+}
+
 ze_result_t gs_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                           ze_image_handle_t hImage) {
-    (void)hImage;
-    return gs_context_check_device(GS_FN_zeContextMakeImageResident, (gs_context *)hContext, (gs_device *)hDevice);
+    return check_image(GS_FN_zeContextMakeImageResident, (gs_context *)hContext, (gs_device *)hDevice,
+                       (gs_image *)hImage);
 }
 
 ze_result_t gs_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                    ze_image_handle_t hImage) {
-    (void)hImage;
-    return gs_context_check_device(GS_FN_zeContextEvictImage, (gs_context *)hContext, (gs_device *)hDevice);
+    return check_image(GS_FN_zeContextEvictImage, (gs_context *)hContext, (gs_device *)hDevice, (gs_image *)hImage);
 }
 
 /* The shared allocation at `pointer`, with the lock held, or NULL with the error recorded and no lock. */

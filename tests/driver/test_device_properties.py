@@ -166,11 +166,6 @@ def test_caches_from_the_last_level_down(device: int) -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_images_are_not_supported_yet(device: int) -> None:
-    images = query("zeDeviceGetImageProperties", ze.ze_device_image_properties_t, device)
-    assert images.maxImageDims2D == images.maxSamplers == 0
-
-
 def test_external_memory(device: int) -> None:
     name = "zeDeviceGetExternalMemoryProperties"
     external = query(name, ze.ze_device_external_memory_properties_t, device)

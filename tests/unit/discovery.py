@@ -9,7 +9,7 @@ from typing import Any
 from groundstate.driver import api, platform
 from groundstate.driver.devices.cpu import Machine
 
-NOUNS = ("driver", "device", "device_memory", "capabilities", "fabric", "runtime")
+NOUNS = ("driver", "device", "device_memory", "capabilities", "image", "fabric", "runtime")
 
 
 class FakeNative:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groundstate import ze
-from groundstate.driver import api, capabilities, device_memory, driver
+from groundstate.driver import api, capabilities, device_memory, driver, image
 from groundstate.driver import device as device_noun
 from groundstate.driver.api import Failure
 from groundstate.driver.extensions import advertised
@@ -195,7 +195,7 @@ TABLES = {
         capabilities.MODULE_EXTENSIONS,
         "ze_device_module_properties_t",
     ),
-    "zeDeviceGetImageProperties": (capabilities.IMAGE_EXTENSIONS, "ze_device_image_properties_t"),
+    "zeDeviceGetImageProperties": (image.IMAGE_EXTENSIONS, "ze_device_image_properties_t"),
     "zeDeviceGetCommandQueueGroupProperties": (
         capabilities.QUEUE_GROUP_EXTENSIONS,
         "ze_command_queue_group_properties_t",
@@ -328,9 +328,12 @@ def test_caches_with_line_sizes(tree: Tree) -> None:
     assert lines.cacheLineSize == 64
 
 
-def test_images_are_not_supported_yet(device: int) -> None:
+def test_limits_of_images(device: int) -> None:
     images = query("zeDeviceGetImageProperties", ze.ze_device_image_properties_t, device)
-    assert not any(getattr(images, field) for field, _ in images._fields_[2:])
+    assert images.maxImageDims1D == images.maxImageDims2D == 32768
+    assert images.maxImageDims3D == images.maxImageArraySlices == 4096
+    assert images.maxReadImageArgs == images.maxWriteImageArgs == images.maxSamplers == 256
+    assert 0 < images.maxImageBufferSize <= 1 << 31
 
 
 def test_external_memory_as_file_descriptors(device: int) -> None:

@@ -1,4 +1,4 @@
-"""What a device can do: groups and kernels, queues, images, external memory, vector widths."""
+"""What a device can do: groups and kernels, queues, external memory, vector widths."""
 
 from __future__ import annotations
 
@@ -157,35 +157,6 @@ def zeDeviceGetCommandQueueGroupProperties(
 def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: Device) -> None:
     properties.copyBandwidth = 0
     properties.copyBandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
-
-
-IMAGE_EXTENSIONS = Extensions("DEVICE_IMAGE_PROPERTIES")
-
-
-@handler
-def zeDeviceGetImageProperties(hDevice: int, pImageProperties: int) -> None:
-    """All zeros: the specification's way to say that images are not supported."""
-    properties = ze.ze_device_image_properties_t.from_address(pImageProperties)
-    properties.maxImageDims1D = properties.maxImageDims2D = properties.maxImageDims3D = 0
-    properties.maxImageBufferSize = 0
-    properties.maxImageArraySlices = 0
-    properties.maxSamplers = 0
-    properties.maxReadImageArgs = properties.maxWriteImageArgs = 0
-    IMAGE_EXTENSIONS.fill(properties, platform.device(hDevice))
-
-
-@IMAGE_EXTENSIONS.add("ze_device_pitched_alloc_exp_properties_t")
-def _pitched_images(
-    properties: ze.ze_device_pitched_alloc_exp_properties_t, device: Device
-) -> None:
-    properties.maxImageLinearWidth = properties.maxImageLinearHeight = 0
-
-
-@IMAGE_EXTENSIONS.add("ze_pitched_alloc_2dimage_linear_pitch_exp_info_t")
-def _image_pitch(
-    properties: ze.ze_pitched_alloc_2dimage_linear_pitch_exp_info_t, device: Device
-) -> None:
-    properties.pitchAlign = properties.maxSupportedPitch = 0
 
 
 @handler

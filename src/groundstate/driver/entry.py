@@ -14,6 +14,7 @@ NOUNS = (
     "device",
     "device_memory",
     "capabilities",
+    "image",
     "fabric",
     "runtime",
     "memory",

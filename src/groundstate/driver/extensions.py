@@ -1,7 +1,7 @@
 """The extensions that the driver advertises: only those of which it implements everything.
 
 Each row says which functions and structs make up the extension, so that a test can hold the driver
-to what it says. Extensions that concern images come with images.
+to what it says.
 """
 
 from functools import cache
@@ -179,5 +179,55 @@ def advertised() -> tuple[Extension, ...]:
             ze.ZE_VIRTUAL_MEM_READONLY_PROPERTIES_EXT_NAME,
             ze.ZE_VIRTUAL_MEM_READONLY_PROPERTIES_EXT_VERSION_1_0,
             structs=("ze_device_readonly_memory_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_COPY_EXT_NAME,
+            ze.ZE_IMAGE_COPY_EXT_VERSION_1_0,
+            functions=(
+                "zeCommandListAppendImageCopyToMemoryExt",
+                "zeCommandListAppendImageCopyFromMemoryExt",
+            ),
+        ),
+        Extension(
+            ze.ZE_IMAGE_FORMAT_SUPPORT_EXT_NAME,
+            ze.ZE_IMAGE_FORMAT_SUPPORT_EXT_VERSION_1_0,
+            structs=("ze_image_format_support_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_QUERY_ALLOC_PROPERTIES_EXT_NAME,
+            ze.ZE_IMAGE_QUERY_ALLOC_PROPERTIES_EXT_VERSION_1_0,
+            functions=("zeImageGetAllocPropertiesExt",),
+            structs=("ze_image_allocation_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_MEMORY_PROPERTIES_EXP_NAME,
+            ze.ZE_IMAGE_MEMORY_PROPERTIES_EXP_VERSION_1_0,
+            functions=("zeImageGetMemoryPropertiesExp",),
+            structs=("ze_image_memory_properties_exp_t",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_VIEW_EXT_NAME,
+            ze.ZE_IMAGE_VIEW_EXT_VERSION_1_0,
+            functions=("zeImageViewCreateExt",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_VIEW_EXP_NAME,
+            ze.ZE_IMAGE_VIEW_EXP_VERSION_1_0,
+            functions=("zeImageViewCreateExp",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_VIEW_PLANAR_EXT_NAME,
+            ze.ZE_IMAGE_VIEW_PLANAR_EXT_VERSION_1_0,
+            structs=("ze_image_view_planar_ext_desc_t",),
+        ),
+        Extension(
+            ze.ZE_IMAGE_VIEW_PLANAR_EXP_NAME,
+            ze.ZE_IMAGE_VIEW_PLANAR_EXP_VERSION_1_0,
+            structs=("ze_image_view_planar_exp_desc_t",),
+        ),
+        Extension(
+            ze.ZE_SRGB_EXT_NAME,
+            ze.ZE_SRGB_EXT_VERSION_1_0,
+            structs=("ze_srgb_ext_desc_t",),
         ),
     )
