@@ -21,6 +21,8 @@ GroupSize = tuple[int, int, int]
 
 REGISTERS = 16
 """Of vectors, in the machines that have as few as any."""
+LARGE_NODES = 500
+"""From here on a kernel is compiled for one register, which takes half the time."""
 MOST_SPILLED = 16
 """How many values more than there are registers two registers for each value may cost."""
 
@@ -42,7 +44,10 @@ def _observes(node: Node) -> bool:
 def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
     """The kernel's values for the width that suits it; `natural` lanes fill a register."""
     graph = Graph(kernel)
+    is_large = sum(1 for _ in kernel.nodes()) > LARGE_NODES
     for width in _candidates(group_size, natural):
+        if width > natural and is_large:
+            continue
         uniformity = Uniformity(kernel, graph, group_size, width)
         if width <= natural or pressure(uniformity, natural) <= REGISTERS + MOST_SPILLED:
             break
