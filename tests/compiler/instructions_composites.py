@@ -236,7 +236,7 @@ case(
     "true-and-false",
     "%x = OpCompositeExtract %u32 %a 0\n%odd = OpBitwiseAnd %u32 %x %u32:1\n"
     "%is.odd = OpINotEqual %bool %odd %u32:0\n%one = OpLogicalAnd %bool %is.odd %yes\n"
-    "%r = OpLogicalOr %bool %one %no",
+    "%still = OpLogicalOr %bool %one %no\n%r = OpLogicalOr %bool %still %bool:false",
     VECTOR,
     "bool",
     lambda a: a[:, 0] & 1,

@@ -15,7 +15,9 @@ import tests.compiler.instructions_integers
 import tests.compiler.instructions_memory  # noqa: F401 - each adds its cases
 from tests.compiler.instruction_support import Batch, batches
 
+BATCHES = batches()
 
-@pytest.mark.parametrize("batch", batches(), ids=lambda batch: batch.name)
+
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: batch.name)
 def test_instructions_compute_what_they_should(batch: Batch) -> None:
     batch.check()

@@ -16,11 +16,11 @@ from groundstate.compiler.spirv.module import Function, Instruction
 from groundstate.compiler.spirv.operands import OPENCL_STD
 from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
 from groundstate.compiler.support import (
-    DEBUG_SETS,
     NO_CODE,
     REFUSED,
     RENAMED,
     UNTYPED,
+    reason_against_set,
 )
 from groundstate.compiler.symbols import Target
 from groundstate.compiler.well_known import WellKnown, well_known
@@ -147,9 +147,8 @@ class Instance:
         return self.module.ext_imports.get(instruction.operands[0], "")
 
     def _other_set(self, current: Block, instruction: Instruction) -> None:
-        name = self._set_of(instruction)
-        if not name.startswith(DEBUG_SETS):
-            reason = f"the extended instructions {name} are not for kernels"
+        reason = reason_against_set(self._set_of(instruction))
+        if reason is not None:
             self._refuse(current, "ExtInst", instruction, reason)
 
     def _function_address(self, instruction: Instruction) -> None:

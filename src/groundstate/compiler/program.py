@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from groundstate.compiler import kept, object_file
 from groundstate.compiler.constructors import find_constructors, run_once
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
+from groundstate.compiler.refusals import describe, find_refusals
 from groundstate.compiler.signature import (
     MODE_LOCAL_SIZE,
     MODE_LOCAL_SIZE_HINT,
@@ -98,7 +99,6 @@ class Program:
         self.sources = sources
         self.modules = [source.module for source in sources]
         self.options = options
-        self.log = ""
         self.initializers = find_constructors(self.modules, "initializer")
         self.finalizers = find_constructors(self.modules, "finalizer")
         hidden = {*self.initializers, *self.finalizers}
@@ -123,6 +123,8 @@ class Program:
         self.global_offsets = self.globals.names
         self.globals_image = self.globals.image
         self.globals_bytes = len(self.globals_image)
+        self.refusals = find_refusals(self.symbols, self.kernel_names)
+        self.log = describe(self.refusals)
 
     def initialise(self, variables: int) -> None:
         """Makes the program-scope variables, whose image was put at an address, ready for use."""
@@ -283,6 +285,8 @@ class Program:
 
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""
+        if name in self.refusals:
+            raise BuildError(describe({name: self.refusals[name]}))
         signature = self.signature(name)
         if name in self._checked or signature.unresolved:
             return

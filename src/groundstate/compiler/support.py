@@ -7,6 +7,8 @@ Every instruction of the grammar is in one of these tables, is read by `compiler
 from __future__ import annotations
 
 from groundstate.compiler.spirv.instructions import ROWS, enumeration
+from groundstate.compiler.spirv.opcodes import ExecutionMode
+from groundstate.compiler.spirv.operands import OPENCL_STD
 
 IMAGES = "images and samplers are not supported yet"
 PIPES = "pipes are not supported"
@@ -45,7 +47,7 @@ def _table() -> dict[str, str]:
         ["GetKernelLocalSizeForSubgroupCount", "GetKernelMaxNumSubgroups"], ENQUEUE
     )
     refused |= dict.fromkeys(_between("MatrixTimesScalar", "OuterProduct"), MATRICES)
-    refused |= dict.fromkeys(["Transpose", "TypeMatrix"], MATRICES)
+    refused["Transpose"] = MATRICES
     refused |= dict.fromkeys(_between("DPdx", "EndStreamPrimitive"), GRAPHICS)
     refused |= dict.fromkeys(
         ["ArrayLength", "UntypedArrayLengthKHR", "Kill", "TerminateInvocation"], GRAPHICS
@@ -61,6 +63,75 @@ def _table() -> dict[str, str]:
 
 REFUSED: dict[str, str] = _table()
 """Instructions in the body of a function that make a build fail, and the reason."""
+
+REFUSED_NUMBERS = frozenset(
+    number for number, row in ROWS.items() if row.name.removeprefix("Op") in REFUSED
+)
+
+REFUSED_MODES = {
+    ExecutionMode.RoundingModeRTZ: "RoundingModeRTZ: the device rounds to the nearest number",
+    ExecutionMode.RoundingModeRTPINTEL: "RoundingModeRTPINTEL: the device rounds to the nearest "
+    "number",
+    ExecutionMode.RoundingModeRTNINTEL: "RoundingModeRTNINTEL: the device rounds to the nearest "
+    "number",
+    ExecutionMode.FloatingPointModeALTINTEL: "FloatingPointModeALTINTEL: the device computes as "
+    "IEEE 754 says",
+}
+"""Execution modes that would change what every instruction of a kernel computes."""
+
+READ = frozenset(
+    name
+    for name in (row.name.removeprefix("Op") for row in ROWS.values())
+    if name not in REFUSED
+    and name != "ConstantFunctionPointerINTEL"
+    and name.startswith(("Type", "Constant", "SpecConstant", "Source", "Alias"))
+) | {
+    "Name",
+    "MemberName",
+    "String",
+    "Extension",
+    "ExtInstImport",
+    "MemoryModel",
+    "EntryPoint",
+    "ExecutionMode",
+    "ExecutionModeId",
+    "Capability",
+    "ModuleProcessed",
+    "Decorate",
+    "DecorateId",
+    "DecorateString",
+    "MemberDecorate",
+    "MemberDecorateString",
+    "DecorationGroup",
+    "GroupDecorate",
+    "GroupMemberDecorate",
+    "Function",
+    "FunctionParameter",
+    "FunctionEnd",
+    "Label",
+    "CompositeConstructContinuedINTEL",
+    "ExtInstWithForwardRefsKHR",
+}
+"""Instructions that `compiler/spirv` reads: they make up the module and its functions."""
+
+INLINED = frozenset(
+    [
+        "Undef",
+        "PoisonKHR",
+        "ConstantFunctionPointerINTEL",
+        "UntypedVariableKHR",
+        "FunctionCall",
+        "FunctionPointerCallINTEL",
+        "Phi",
+        "Branch",
+        "BranchConditional",
+        "Switch",
+        "Return",
+        "ReturnValue",
+        "Unreachable",
+    ]
+)
+"""Instructions that `inlining` takes: calls, branches, and values that belong to no block."""
 
 NO_CODE = frozenset(
     [
@@ -97,6 +168,14 @@ UNTYPED = frozenset(name for name in RENAMED if name.startswith("Untyped"))
 
 DEBUG_SETS = ("NonSemantic.", "OpenCL.DebugInfo", "DebugInfo")
 """How the names of sets of instructions begin that change nothing in what a kernel computes."""
+
+
+def reason_against_set(name: str) -> str | None:
+    """Why no instruction of a set can be compiled, or None if some can or all may be left out."""
+    if name == OPENCL_STD or name.startswith(DEBUG_SETS):
+        return None
+    return f"the extended instructions '{name}' are not for kernels"
+
 
 BUILTINS = frozenset(
     [

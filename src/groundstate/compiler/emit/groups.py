@@ -60,7 +60,7 @@ def kind_of(op: str) -> str:
     """`GroupNonUniformFAdd` and `GroupFAdd` both add numbers."""
     for prefix in ("GroupNonUniform", "Group"):
         op = op.removeprefix(prefix)
-    op = op.removesuffix("KHR").removesuffix("NonUniformAMD")
+    op = op.removesuffix("KHR")
     return {
         "BitwiseAnd": "And",
         "BitwiseOr": "Or",
@@ -71,31 +71,11 @@ def kind_of(op: str) -> str:
     }.get(op, op)
 
 
-ARITHMETIC = [
-    prefix + kind
-    for prefix in ("Group", "GroupNonUniform")
-    for kind in [
-        "IAdd",
-        "FAdd",
-        "FMin",
-        "UMin",
-        "SMin",
-        "FMax",
-        "UMax",
-        "SMax",
-        "IMul",
-        "FMul",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "BitwiseXor",
-        "LogicalAnd",
-        "LogicalOr",
-        "LogicalXor",
-    ]
-]
-ARITHMETIC += ["GroupIMulKHR", "GroupFMulKHR"]
-ARITHMETIC += [f"Group{each}KHR" for each in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]]
-ARITHMETIC += [f"Group{each}KHR" for each in ["LogicalAnd", "LogicalOr", "LogicalXor"]]
+KINDS = ["IAdd", "FAdd", "FMin", "UMin", "SMin", "FMax", "UMax", "SMax"]
+MORE_KINDS = ["IMul", "FMul", "BitwiseAnd", "BitwiseOr", "BitwiseXor"]
+MORE_KINDS += ["LogicalAnd", "LogicalOr", "LogicalXor"]
+ARITHMETIC = [f"GroupNonUniform{kind}" for kind in KINDS + MORE_KINDS]
+ARITHMETIC += [f"Group{kind}" for kind in KINDS] + [f"Group{kind}KHR" for kind in MORE_KINDS]
 
 
 def check_subgroup(node: Node) -> None:
