@@ -89,6 +89,11 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         Argument("mixed", "mixture", "value", 32, 16),
         pointer("out", "long", 48),
     ),
+    "look": (
+        Argument("image", "image2d_t", "image", 8, 0),
+        Argument("sampler", "sampler_t", "sampler", 8, 8),
+        pointer("out", "ulong", 16),
+    ),
     "spin": (pointer("flag", "uint", 0),),
     "meet": (pointer("arrived", "uint", 0),),
     "bump": (pointer("out", "uint", 0),),
