@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.spirv.constants import Address, Constant
+from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.module import Variable
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 
@@ -36,6 +36,8 @@ class Image:
         elif isinstance(value, int):
             size = max(kind.size, 1)
             self.data[place : place + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
+        elif isinstance(value, SamplerValue):
+            self.data[place : place + kind.size] = value.flags.to_bytes(kind.size, "little")
         elif isinstance(value, Address):
             self.addresses.append((place, kind.size, home, value))
 

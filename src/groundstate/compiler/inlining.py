@@ -33,8 +33,13 @@ LEADING_IDS = {
     "PredicatedLoadINTEL": 3,
     "PredicatedStoreINTEL": 3,
     "UntypedGroupAsyncCopyKHR": 7,
+    "ImageSampleExplicitLod": 2,
+    "ImageFetch": 2,
+    "ImageRead": 2,
+    "ImageWrite": 3,
 }
-"""How many ids come before the literal memory operands."""
+"""How many ids come before the literal memory operands, or before those of images, of which none
+matters here."""
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")

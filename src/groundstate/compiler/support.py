@@ -10,7 +10,10 @@ from groundstate.compiler.spirv.instructions import ROWS, enumeration
 from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv.operands import OPENCL_STD
 
-IMAGES = "images and samplers are not supported yet"
+SHADER_IMAGES = "reading images in this way is for shaders, not for kernels"
+SPARSE_IMAGES = "images of which parts are missing are not supported"
+IMAGE_ATOMICS = "atomic operations on texels are not supported"
+IMAGE_BLOCKS = "blocks of texels for a whole sub-group are not supported"
 PIPES = "pipes are not supported"
 ENQUEUE = "kernels cannot enqueue kernels on this device"
 GRAPHICS = "it is for shaders, not for kernels"
@@ -20,6 +23,22 @@ NAMED_BARRIERS = "barriers among some of the sub-groups of a work-group are not 
 MOTION = "motion estimation needs a video unit, which a CPU does not have"
 
 
+IMAGES = (
+    "ImageSampleExplicitLod",
+    "ImageFetch",
+    "ImageRead",
+    "ImageWrite",
+    "Image",
+    "ImageQueryFormat",
+    "ImageQueryOrder",
+    "ImageQuerySizeLod",
+    "ImageQuerySize",
+    "ImageQueryLevels",
+    "ImageQuerySamples",
+)
+"""What kernels do with images."""
+
+
 def _between(first: str, last: str) -> list[str]:
     """The instructions with the numbers from one to another."""
     numbers = {row.name.removeprefix("Op"): number for number, row in ROWS.items()}
@@ -27,10 +46,12 @@ def _between(first: str, last: str) -> list[str]:
 
 
 def _table() -> dict[str, str]:
-    refused = dict.fromkeys(_between("SampledImage", "ImageQuerySamples"), IMAGES)
+    refused = dict.fromkeys(_between("ImageSampleImplicitLod", "ImageQuerySamples"), SHADER_IMAGES)
+    for name in IMAGES:
+        del refused[name]
     sparse = _between("ImageSparseSampleImplicitLod", "ImageSparseTexelsResident")
-    refused |= dict.fromkeys(sparse, IMAGES)
-    refused |= dict.fromkeys(["ImageTexelPointer", "ImageSparseRead", "ConstantSampler"], IMAGES)
+    refused |= dict.fromkeys([*sparse, "ImageSparseRead"], SPARSE_IMAGES)
+    refused["ImageTexelPointer"] = IMAGE_ATOMICS
     refused |= dict.fromkeys(
         [
             "SubgroupImageBlockReadINTEL",
@@ -38,7 +59,7 @@ def _table() -> dict[str, str]:
             "SubgroupImageMediaBlockReadINTEL",
             "SubgroupImageMediaBlockWriteINTEL",
         ],
-        IMAGES,
+        IMAGE_BLOCKS,
     )
     refused |= dict.fromkeys(_between("ReadPipe", "GroupCommitWritePipe"), PIPES)
     refused |= dict.fromkeys(["ConstantPipeStorage", "CreatePipeFromPipeStorage"], PIPES)

@@ -16,6 +16,7 @@ from groundstate.compiler.lanes import observes_subgroups, plan
 from groundstate.compiler.lower import split_at_barriers
 from groundstate.compiler.lower_builtins import lower_builtins
 from groundstate.compiler.lower_groups import lower_group_operations
+from groundstate.compiler.lower_images import split_sampled_images
 from groundstate.compiler.signature import (
     MODE_CONTRACTION_OFF,
     MODE_SUBGROUP_SIZE,
@@ -64,6 +65,7 @@ class Prepared:
 def prepare(symbols: Symbols, name: str) -> Prepared:
     """The graph of a kernel, built anew."""
     kernel = build_kernel(symbols, name)
+    split_sampled_images(kernel)
     lower_builtins(kernel)
     observes = observes_subgroups(kernel)
     cells = lower_group_operations(kernel)

@@ -21,7 +21,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.lower import is_group_barrier
-from groundstate.compiler.spirv.constants import Address, Constant
+from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 from groundstate.compiler.uniformity import Uniformity
 
@@ -336,6 +336,8 @@ class Values:
             return self.undefined(constant.type)
         if isinstance(value, Address):
             return self.address_constant(value, scalar)
+        if isinstance(value, SamplerValue):
+            return Lanes(scalar, bits_literal(value.flags, scalar))
         if not isinstance(value, int):
             raise BuildError(f"a constant of type {constant.type} is not supported")
         return Lanes(scalar, bits_literal(value, scalar))

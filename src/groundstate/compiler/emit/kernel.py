@@ -16,6 +16,7 @@ import groundstate.compiler.emit.blocks
 import groundstate.compiler.emit.composites
 import groundstate.compiler.emit.conversions
 import groundstate.compiler.emit.groups
+import groundstate.compiler.emit.images
 import groundstate.compiler.emit.integers
 import groundstate.compiler.emit.intrinsics
 import groundstate.compiler.emit.memory

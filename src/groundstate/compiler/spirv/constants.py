@@ -30,6 +30,11 @@ class SamplerValue:
     normalized: int
     filter: int
 
+    @property
+    def flags(self) -> int:
+        """What a sampler is to compiled code: see docs/images.md."""
+        return self.normalized & 1 | self.addressing << 1 | (self.filter & 1) << 4
+
 
 @dataclass(frozen=True, slots=True)
 class PipeStorageValue:

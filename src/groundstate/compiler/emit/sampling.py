@@ -1,0 +1,255 @@
+"""Which texels a coordinate means, and how they are mixed: the formulas of the OpenCL C
+specification's "Image addressing and filtering".
+
+Coordinates are brought into the range of an image before they become integers, so that no
+coordinate, be it infinite or no number, leads out of it. The sampler is the same for all lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from operator import mul
+
+from groundstate.compiler.emit.routines import (
+    Results,
+    at_least,
+    at_most,
+    by_case,
+    call_routine,
+    either,
+    splat,
+)
+from groundstate.compiler.emit.texels import fetch
+from groundstate.compiler.emit.views import (
+    ADDRESSING_MASK,
+    ADDRESSING_SHIFT,
+    CLAMP_TO_BORDER,
+    LINEAR,
+    MIRRORED,
+    NORMALIZED,
+    REPEAT,
+    View,
+)
+from groundstate.compiler.math.vec import Vec, is_float, like
+
+SIZES = ("width", "height", "depth")
+PITCHES = ("texel_bytes", "row_pitch", "slice_pitch")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The axes of an image."""
+
+    axes: int
+    """1 to 3."""
+    is_array: bool
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers say where a texel is."""
+        return self.axes + self.is_array
+
+    def __str__(self) -> str:
+        return f"{self.axes}d{'a' if self.is_array else ''}"
+
+
+class Sampler:
+    """The flags of a sampler, as scalars."""
+
+    def __init__(self, flags: Vec) -> None:
+        self.flags = flags
+        self.addressing = (flags >> ADDRESSING_SHIFT) & ADDRESSING_MASK
+
+    def has(self, flag: int) -> Vec:
+        return (self.flags & flag).differs(0)
+
+    def clamps_to_border(self) -> Vec:
+        return self.addressing.equals(CLAMP_TO_BORDER)
+
+
+def sample(shape: Shape, view: Vec, flags: Vec, place: list[Vec], kind: str) -> Results:
+    """Reads an image through a sampler; integers are never mixed."""
+    coordinate = "f" if is_float(place[0].t) else "i"
+    return call_routine(
+        f"image.sample.{shape}.{coordinate}.{kind}",
+        lambda *given: _sample(shape, View(given[0]), Sampler(given[1]), list(given[2:]), kind),
+        view,
+        flags,
+        *place,
+    )
+
+
+def read(shape: Shape, view: Vec, place: list[Vec], kind: str) -> Results:
+    """Reads the texels at whole coordinates; what lies outside has the colour of the border."""
+
+    def write(pointer: Vec, *given: Vec) -> Results:
+        inner = View(pointer)
+        offsets, inside = whole_place(shape, inner, list(given))
+        return fetch(inner, offsets, inside, kind)
+
+    return call_routine(f"image.read.{shape}.{kind}", write, view, *place)
+
+
+def whole_place(shape: Shape, view: View, place: list[Vec]) -> tuple[Vec, Vec]:
+    """Offsets of texels, and which of them are in the image; those of the others are some that
+    are."""
+    frozen = [each.freeze() for each in place]
+    offsets, inside = None, None
+    for each, (size, pitch) in zip(frozen, _fields(shape), strict=True):
+        limit = view.over(size, each.t)
+        there = each.compare("ult", limit)
+        step = times_pitch(view, there.choose(each, 0), pitch)
+        offsets = step if offsets is None else offsets + step
+        inside = there if inside is None else inside & there
+    assert offsets is not None
+    assert inside is not None
+    return offsets, inside.to_int(32)
+
+
+def _fields(shape: Shape) -> list[tuple[str, str]]:
+    """The size and the pitch that belong to each coordinate."""
+    fields = list(zip(SIZES, PITCHES, strict=True))[: shape.axes]
+    return [*fields, ("layers", "slice_pitch")] if shape.is_array else fields
+
+
+def times_pitch(view: View, index: Vec, pitch: str) -> Vec:
+    """Bytes up to a column, a row or a slice. Columns and rows are less than 4 GiB apart."""
+    step = view.get(pitch)
+    if pitch == "row_pitch":
+        step = step.to_int(32)
+    if pitch != "slice_pitch":
+        step = step.zero_extend(64)
+    return index.zero_extend(64) * splat(step, index.t)
+
+
+# --- Sampling -------------------------------------------------------------------------------------
+
+
+def _sample(shape: Shape, view: View, sampler: Sampler, place: list[Vec], kind: str) -> Results:
+    place = [each.freeze() for each in place]
+    start = view.pointer.text
+    everywhere = Vec(start, like(place[0].t, "i32"), "").constant(-1)
+    base = Vec(start, like(place[0].t, "i64"), "").constant(0)
+    if shape.is_array:
+        base = times_pitch(view, _layer(view, place.pop()), "slice_pitch")
+    if not is_float(place[0].t):
+        return _nearest(shape, view, sampler, place, base, everywhere, kind)
+    points = [_scaled(view, sampler, size, each) for size, each in zip(SIZES, place, strict=False)]
+
+    def nearest() -> Results:
+        whole = [point.floor() for point in points]
+        indices = [_to_int(each) for each in whole]
+        return _nearest(shape, view, sampler, indices, base, everywhere, kind)
+
+    if kind != "float":
+        return nearest()
+    return either(
+        sampler.has(LINEAR), lambda: _linear(view, sampler, points, base, everywhere), nearest
+    )
+
+
+def _layer(view: View, coordinate: Vec) -> Vec:
+    """The number of a layer: the nearest that there is."""
+    if is_float(coordinate.t):
+        last = _to_float(view.get("layers") - 1)
+        near = at_most(at_least(coordinate.rint(), 0.0), splat(last, coordinate.t))
+        return _to_int(near)
+    last = splat(view.get("layers") - 1, coordinate.t)
+    return coordinate.call("smax", 0).call("smin", last)
+
+
+def _scaled(view: View, sampler: Sampler, size: str, coordinate: Vec) -> Vec:
+    """A coordinate in texels, not further outside than it takes to be outside."""
+    return call_routine(
+        "image.scale",
+        lambda flags, extent, s: (_in_texels(Sampler(flags), extent, s),),
+        sampler.flags,
+        _to_float(view.get(size)),
+        coordinate,
+        attributes="inlinehint",
+    )[0]
+
+
+def _in_texels(sampler: Sampler, extent: Vec, s: Vec) -> Vec:
+    wide = splat(extent, s.t)
+
+    def repeated() -> Results:
+        return (at_most(at_least((s - s.floor()) * wide, 0.0), wide),)
+
+    def mirrored() -> Results:
+        away = (s - 2.0 * (0.5 * s).rint()).abs()
+        return (at_most(at_least(away * wide, 0.0), wide),)
+
+    def clamped() -> Results:
+        factor = sampler.has(NORMALIZED).choose(extent, 1.0)
+        u = s * splat(factor, s.t)
+        return (at_most(at_least(u, -1.0), splat(extent + 1.0, s.t)),)
+
+    cases = {REPEAT: repeated, MIRRORED: mirrored}
+    return by_case(sampler.addressing, cases, clamped)[0]
+
+
+def _wrapped(view: View, sampler: Sampler, size: str, index: Vec) -> tuple[Vec, Vec]:
+    """An index into the image, and where the texel is that was meant."""
+    extent = view.get(size)
+    wide = splat(extent, index.t)
+    period = splat(sampler.addressing.equals(REPEAT).choose(extent, 0), index.t)
+    there = index.compare("ult", wide) | splat(~sampler.clamps_to_border(), index.t)
+    back = (index < 0).choose(index + period, index)
+    back = (back >= wide).choose(back - period, back)
+    return back.call("smax", 0).call("smin", splat(extent - 1, index.t)), there.to_int(32)
+
+
+def _nearest(
+    shape: Shape,
+    view: View,
+    sampler: Sampler,
+    indices: list[Vec],
+    base: Vec,
+    everywhere: Vec,
+    kind: str,
+) -> Results:
+    offsets, inside = base, everywhere
+    for axis in range(shape.axes):
+        index, there = _wrapped(view, sampler, SIZES[axis], indices[axis])
+        offsets = offsets + times_pitch(view, index, PITCHES[axis])
+        inside = inside & there
+    return fetch(view, offsets, inside, kind)
+
+
+def _linear(view: View, sampler: Sampler, points: list[Vec], base: Vec, everywhere: Vec) -> Results:
+    """The two texels along each axis, mixed by how near they are."""
+    ends: list[list[tuple[Vec, Vec, Vec]]] = []
+    for axis, point in enumerate(points):
+        moved = point - 0.5
+        whole = moved.floor()
+        part, index = moved - whole, _to_int(whole)
+        pair = []
+        for at, weight in ((index, 1.0 - part), (index + 1, part)):
+            wrapped, there = _wrapped(view, sampler, SIZES[axis], at)
+            pair.append((times_pitch(view, wrapped, PITCHES[axis]), there, weight))
+        ends.append(pair)
+    sums: list[Vec] = []
+    for corner in product(*ends):
+        offsets, inside = base, everywhere
+        for offset, there, _ in corner:
+            offsets, inside = offsets + offset, inside & there
+        weight = reduce(mul, [share for _, _, share in corner])
+        texel = fetch(view, offsets, inside, "float")
+        if sums:
+            sums = [each.fma(weight, total) for each, total in zip(texel, sums, strict=True)]
+        else:
+            sums = [each * weight for each in texel]
+    return tuple(sums)
+
+
+def _to_float(number: Vec) -> Vec:
+    return number.int_to_float("float")
+
+
+def _to_int(number: Vec) -> Vec:
+    """Of a whole number that is known to fit."""
+    t = like(number.t, "i32")
+    return Vec(number.text, t, number.text.emit(f"fptosi {number.t} {number.name} to {t}"))

@@ -1,0 +1,230 @@
+"""Texels as kernels write them: four channels to the bits of a texel, and those to memory.
+
+Numbers that a channel cannot hold become the nearest that it can; all are rounded to the nearest,
+ties to even. What lies outside of an image is not written.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.emit.routines import (
+    Results,
+    at_least,
+    at_most,
+    by_case,
+    call_routine,
+    each_lane,
+    either,
+    splat,
+)
+from groundstate.compiler.emit.sampling import Shape, whole_place
+from groundstate.compiler.emit.texels import addresses_at
+from groundstate.compiler.emit.views import (
+    HALF,
+    SINT,
+    SMALL_FLOAT,
+    SNORM,
+    UNORM,
+    WRITING,
+    Channel,
+    View,
+)
+from groundstate.compiler.math.functions import Body, call
+from groundstate.compiler.math.vec import Vec, element, lanes, like
+
+SMALLEST_NORMAL = 2.0**-14
+"""Of floats with five bits of exponent."""
+REBIAS = 127 - 15
+
+
+def write(shape: Shape, view: Vec, place: list[Vec], texel: list[Vec], mask: Vec) -> None:
+    """Writes the texels of the lanes in a mask."""
+    kind = element(texel[0].t)
+
+    def body(pointer: Vec, active: Vec, *given: Vec) -> Results:
+        inner = View(pointer)
+        offsets, inside = whole_place(shape, inner, list(given[: shape.coordinates]))
+        words = encode(inner, [each.freeze() for each in given[shape.coordinates :]])
+        store_words(inner, offsets, words, (inside & active).differs(0))
+        return ()
+
+    call_routine(f"image.write.{shape}.{kind}", body, view, mask, *place, *texel)
+
+
+# --- Bits -----------------------------------------------------------------------------------------
+
+
+def encode(view: View, texel: list[Vec]) -> list[Vec]:
+    """The four words of texels."""
+    channels = [view.channel(WRITING, number) for number in range(4)]
+    sources = [_source(channel, texel) for channel in channels]
+    if element(texel[0].t) == "float":
+        bits = _from_floats(view, sources, channels)
+    else:
+        bits = _from_ints(view, sources, channels)
+    zero = bits[0].constant(0)
+    words = [zero] * 4
+    for each, channel in zip(bits, channels, strict=True):
+        used = (channel.source < 4).choose(each, zero)
+        placed = used << splat(channel.shift & 31, zero.t)
+        words = [
+            word | channel.word.equals(number).choose(placed, zero)
+            for number, word in enumerate(words)
+        ]
+    return words
+
+
+def _source(channel: Channel, texel: list[Vec]) -> Vec:
+    """Which of r, g, b and a goes into a channel."""
+    found = texel[0]
+    for number in (1, 2, 3):
+        found = channel.source.equals(number).choose(texel[number], found)
+    return found
+
+
+def _from_ints(view: View, values: list[Vec], channels: list[Channel]) -> Results:
+    def signed() -> Results:
+        results = []
+        for value, channel in zip(values, channels, strict=True):
+            most = splat(channel.mask() >> 1, value.t)
+            fits = value.call("smin", most).call("smax", ~most)
+            results.append(fits & splat(channel.mask(), value.t))
+        return tuple(results)
+
+    def unsigned() -> Results:
+        return tuple(
+            value.call("umin", splat(channel.mask(), value.t))
+            for value, channel in zip(values, channels, strict=True)
+        )
+
+    return either(view.get("kind").equals(SINT), signed, unsigned)
+
+
+def _from_floats(view: View, values: list[Vec], channels: list[Channel]) -> Results:
+    pairs = list(zip(values, channels, strict=True))
+
+    def normalized() -> Results:
+        numbers = either(
+            view.get("is_srgb").differs(0),
+            lambda: _to_srgb(values, channels),
+            lambda: tuple(values),
+        )
+        return tuple(
+            _unsigned(at_most(at_least(number, 0.0), 1.0), splat(_to_float(each.mask()), number.t))
+            for number, each in zip(numbers, channels, strict=True)
+        )
+
+    def signed() -> Results:
+        results = []
+        for value, channel in pairs:
+            number = value.is_nan().choose(0.0, at_most(at_least(value, -1.0), 1.0))
+            most = splat(_to_float(channel.mask() >> 1), value.t)
+            whole = (number * most).rint().to_int(32)
+            results.append(whole & splat(channel.mask(), whole.t))
+        return tuple(results)
+
+    def half() -> Results:
+        return tuple(value.to_float("half").bits().zero_extend(32) for value in values)
+
+    def small() -> Results:
+        return tuple(_small_float(value, channel) for value, channel in pairs)
+
+    cases = {UNORM: normalized, SNORM: signed, HALF: half, SMALL_FLOAT: small}
+    return by_case(view.get("kind"), cases, lambda: tuple(value.bits() for value in values))
+
+
+def _unsigned(number: Vec, factor: Vec) -> Vec:
+    t = like(number.t, "i32")
+    whole = (number * factor).rint()
+    suffix = f"v{lanes(t)}" if lanes(t) else ""
+    function = f"llvm.fptoui.sat.{suffix}i32.{suffix}f32"
+    return Vec(number.text, t, number.text.call(t, function, [(number.t, whole.name)]))
+
+
+def _to_float(mask: Vec) -> Vec:
+    return Vec(mask.text, "float", mask.text.emit(f"uitofp i32 {mask.name} to float"))
+
+
+def _to_srgb(values: list[Vec], channels: list[Channel]) -> Results:
+    """The sRGB curve for r, g and b; alpha stays."""
+    results = []
+    for value, channel in zip(values, channels, strict=True):
+        light = at_most(at_least(value, 0.0), 1.0)
+        curve = 1.055 * call("powr", light, light.constant(1 / 2.4)) - 0.055
+        stored = (light < 0.0031308).choose(12.92 * light, curve)
+        results.append(channel.source.equals(3).choose(value, stored))
+    return tuple(results)
+
+
+def _small_float(value: Vec, channel: Channel) -> Vec:
+    """The bits of floats without a sign, with five bits of exponent: negative numbers are zero."""
+    digits = (channel.bits - 5) & 31
+    fraction = splat(digits, value.t)
+    most = fraction.constant(31) << fraction
+    positive = at_least(value, 0.0)
+    bits = positive.bits()
+    cut = 23 - fraction
+    half_way = (fraction.constant(1) << (cut - 1)) - 1
+    rounded = (bits + half_way + ((bits >> cut) & 1)) >> cut
+    normal = (rounded - (fraction.constant(REBIAS) << fraction)).call("umin", most)
+    scale = (digits.constant(127 + 14) + digits) << 23
+    tiny = positive * splat(scale.as_float(), value.t)
+    result = (positive < SMALLEST_NORMAL).choose(tiny.rint().to_int(32), normal)
+    return value.is_nan().choose(most | 1, result)
+
+
+# --- Memory ---------------------------------------------------------------------------------------
+
+
+def store_words(view: View, offsets: Vec, words: list[Vec], mask: Vec) -> None:
+    """Puts texels to their places in the lanes of a mask."""
+    addresses = addresses_at(view, offsets)
+    text = view.text
+    assert isinstance(text, Body)
+    count = lanes(offsets.t)
+    if count == 0:
+        either(mask, lambda: _store_texel(view, addresses, words), tuple)
+        return
+    places = [text.emit(f"alloca {each.t}") for each in (addresses, *words)]
+    for place, value in zip(places, (addresses, *words), strict=True):
+        text.do(f"store {value.t} {value.name}, ptr {place}")
+    packed = Vec(text, f"i{count}", text.emit(f"bitcast {mask.t} {mask.name} to i{count}"))
+    bits = packed.zero_extend(64)
+
+    def one(lane: Vec) -> None:
+        def element_at(place: str, kind: str) -> Vec:
+            at = text.emit(f"getelementptr {kind}, ptr {place}, i64 {lane.name}")
+            return Vec(text, kind, text.emit(f"load {kind}, ptr {at}"))
+
+        def store() -> Results:
+            loaded = [element_at(place, "i32") for place in places[1:]]
+            return _store_texel(view, element_at(places[0], "ptr"), loaded)
+
+        either(((bits >> lane) & 1).differs(0), store, tuple)
+
+    each_lane(text, count, one)
+
+
+def _store_texel(view: View, address: Vec, words: list[Vec]) -> Results:
+    """One texel of one lane."""
+    text = view.text
+
+    def put(*parts: tuple[int, int, int]) -> Results:
+        """Stores some bits of words: which word, from which bit on, how many."""
+        for number, shift, bits in parts:
+            part = (words[number] >> shift if shift else words[number]).to_int(bits)
+            offset = 4 * number + shift // 8
+            place = text.emit(f"getelementptr i8, ptr {address.name}, i64 {offset}")
+            text.do(f"store {part.t} {part.name}, ptr {place}, align 1")
+        return ()
+
+    whole = [(number, 0, 32) for number in range(4)]
+    cases = {
+        1: lambda: put((0, 0, 8)),
+        2: lambda: put((0, 0, 16)),
+        3: lambda: put((0, 0, 16), (0, 16, 8)),
+        6: lambda: put((0, 0, 32), (1, 0, 16)),
+        8: lambda: put(*whole[:2]),
+        12: lambda: put(*whole[:3]),
+        16: lambda: put(*whole),
+    }
+    return by_case(view.get("texel_bytes"), cases, lambda: put(whole[0]))
