@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from benchmarks import (
     allocation,
@@ -38,6 +39,7 @@ BENCHMARKS = {
     )
 }
 RESULTS = Path(__file__).parent / "results"
+DOCUMENT = programs.ROOT / "docs" / "performance.md"
 BUSY = 0.3
 
 
@@ -58,6 +60,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-peers", action="store_true", help="measure only ours, for tuning")
     parser.add_argument(
         "--record", action="store_true", help="write benchmarks/results/<machine>.json"
+    )
+    parser.add_argument(
+        "--document", action="store_true", help="with --record: also put them into the documents"
     )
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the results here")
     parser.add_argument(
@@ -95,42 +100,46 @@ def main() -> int:
         return 0
     console = Console() if sys.stdout.isatty() else Console(width=150)
     try:
-        run(console, options)
+        failed = run(console, options)
     except (programs.MeasuringError, ValueError) as problem:
-        console.print(f"[red]{problem}[/red]", soft_wrap=True)
+        console.print(Text(str(problem), "red"), soft_wrap=True)
         return 1
-    return 0
+    return 1 if failed else 0
 
 
-def run(console: Console, options: argparse.Namespace) -> None:
-    """Measures, shows a table for each benchmark, and writes the results."""
+def run(console: Console, options: argparse.Namespace) -> list[Figure]:
+    """Measures, shows a table for each benchmark, writes the results; returns what has failed."""
     here = machine.measure()
     console.print(here.sentence(), highlight=False, soft_wrap=True)
     console.print("A ratio above 1 is ahead of the peer.\n", highlight=False)
-    results = {}
     chosen = Options(
         quick=options.quick,
         rounds=options.rounds,
         cases=tuple(filter(None, options.only.split(","))),
         peers=not options.no_peers,
     )
+    path = options.json or (RESULTS / f"{here.name}.json" if options.record else None)
+    failed = []
     for name in options.benchmarks or BENCHMARKS:
         benchmark = BENCHMARKS[name]
         busy = machine.busy_cores()
         if busy > BUSY:
-            console.print(
-                f"[yellow]Other programs keep {busy:.1f} cores busy: the ratios are uncertain.[/]"
-            )
+            warning = f"Other programs keep {busy:.1f} cores busy: the ratios are uncertain."
+            console.print(Text(warning, "yellow"))
         plan = benchmark.plan(chosen)
         for note in plan.notes:
-            console.print(f"[yellow]{note}[/]", soft_wrap=True)
+            console.print(Text(note, "yellow"), soft_wrap=True)
         figures = measure(console, benchmark.title, plan)
         report.show(console, benchmark, figures)
-        results[name] = report.as_json(benchmark, figures, busy)
-    path = options.json or (RESULTS / f"{here.name}.json" if options.record else None)
+        failed += [figure for figure in figures if figure.ours is None]
+        if path is not None:
+            report.write(path, here, {name: report.as_json(benchmark, figures, busy)})
     if path is not None:
-        report.write(path, here, results)
         console.print(f"Written to {path}", soft_wrap=True)
+        if options.document:
+            report.update(DOCUMENT, path)
+            console.print(f"Written to {DOCUMENT}", soft_wrap=True)
+    return failed
 
 
 if __name__ == "__main__":

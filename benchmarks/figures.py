@@ -42,29 +42,31 @@ class Measure:
 
     best: float
     median: float
+    worst: float | None = None
 
     @classmethod
     def of_times(cls, times: list[float], unit: str) -> Measure:
         """Time for one operation."""
         scale = NANOSECONDS_PER[unit]
-        return cls(min(times) / scale, statistics.median(times) / scale)
+        return cls(min(times) / scale, statistics.median(times) / scale, max(times) / scale)
 
     @classmethod
     def of_rate(cls, times: list[float], work: float) -> Measure:
         """Work per nanosecond: GB/s when each sample is the time for `work` bytes."""
-        return cls(work / min(times), work / statistics.median(times))
+        return cls(work / min(times), work / statistics.median(times), work / max(times))
 
 
 @dataclass(frozen=True)
 class Figure:
     """One row: what was measured, ours, the peer's, and how they compare.
 
-    A figure without `theirs` has no peer on this machine; `note` says how to install it.
+    A figure without `theirs` has no peer on this machine, or one that fails; `note` says why. One
+    without `ours` is a failure of our own.
     """
 
     case: str
     unit: str
-    ours: Measure
+    ours: Measure | None
     peer: str
     theirs: Measure | None = None
     goal: float | None = None
@@ -72,7 +74,7 @@ class Figure:
 
     def ratio(self, pick: Callable[[Measure], float]) -> float | None:
         """How many times as fast as the peer: above 1 is ahead of it, whatever the unit."""
-        if self.theirs is None:
+        if self.ours is None or self.theirs is None:
             return None
         ours, theirs = pick(self.ours), pick(self.theirs)
         return ours / theirs if self.unit.endswith("/s") else theirs / ours

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from benchmarks.figures import Measure
 
+FAILED = "failed"
+
 
 def number(value: float) -> str:
     """Three digits that mean something."""
@@ -14,8 +16,10 @@ def number(value: float) -> str:
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3}f}"
 
 
-def pair(measure: Measure, unit: str = "") -> str:
+def pair(measure: Measure | None, unit: str = "") -> str:
     """The best sample and the middle one."""
+    if measure is None:
+        return FAILED
     return f"{number(measure.best)} ({number(measure.median)}) {unit}".rstrip()
 
 

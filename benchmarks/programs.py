@@ -14,6 +14,11 @@ SOURCES = Path(__file__).parent / "programs"
 BUILT = ROOT / "build" / "benchmarks"
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_GNU_SOURCE=")
 TIMEOUT_S = 600
+STEERING = (
+    *("ZE_", "ZEL_", "ZES_", "ZET_", "GROUNDSTATE_", "OCL_", "OPENCL_", "POCL_", "CL_"),
+    "PYTHONDONTWRITEBYTECODE",
+)
+"""How the names of variables begin that would change what is measured."""
 
 
 class MeasuringError(RuntimeError):
@@ -51,9 +56,7 @@ def clean_environment(changes: Mapping[str, str]) -> dict[str, str]:
 
     Python keeps what it compiles, as it does of installed packages.
     """
-    steering = ("ZE_", "ZEL_", "ZES_", "ZET_", "GROUNDSTATE_", "OCL_", "OPENCL_", "POCL_", "CL_")
-    steering += ("PYTHONDONTWRITEBYTECODE",)
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(steering)}
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(STEERING)}
     return {**kept, **changes}
 
 

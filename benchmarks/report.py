@@ -16,6 +16,7 @@ from benchmarks import wide
 from benchmarks.figures import Benchmark, Figure, Measure
 from benchmarks.machine import Machine
 from benchmarks.numbers import pair, ratio_text
+from benchmarks.programs import MeasuringError
 
 FORMAT = 1
 STYLES = {True: "green", False: "red", None: ""}
@@ -29,10 +30,11 @@ def show(console: Console, benchmark: Benchmark, figures: list[Figure]) -> None:
     table.title_justify = table.caption_justify = "left"
     (_fill_wide if benchmark.wide else _fill)(table, benchmark, figures)
     console.print(table)
-    for note in dict.fromkeys(
-        f"{each.peer}, {each.case}: {each.note}" for each in figures if each.note
-    ):
-        console.print(f"[yellow]{note}[/]", soft_wrap=True)
+    for figure in figures:
+        if figure.note:
+            style = "yellow" if figure.ours is not None else "red"
+            text = f"{figure.case}, {figure.peer}: {figure.note}"
+            console.print(Text(text, style), soft_wrap=True)
 
 
 def _fill(table: Table, _: Benchmark, figures: list[Figure]) -> None:
@@ -119,6 +121,17 @@ def write(path: Path, machine: Machine, results: dict[str, dict[str, Any]]) -> N
 
 # --- Markdown -------------------------------------------------------------------------------------
 
+MARKER = "<!-- From here on printed by `python -m benchmarks --record --document`. -->\n"
+"""Stands in a document before the recorded results."""
+
+
+def update(document: Path, results: Path) -> None:
+    """Puts recorded results in the place of those in a document."""
+    before, marker, _ = document.read_text(encoding="utf-8").partition(MARKER)
+    if not marker:
+        raise MeasuringError(f"{document} has no line {MARKER.strip()}")
+    document.write_text(f"{before}{marker}\n{as_markdown(results)}", encoding="utf-8")
+
 
 def as_markdown(path: Path) -> str:
     """Recorded results as tables for docs/performance.md."""
@@ -140,13 +153,15 @@ def _busy_sentence(busy_cores: float | None) -> str:
 
 
 def _figure_from_json(values: dict[str, Any]) -> Figure:
-    ours, theirs = values["ours"], values["theirs"]
+    def measure(name: str) -> Measure | None:
+        return None if values[name] is None else Measure(**values[name])
+
     return Figure(
         values["case"],
         values["unit"],
-        Measure(**ours),
+        measure("ours"),
         values["peer"],
-        None if theirs is None else Measure(**theirs),
+        measure("theirs"),
         values["goal"],
         values["note"],
     )

@@ -56,7 +56,7 @@ def rows(figures: Sequence[Figure]) -> list[Row]:
 
 def peers_in(figures: Sequence[Figure]) -> list[str]:
     """The columns: the peers, then the limit."""
-    names = list(dict.fromkeys(figure.peer for figure in figures if figure.peer))
+    names = list(dict.fromkeys(each.peer for each in figures if each.peer not in ("", OURS)))
     return sorted(names, key=lambda name: name == LIMIT)
 
 

@@ -45,6 +45,11 @@ class Groundstate(Runtime):
         self.context = gs.Context(gs.devices()[0])
         self.commands = gs.CommandList.immediate(self.context, in_order=True)
 
+    def close(self) -> None:
+        """Lets go of the device."""
+        self.commands.close()
+        self.context.close()
+
     def upload(self, argument: Argument) -> Any:
         if isinstance(argument, Local):
             return self.gs.Local(argument.size_bytes)

@@ -1,0 +1,218 @@
+"""The logic of the benchmarks: ratios, tables, checks of results. Nothing is measured here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import report, wide
+from benchmarks.figures import LIMIT, OURS, Benchmark, Figure, Measure, Options, Plan
+from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, Array, Case, find
+from benchmarks.kernels.large import LARGE, large_source
+from benchmarks.kernels.race import Race
+from benchmarks.kernels.runtimes import Prepared
+from benchmarks.kernels.team import Member, Team
+from benchmarks.kernels.worker import Worker
+from benchmarks.machine import Machine
+from benchmarks.programs import MeasuringError
+
+HERE = Machine("Some CPU", 2, 2000, 8, "6.1", "glibc 2.36", "3.11.7", "cc 12")
+
+
+def figure(
+    peer: str, ours: float, theirs: float | None, unit: str = "GB/s", case: str = "add"
+) -> Figure:
+    measured = None if theirs is None else Measure(theirs, theirs)
+    return Figure(case, unit, Measure(ours, ours), peer, measured, goal=1.0)
+
+
+def benchmark(is_wide: bool) -> Benchmark:
+    return Benchmark("b", "Title", "What it is.", lambda options: Plan([], list), is_wide, 1.5)
+
+
+# --- Figures --------------------------------------------------------------------------------------
+
+
+def test_samples_come_to_the_best_the_middle_and_the_worst() -> None:
+    assert Measure.of_times([4000.0, 1000.0, 2000.0], "µs") == Measure(1.0, 2.0, 4.0)
+    assert Measure.of_rate([4.0, 1.0, 2.0], 8.0) == Measure(8.0, 4.0, 2.0)
+
+
+@pytest.mark.parametrize(("unit", "ratio"), [("GB/s", 2.0), ("Mpixel/s", 2.0), ("ms", 0.5)])
+def test_a_ratio_above_one_is_ahead_whatever_the_unit(unit: str, ratio: float) -> None:
+    assert figure("peer", 10.0, 5.0, unit).best_ratio == ratio
+
+
+def test_cases_are_chosen_by_name() -> None:
+    known = {"a": 1, "b": 2}
+    assert Options().choose(known) == [1, 2]
+    assert Options(cases=("b",)).choose(known) == [2]
+    with pytest.raises(ValueError, match="there are a, b"):
+        Options(cases=("c",)).choose(known)
+
+
+# --- Wide tables ----------------------------------------------------------------------------------
+
+
+def test_a_row_is_compared_with_its_best_peer_and_not_with_a_limit() -> None:
+    figures = [figure("slow", 10.0, 2.0), figure("fast", 10.0, 8.0), figure(LIMIT, 10.0, 40.0)]
+    (row,) = wide.rows(figures)
+    assert row.ratio() == 1.25
+    assert row.reached
+    assert wide.header(figures)[2:6] == [OURS, "slow", "fast", LIMIT]
+    assert wide.cells(row, wide.peers_in(figures))[2:7] == [
+        "10.0 (10.0)",
+        "2.00 (2.00)",
+        "8.00 (8.00)",
+        "40.0",
+        "1.25",
+    ]
+
+
+def test_the_mean_treats_twice_and_half_alike() -> None:
+    rows = wide.rows([figure("peer", 2.0, 1.0, case="a"), figure("peer", 1.0, 2.0, case="b")])
+    assert wide.mean_ratio(rows) == pytest.approx(1.0)
+
+
+def test_a_peer_that_is_missing_is_no_peer() -> None:
+    (row,) = wide.rows([figure("gone", 10.0, None), figure("there", 10.0, 20.0)])
+    assert row.ratio() == 0.5
+    assert not row.reached
+    assert wide.cells(row, ["gone", "there"])[3] == "not measured"
+    assert wide.rows([figure("gone", 10.0, None)])[0].reached is None
+
+
+def test_a_failure_of_our_own_has_no_ratio() -> None:
+    (row,) = wide.rows([Figure("add", "GB/s", None, OURS, goal=1.0, note="wrong")])
+    assert row.ratio() is None
+    assert wide.cells(row, [])[2] == "failed"
+
+
+# --- Records --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_what_is_recorded_is_printed_as_markdown(tmp_path: Path, is_wide: bool) -> None:
+    figures = [figure("slow", 10.0, 2.0), figure("fast", 10.0, None)]
+    figures.append(Figure("broken", "GB/s", None, OURS, note="wrong"))
+    path = tmp_path / "results.json"
+    report.write(path, HERE, {"b": report.as_json(benchmark(is_wide), figures, 0.25)})
+    text = report.as_markdown(path)
+    assert "### Title" in text
+    assert "Some CPU, 2 cores" in text
+    rows = [line for line in text.splitlines() if line.startswith("| add")]
+    assert len(rows) == (1 if is_wide else 2)
+    assert "10.0 (10.0)" in rows[0]
+    assert "5.00" in rows[0]
+    assert "| broken | " in text
+    assert ("geometric mean" in text) == is_wide
+
+
+def test_results_of_other_benchmarks_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    for name in ("first", "second"):
+        report.write(path, HERE, {name: report.as_json(benchmark(False), [], 0.0)})
+    assert list(json.loads(path.read_text())["benchmarks"]) == ["first", "second"]
+
+
+def test_a_document_takes_the_place_of_older_results(tmp_path: Path) -> None:
+    results, document = tmp_path / "results.json", tmp_path / "page.md"
+    report.write(results, HERE, {"b": report.as_json(benchmark(True), [], 0.0)})
+    document.write_text(f"# Page\n\n{report.MARKER}\nold\n")
+    report.update(document, results)
+    assert document.read_text() == f"# Page\n\n{report.MARKER}\n{report.as_markdown(results)}"
+    document.write_text("# Page\n")
+    with pytest.raises(MeasuringError, match="has no line"):
+        report.update(document, results)
+
+
+# --- Kernels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases_have_sources_and_groups_that_fit(name: str) -> None:
+    for case in (CASES[name], SMALL_CASES[name]):
+        assert f"void {case.name}(" in case.source
+        assert all(items % size == 0 for items, size in zip(case.items, case.group, strict=True))
+
+
+@pytest.mark.parametrize("case", [*SMALL_CASES.values(), LARGE], ids=lambda case: case.name)
+def test_numpy_agrees_with_itself_and_notices_what_is_wrong(case: Case) -> None:
+    given: list[Any] = case.arguments()
+    expected = case.expected(given)
+    assert expected.shape == given[case.result].shape
+    assert case.mistake(expected, expected) == ""
+    assert "wrong" in case.mistake(expected, expected + 1)
+    if case.strays == 0:
+        spoilt = expected.astype(np.float64)
+        spoilt.flat[-1] = np.nan
+        assert f"at {spoilt.size - 1}" in case.mistake(expected, spoilt)
+
+
+def test_every_case_is_found_by_name() -> None:
+    assert find("nbody") is CASES["nbody"]
+    assert find("empty") is EMPTY
+    assert [find(name).items for name in SCALING_CASES] == [(1024 * 10**n,) for n in range(6)]
+
+
+def test_large_kernels_are_the_same_each_time_and_different_by_number() -> None:
+    assert large_source("k", 50, 3) == large_source("k", 50, 3)
+    assert large_source("k", 50, 3) != large_source("k", 50, 4)
+
+
+# --- Measuring ------------------------------------------------------------------------------------
+
+
+class Still(Prepared):
+    """A kernel that counts its launches."""
+
+    launches = 0
+
+    def launch(self) -> None:
+        self.launches += 1
+
+    def result(self, like: Array) -> Array:
+        return like
+
+
+def test_the_first_launch_only_warms_up_unless_it_is_the_only_one() -> None:
+    worker = Worker.__new__(Worker)
+    worker.prepared = still = Still()
+    assert len(worker.measure(0.0)["times"]) == 1
+    assert still.launches == 1
+    times = worker.measure(0.01)["times"]
+    assert len(times) == still.launches - 2
+
+
+class Spoken(Member):
+    """A member that answers from a list."""
+
+    def __init__(self, name: str, answers: list[dict[str, object]]) -> None:
+        self.name = name
+        self.answers = iter(answers)
+
+    def ask(self, do: str, **values: object) -> dict[str, object]:
+        return next(self.answers)
+
+    def close(self) -> None:
+        assert next(self.answers, None) is None
+
+
+def test_members_take_turns_and_who_is_wrong_is_not_measured() -> None:
+    right: list[dict[str, object]] = [{"mistake": ""}, {"times": [10]}, {"times": [5]}, {}]
+    race = Race(Team([Spoken(OURS, right), Spoken("peer", [{"mistake": "off"}, {}])]))
+    for step in [*race.steps("empty", 2, 0.1), race.end()]:
+        step.run()
+    (row,) = race.figures("empty", "title", "ns", lambda times: Measure.of_times(times, "ns"))
+    assert (row.ours, row.theirs, row.note) == (Measure(5.0, 7.5, 10.0), None, "off")
+
+
+def test_our_own_mistake_is_a_figure_without_ours() -> None:
+    race = Race(Team([Spoken(OURS, [{"error": "crashed"}, {}]), Spoken("peer", [{"mistake": ""}])]))
+    race.steps("empty", 0, 0.1)[0].run()
+    (row,) = race.figures("empty", "title", "ns", lambda times: Measure.of_times(times, "ns"))
+    assert (row.ours, row.note) == (None, "crashed")
