@@ -1,21 +1,29 @@
-"""`groundstate compile`: turns OpenCL C into SPIR-V."""
+"""`groundstate compile`: turns OpenCL C into SPIR-V, and shows what becomes of it."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
 
 from rich.console import Console
+from rich.syntax import Syntax
 from rich.text import Text
 
+from groundstate.cli.stages import STAGES, Size, make, variants
 from groundstate.compiler import frontend
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.frontend import CompileError
 from groundstate.compiler.opencl import options as language
+from groundstate.compiler.program import Program
+from groundstate.compiler.signature import SUPPORTED_WIDTHS
+from groundstate.compiler.spirv.reader import is_spirv
 
 DESCRIPTION = """\
 Compiles a file of OpenCL C to SPIR-V, which zeModuleCreate and other tools take.
+
+With --emit it goes on, for this machine, and prints what it makes of each kernel: its graph, LLVM
+IR, assembly. SPIR-V may be given instead of OpenCL C then.
 
 The options of OpenCL itself are taken as they are: -D, -I, -cl-std=, -cl-fast-relaxed-math, -w and
 so on. The language is OpenCL C 3.0 unless -cl-std says otherwise.
@@ -27,6 +35,9 @@ examples:
   groundstate compile blur.cl -o out.spv -D RADIUS=3 -I include
   groundstate compile old.cl -cl-std=CL1.2 -cl-mad-enable
   cat blur.cl | groundstate compile - -o blur.spv      from a pipe
+  groundstate compile blur.cl --emit=asm               assembly of all kernels, for reading
+  groundstate compile blur.spv --emit=llvm --kernel sharpen --group-size 16,16 -o sharpen.ll
+  groundstate compile blur.cl --emit=ir --lanes 8      what 8 work-items do side by side
 """
 
 STANDARD_STREAM = "-"
@@ -50,7 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="groundstate compile FILE [-o OUTPUT] [OpenCL options]",
+        usage="groundstate compile FILE [-o OUTPUT] [--emit STAGE] [OpenCL options]",
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", help="the source; - reads the standard input")
@@ -58,11 +69,62 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "-o",
         dest="output",
         metavar="OUTPUT",
-        help="where to write; - for the standard output (default: FILE with another ending)",
+        help="where to write; - for the standard output (default: FILE with another ending for "
+        "SPIR-V and object files, the standard output for text)",
     )
-    parser.add_argument("--emit", choices=sorted(EMITTERS), default="spirv", help=argparse.SUPPRESS)
+    add_stage_options(parser)
     add_language_options(parser)
     parser.set_defaults(run=run, parser=parser)
+
+
+def add_stage_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say what to make, and for what."""
+    group = parser.add_argument_group("stages")
+    meanings = "; ".join(f"{stage.name}: {stage.meaning}" for stage in STAGES.values())
+    group.add_argument(
+        "--emit",
+        metavar="STAGE",
+        choices=["spirv", *STAGES],
+        default="spirv",
+        help=f"what to make. spirv: a module (the default); {meanings}",
+    )
+    group.add_argument(
+        "--kernel",
+        dest="kernels",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this kernel (more than once: these)",
+    )
+    group.add_argument(
+        "--group-size",
+        metavar="X[,Y[,Z]]",
+        type=group_size,
+        help="how many work-items a group has (default: what the kernel requires, or 256)",
+    )
+    group.add_argument(
+        "--lanes",
+        metavar="N",
+        type=int,
+        choices=SUPPORTED_WIDTHS,
+        help="how many work-items run side by side: 1, 4, 8, 16 or 32 (default: the best)",
+    )
+
+
+def group_size(text: str) -> Size:
+    """Reads a group size.
+
+    >>> group_size("16,8")
+    (16, 8, 1)
+    """
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a group size such as 64 or 16,8")
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
 
 
 class Prefixed:
@@ -94,20 +156,6 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def emit_spirv(source: str, options: list[str], name: str) -> tuple[bytes, str]:
-    """SPIR-V, and the warnings."""
-    compiled = frontend.compile_with_log(source, options=options, name=name)
-    return compiled.spirv, compiled.log
-
-
-Emitter = Callable[[str, list[str], str], tuple[bytes, str]]
-
-EMITTERS: dict[str, Emitter] = {"spirv": emit_spirv}
-"""What can be written, and who makes it of a source, its options and its name."""
-
-ENDINGS = {"spirv": ".spv"}
-
-
 def run(args: argparse.Namespace) -> int:
     """Compiles, says what there is to say, and writes the result."""
     try:
@@ -116,45 +164,71 @@ def run(args: argparse.Namespace) -> int:
         return complain(f"cannot read '{args.file}': {problem.strerror}")
     except UnicodeDecodeError:
         return complain(f"'{args.file}' is not text")
-    name = "<stdin>" if args.file == STANDARD_STREAM else args.file
-    options = [*args.options, f"-I{os.path.dirname(args.file) or os.curdir}"]
     try:
-        result, log = EMITTERS[args.emit](source, options, name)
+        result = compile_file(args, source)
     except CompileError as problem:
         show(problem.log)
         return 1
-    show(log)
+    except BuildError as problem:
+        return complain(problem.log)
     try:
-        write(output_path(args), result)
+        write(args, result)
     except OSError as problem:
         return complain(f"cannot write '{output_path(args)}': {problem.strerror}")
     return 0
 
 
-def read(path: str) -> str:
-    """The source at `path`."""
+def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
+    """What was asked for, made of OpenCL C or of SPIR-V."""
+    if isinstance(source, bytes):
+        if args.emit == "spirv":
+            raise BuildError(f"'{args.file}' is SPIR-V already; --emit says what to make of it")
+        spirv = source
+    else:
+        name = "<stdin>" if args.file == STANDARD_STREAM else args.file
+        options = [*args.options, f"-I{os.path.dirname(args.file) or os.curdir}"]
+        compiled = frontend.compile_with_log(source, options=options, name=name)
+        show(compiled.log)
+        spirv = compiled.spirv
+    if args.emit == "spirv":
+        return spirv
+    program = Program(spirv)
+    return make(STAGES[args.emit], variants(program, args.kernels, args.group_size, args.lanes))
+
+
+def read(path: str) -> str | bytes:
+    """The source at `path`: text, or SPIR-V."""
     if path == STANDARD_STREAM:
-        return sys.stdin.read()
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+        stream = getattr(sys.stdin, "buffer", None)
+        data = stream.read() if stream is not None else sys.stdin.read().encode()
+    else:
+        with open(path, "rb") as file:
+            data = file.read()
+    return data if is_spirv(data) else data.decode("utf-8")
 
 
 def output_path(args: argparse.Namespace) -> str:
-    """Where the result goes: what -o says, else beside the source."""
+    """Where the result goes: what -o says, else beside the source, or to the standard output."""
     if args.output is not None:
         return str(args.output)
-    if args.file == STANDARD_STREAM:
+    is_text = args.emit in STAGES and args.emit != "object"
+    if is_text or args.file == STANDARD_STREAM:
         return STANDARD_STREAM
-    return os.path.splitext(str(args.file))[0] + ENDINGS[str(args.emit)]
+    ending = STAGES[args.emit].ending if args.emit in STAGES else ".spv"
+    return os.path.splitext(str(args.file))[0] + ending
 
 
-def write(path: str, result: bytes) -> None:
-    """Writes the result."""
-    if path == STANDARD_STREAM:
-        sys.stdout.buffer.write(result)
-        return
-    with open(path, "wb") as file:
-        file.write(result)
+def write(args: argparse.Namespace, result: str | bytes) -> None:
+    """Writes the result; text on a terminal is coloured."""
+    path = output_path(args)
+    data = result.encode() if isinstance(result, str) else result
+    if path != STANDARD_STREAM:
+        with open(path, "wb") as file:
+            file.write(data)
+    elif isinstance(result, str) and sys.stdout.isatty():
+        Console().print(Syntax(result, STAGES[args.emit].lexer, background_color="default"))
+    else:
+        sys.stdout.buffer.write(data)
 
 
 def show(log: str) -> None:

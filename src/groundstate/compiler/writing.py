@@ -20,6 +20,7 @@ from groundstate.compiler.lower_images import split_sampled_images
 from groundstate.compiler.signature import (
     MODE_CONTRACTION_OFF,
     MODE_SUBGROUP_SIZE,
+    SUPPORTED_WIDTHS,
     describe_arguments,
 )
 from groundstate.compiler.spirv.types import Pointer
@@ -29,8 +30,6 @@ from groundstate.compiler.uniformity import Uniformity, lane_stride
 
 if TYPE_CHECKING:
     from groundstate.compiler.program import GroupSize, Program
-
-SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +85,13 @@ def write(
     except NeedsOneLane:
         prepared = prepare(program.symbols, name)
         return _write(program, name, prepared, _plan(program, name, prepared, group_size, 1))
+
+
+def analyse(
+    program: Program, name: str, group_size: GroupSize, width: int | None = None
+) -> Uniformity:
+    """The graph of a kernel with what is known of its values, as LLVM IR is written from it."""
+    return _plan(program, name, prepare(program.symbols, name), group_size, width)
 
 
 def _plan(

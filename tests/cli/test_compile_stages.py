@@ -1,0 +1,147 @@
+"""`groundstate compile --emit`: each stage on the way to machine code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from groundstate.cli.main import main
+from groundstate.cli.stages import STAGES
+from tests.compiler.test_support import with_instruction
+
+SOURCE = """
+kernel void scale(global const float *in, global float *out, float factor, int n) {
+    int i = get_global_id(0);
+    if (i >= n) return;
+    float sum = 0;
+    for (int k = 0; k < (i & 7); k++) sum += in[i] * factor;
+    out[i] = sin(sum);
+}
+
+kernel __attribute__((reqd_work_group_size(8, 8, 1))) void fill(global int *out) {
+    out[get_global_id(1) * 8 + get_global_id(0)] = 1;
+}
+"""
+Shown = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GROUNDSTATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.cl").write_text(SOURCE)
+    return tmp_path
+
+
+def emitted(capfd: Shown, *words: str) -> str:
+    """What a stage prints."""
+    assert main(["compile", "k.cl", *words]) == 0
+    shown = capfd.readouterr()
+    assert shown.err == ""
+    return shown.out
+
+
+def test_the_graph_says_how_values_differ_between_lanes(capfd: Shown) -> None:
+    text = emitted(capfd, "--emit=ir", "--kernel", "scale", "--lanes", "8", "--group-size", "64")
+    lines = text.splitlines()
+    assert lines[0] == "kernel scale: groups of 64 x 1 x 1, 8 lanes"
+    assert "  argument 2: f32" in lines
+    assert re.search(r"= u64 +Builtin GlobalInvocationId, 0 +; \+1$", text, re.M)
+    assert re.search(r"= f32 +Load %\d+, aligned 4 +; \*$", text, re.M)
+    assert re.search(r"= f32 +sin %\d+ +; \*$", text, re.M)
+    assert re.search(r"^block \d+:  ; head of a loop, only some lanes may be here$", text, re.M)
+    assert re.search(r"^  if %\d+ go to block \d+, else to block \d+$", text, re.M)
+    assert "fill" not in text
+
+
+def test_with_one_lane_nothing_differs(capfd: Shown) -> None:
+    text = emitted(capfd, "--emit=ir", "--lanes", "1")
+    assert "groups of 256 x 1 x 1, 1 lane\n" in text
+    assert "groups of 8 x 8 x 1, 1 lane\n" in text
+    assert "; *" not in text
+
+
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        ("llvm", "define internal i32 @step("),
+        ("optimised", "define void @run("),
+        ("asm", "run:"),
+    ],
+)
+def test_text_of_every_kernel(stage: str, expected: str, capfd: Shown) -> None:
+    text = emitted(capfd, f"--emit={stage}")
+    comment = STAGES[stage].comment
+    assert text.count(expected) == 2
+    assert f"{comment} kernel scale, for groups of 256 x 1 x 1\n" in text
+    assert f"{comment} kernel fill, for groups of 8 x 8 x 1\n" in text
+
+
+def test_lanes_are_the_width_of_vectors(capfd: Shown) -> None:
+    for lanes in (4, 8, 16):
+        text = emitted(capfd, "--emit=llvm", "--kernel", "scale", "--lanes", str(lanes))
+        assert f"<{lanes} x float>" in text
+    assert " x float>" not in emitted(capfd, "--emit=llvm", "--kernel", "scale", "--lanes", "1")
+
+
+def test_an_object_file_beside_the_source(project: Path, capfd: Shown) -> None:
+    assert emitted(capfd, "--emit=object", "--kernel", "fill") == ""
+    content = (project / "k.o").read_bytes()
+    assert content.startswith(b"\x7fELF")
+    assert b"run" in content
+
+
+def test_an_object_file_is_of_one_kernel(capfd: Shown) -> None:
+    assert main(["compile", "k.cl", "--emit=object"]) == 1
+    assert "name it with --kernel: scale, fill" in capfd.readouterr().err
+
+
+def test_text_goes_where_it_is_told(project: Path, capfd: Shown) -> None:
+    assert emitted(capfd, "--emit=asm", "-o", "k.s") == ""
+    assert "run:" in (project / "k.s").read_text()
+
+
+def test_stages_of_spirv(project: Path, capfd: Shown) -> None:
+    assert main(["compile", "k.cl"]) == 0
+    assert main(["compile", "k.spv", "--emit=llvm", "--kernel", "fill"]) == 0
+    assert capfd.readouterr().out == emitted(capfd, "--emit=llvm", "--kernel", "fill")
+
+
+def test_spirv_of_spirv(project: Path, capfd: Shown) -> None:
+    assert main(["compile", "k.cl"]) == 0
+    assert main(["compile", "k.spv"]) == 1
+    assert "'k.spv' is SPIR-V already" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (["--emit=asm", "--kernel", "blur"], 1, "no kernel 'blur'; there are: scale, fill"),
+        (["--emit=asm", "--group-size", "0"], 2, "'0' is not a group size such as 64 or 16,8"),
+        (["--emit=asm", "--group-size", "1,2,3,4"], 2, "is not a group size"),
+        (["--emit=asm", "--lanes", "5"], 2, "--lanes"),
+        (["--emit=picture"], 2, "--emit"),
+    ],
+)
+def test_mistakes(words: list[str], status: int, sentence: str, capfd: Shown) -> None:
+    try:
+        found = main(["compile", "k.cl", *words])
+    except SystemExit as end:
+        found = int(str(end.code))
+    assert found == status
+    assert sentence in capfd.readouterr().err
+
+
+def test_what_cannot_be_compiled_is_named(project: Path, capfd: Shown) -> None:
+    (project / "k.spv").write_bytes(with_instruction("EnqueueMarker"))
+    assert main(["compile", "k.spv", "--emit=asm"]) == 1
+    assert "in function 'kernel', OpEnqueueMarker: kernels cannot" in capfd.readouterr().err
+
+
+def test_the_printed_assembly_can_be_assembled(project: Path, capfd: Shown) -> None:
+    emitted(capfd, "--emit=asm", "--kernel", "scale", "-o", "k.s")
+    done = subprocess.run(["as", "k.s", "-o", "k.o"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
