@@ -28,12 +28,14 @@ from groundstate.core.driver import (
 )
 from groundstate.core.enums import (
     Access,
+    AddressMode,
     Advice,
     CacheFlag,
     DeviceFlag,
     DeviceType,
     EventScope,
     ExternalMemoryType,
+    FilterMode,
     FloatFlag,
     IpcFlag,
     MemoryAccess,
@@ -110,6 +112,13 @@ from groundstate.core.event import (
     EventPool,
     Timestamps,
 )
+from groundstate.core.image import (
+    Image,
+    ImageMemory,
+)
+from groundstate.core.image_format import (
+    ImageFormat,
+)
 from groundstate.core.kernel import (
     Kernel,
     KernelProperties,
@@ -137,6 +146,9 @@ from groundstate.core.properties import (
     PeerProperties,
     QueueGroup,
 )
+from groundstate.core.sampler import (
+    Sampler,
+)
 from groundstate.core.virtual_memory import (
     PhysicalMemory,
     VirtualMemory,
@@ -145,6 +157,7 @@ from groundstate.core.virtual_memory import (
 __all__ = [
     "Access",
     "ActionRequired",
+    "AddressMode",
     "AddressNotFound",
     "Advice",
     "AllocationProperties",
@@ -174,6 +187,7 @@ __all__ = [
     "ExternalMemoryProperties",
     "ExternalMemoryType",
     "Fence",
+    "FilterMode",
     "FloatFlag",
     "GraphCaptureInvalidated",
     "GraphCaptureMergeAttempt",
@@ -181,6 +195,9 @@ __all__ = [
     "GraphInternalEvent",
     "GraphUnjoinedForks",
     "HandleObjectInUse",
+    "Image",
+    "ImageFormat",
+    "ImageMemory",
     "ImageProperties",
     "InsufficientPermissions",
     "InvalidArgument",
@@ -235,6 +252,7 @@ __all__ = [
     "RemoteDevice",
     "RtasBuildDeferred",
     "RtasBuildRetry",
+    "Sampler",
     "SurvivabilityModeDetected",
     "Timer",
     "Timestamps",

@@ -12,7 +12,7 @@ from groundstate import ze
 from groundstate.core.api import NULL, ZERO, address, check, handle_array, number, size
 from groundstate.core.enums import Advice
 from groundstate.core.event import Event
-from groundstate.core.handle import OwnedHandle
+from groundstate.core.image_commands import ImageCommands
 from groundstate.core.memory import Memory
 from groundstate.core.operand import Borrowed, borrow, pattern_bytes, row_bytes, slice_bytes
 
@@ -28,7 +28,7 @@ _HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @dataclass(frozen=True)
 class Region:
-    """A box in memory seen as rows: `x` and `width` count bytes, the others rows and slices.
+    """A box: in memory, `x` and `width` count bytes, the others rows and slices; in images, texels.
 
     >>> Region(x=4, width=8, height=2)
     Region(x=4, y=0, z=0, width=8, height=2, depth=1)
@@ -45,7 +45,7 @@ class Region:
         return ze.ze_copy_region_t(self.x, self.y, self.z, self.width, self.height, self.depth)
 
 
-class Commands(OwnedHandle):
+class Commands(ImageCommands):
     """What can be appended to a command list.
 
     Every command takes `wait`, an event or several that have to happen before it runs, and

@@ -162,6 +162,23 @@ class Advice(IntEnum):
     CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION = 9
 
 
+class AddressMode(IntEnum):
+    """What a sampler makes of coordinates outside of an image."""
+
+    NONE = 0
+    REPEAT = 1
+    CLAMP = 2
+    CLAMP_TO_BORDER = 3
+    MIRROR = 4
+
+
+class FilterMode(IntEnum):
+    """Whether a sampler takes the nearest texel, or a mean of those around."""
+
+    NEAREST = 0
+    LINEAR = 1
+
+
 RAW_NAMES: dict[type[IntEnum] | type[IntFlag], str] = {
     DeviceType: "ze_device_type_t",
     DeviceFlag: "ze_device_property_flag_t",
@@ -180,5 +197,7 @@ RAW_NAMES: dict[type[IntEnum] | type[IntFlag], str] = {
     EventScope: "ze_event_scope_flag_t",
     Access: "ze_memory_access_attribute_t",
     Advice: "ze_memory_advice_t",
+    AddressMode: "ze_sampler_address_mode_t",
+    FilterMode: "ze_sampler_filter_mode_t",
 }
 """The enumeration of the API behind each of these; a test compares their members."""
