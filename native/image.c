@@ -5,7 +5,8 @@
 
 #include "memory.h"
 
-const gs_image_view gs_no_image = {.texels = NULL, .samples = 1};
+static char no_texels[16]; /* what code reads that is given no image: it loads before it knows */
+const gs_image_view gs_no_image = {.texels = no_texels, .texel_bytes = 1, .samples = 1};
 
 /* --- Geometry ---------------------------------------------------------------------------------------- */
 

@@ -101,7 +101,9 @@ FORMATS = [
     *(Format(HALF, (16,) * len(order), order) for order in ("r", "rg", "rgb", "rgba")),
     *(Format(FLOAT, (32,) * len(order), order) for order in ("r", "rg", "rgb", "rgba")),
     Format(SMALL_FLOAT, (11, 11, 10), "rgb"),
+    Format(SMALL_FLOAT, (10, 10, 10, 2), "rgba"),
     *(Format(UINT, (width,) * len(o), o) for width in (8, 16, 32) for o in ("r", "rg", "rgba")),
+    *(Format(kind, (32, 32), "rg") for kind in (UNORM, SNORM)),
     *(Format(SINT, (width,) * len(o), o) for width in (8, 16, 32) for o in ("r", "rg", "rgba")),
     Format(UINT, (10, 10, 10, 2), "rgba"),
 ]
@@ -198,6 +200,7 @@ class Image:
 def decode(raw: Array, kind: int, bits: int, srgb: bool = False) -> Array:
     """The number that the bits of a channel mean."""
     signed = raw.astype(np.int64) - ((raw >> np.uint64(bits - 1)) << np.uint64(bits)).astype("i8")
+    kind = UNORM if bits == 2 and kind == SMALL_FLOAT else kind
     if kind == UINT:
         return raw.astype(np.float64)
     if kind == SINT:
@@ -219,6 +222,7 @@ def encode(values: Array, kind: int, bits: int, srgb: bool = False) -> Array:
     """The bits that a channel gets: as the specification multiplies and rounds, in single
     precision, ties to even."""
     mask = (1 << bits) - 1
+    kind = UNORM if bits == 2 and kind == SMALL_FLOAT else kind
     if kind == UINT:
         return np.minimum(values.astype(np.uint32), mask).astype(np.uint64)
     if kind == SINT:
@@ -230,11 +234,11 @@ def encode(values: Array, kind: int, bits: int, srgb: bool = False) -> Array:
             if srgb:
                 curve = 1.055 * share ** (1 / 2.4) - 0.055
                 share = np.where(share < 0.0031308, 12.92 * share, curve).astype(np.float32)
-            return np.rint(share * np.float32(mask)).astype(np.uint64)
+            return np.minimum(np.rint(share * np.float32(mask)).astype(np.uint64), np.uint64(mask))
         if kind == SNORM:
             share = np.nan_to_num(np.clip(values.astype(np.float32), -1, 1))
             whole = np.rint(share * np.float32(mask >> 1)).astype(np.int64)
-            return (whole & mask).astype(np.uint64)
+            return (np.minimum(whole, mask >> 1) & mask).astype(np.uint64)
         if kind == HALF:
             return values.astype(np.float16).view(np.uint16).astype(np.uint64)
         if kind == FLOAT:

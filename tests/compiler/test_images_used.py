@@ -8,12 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 
+from groundstate.compiler.frontend import compile_opencl
 from groundstate.compiler.program import Program
 from tests.compiler.image_reference import (
     CLAMP_TO_BORDER,
     CLAMP_TO_EDGE,
     FLOAT,
     REPEAT,
+    SAMPLERS,
     SINT,
     UINT,
     UNORM,
@@ -24,6 +26,7 @@ from tests.compiler.image_reference import (
     View,
     sample,
 )
+from tests.compiler.instruction_support import module
 from tests.compiler.kernels import read
 from tests.compiler.runner import program_of, run
 
@@ -33,9 +36,94 @@ LINEAR = Sampler(CLAMP_TO_EDGE, False, True)
 NEAREST = Sampler(CLAMP_TO_EDGE, False, False)
 
 
+ASSEMBLED = """
+%takes = OpTypeFunction %void %image %g*v4f32 %g*u32
+%nothing = OpTypeFunction %void
+%aside = OpFunction %void None %nothing
+%aside.entry = OpLabel
+OpReturn
+OpFunctionEnd
+%kernel = OpFunction %void None %takes
+%im = OpFunctionParameter %image
+%colours = OpFunctionParameter %g*v4f32
+%numbers = OpFunctionParameter %g*u32
+%entry = OpLabel
+%ids = OpLoad %v3u64 %in:GlobalInvocationId
+%i = OpCompositeExtract %u64 %ids 0
+%x = OpUConvert %u32 %i
+%place = OpCompositeConstruct %v2u32 %x %u32:1
+%point = OpConvertUToF %v2f32 %place
+%both = OpSampledImage %pair %im %fixed
+%loaded = OpLoad %sampler %holder
+%other = OpSampledImage %pair %im %loaded
+%called = OpFunctionCall %void %aside
+%back = OpImage %image %both
+%fetched = OpImageFetch %v4f32 %back %place
+%near = OpImageSampleExplicitLod %v4f32 %both %point Lod %f32:0
+%far = OpImageSampleExplicitLod %v4f32 %other %point Lod %f32:0
+%some = OpFAdd %v4f32 %fetched %near
+%all = OpFAdd %v4f32 %some %far
+%to = OpInBoundsPtrAccessChain %g*v4f32 %colours %i
+OpStore %to %all
+%levels = OpImageQueryLevels %u32 %im
+%samples = OpImageQuerySamples %u32 %im
+%ten = OpIMul %u32 %levels %u32:10
+%sum = OpIAdd %u32 %ten %samples
+%put = OpInBoundsPtrAccessChain %g*u32 %numbers %i
+OpStore %put %sum
+OpReturn
+OpFunctionEnd
+"""
+"""Instructions that do not come out of OpenCL C, and pairs that are used after a call."""
+DECLARATIONS = """
+%image = OpTypeImage %void 1 0 0 0 0 Unknown ReadOnly
+%sampler = OpTypeSampler
+%pair = OpTypeSampledImage %image
+%fixed = OpConstantSampler %sampler ClampToEdge 0 Nearest
+%linear = OpConstantSampler %sampler Clamp 0 Linear
+%to.sampler = OpTypePointer UniformConstant %sampler
+%holder = OpVariable %to.sampler UniformConstant %linear
+"""
+
+
 @cache
 def program() -> Program:
     return program_of(read("images"))
+
+
+@cache
+def image_modules() -> tuple[bytes, ...]:
+    """The modules of these tests."""
+    return compile_opencl(read("images")), module(ASSEMBLED, declarations=DECLARATIONS)
+
+
+@pytest.mark.parametrize("width", [1, 8, None])
+def test_other_instructions(width: int | None) -> None:
+    image = random_image(RGBA)
+    out, numbers = np.zeros((32, 4), np.float32), np.zeros(32, np.uint32)
+    view = image.view()
+    assembled = Program(image_modules()[1])
+    arguments = (handle(view), out, numbers)
+    run(assembled, "kernel", (2, 1, 1), (16, 1, 1), *arguments, width=width)
+    point = np.stack((np.arange(32), np.ones(32)), -1)
+    mixed = sample(image, 2, Sampler(CLAMP_TO_BORDER, False, True), point)
+    np.testing.assert_allclose(out, 2 * image.texels()[0, 1] + mixed, atol=1e-5)
+    assert set(numbers) == {11}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_image(width: int | None) -> None:
+    """A kernel that was given an image without texels reads nothing from it."""
+    nothing = np.zeros(16, np.uint8)
+    views = [View(nothing.ctypes.data), Image(RGBA, (32, 8, 1)).view()]
+    out = np.full((48, 4), 9, np.float32)
+    where = np.random.default_rng(2).uniform(-3, 35, (48, 2)).astype(np.float32)
+    for sampler in SAMPLERS:
+        arguments = (handle(views[0]), handle(views[0]), sampler.flags, where, out)
+        run(program(), "divergent", (2, 1, 1), (24, 1, 1), *arguments, width=width)
+        assert not out.any()
+    run(program(), "in_place", (2, 8, 1), (16, 1, 1), handle(views[0]), width=width)
+    assert not nothing.any()
 
 
 def handle(view: View) -> np.uint64:

@@ -121,6 +121,9 @@ def test_formats(format_: Format, width: int | None) -> None:
 def _assert_same_floats(ours: Array, expected: Array, format_: Format) -> None:
     """NaNs may have any payload."""
     for number, bits in enumerate(format_.bits):
+        if bits == 2:
+            np.testing.assert_array_equal(ours[:, number], expected[:, number])
+            continue
         digits = {16: 10, 32: 23}.get(bits, bits - 5)
         infinity = (0xFF if bits == 32 else 0x1F) << digits
         low = (1 << bits) - 1 if format_.kind == 6 else (1 << (bits - 1)) - 1

@@ -14,12 +14,12 @@ from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.opencl import INTRINSICS, LIBRARY, SPECIAL
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.lower import BARRIERS
+from groundstate.compiler.lower_images import PAIRS
 from groundstate.compiler.math.functions import FUNCTIONS
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.instructions import ROWS, enumeration, opencl_rows
 from groundstate.compiler.support import (
     BUILTINS,
-    IMAGES,
     INLINED,
     NO_CODE,
     READ,
@@ -28,6 +28,7 @@ from groundstate.compiler.support import (
     refused_builtins,
 )
 from tests.compiler.instruction_support import each_item, module
+from tests.compiler.test_images_used import image_modules
 from tests.compiler.test_instructions import BATCHES
 
 NAMES = [row.name.removeprefix("Op") for row in ROWS.values()]
@@ -36,7 +37,7 @@ TABLES = {
     "written by emit": WRITTEN,
     "read by spirv": READ,
     "taken by inlining": INLINED,
-    "lowered to others": (BARRIERS - WRITTEN) | {"SampledImage"},
+    "lowered to others": (BARRIERS - WRITTEN) | PAIRS,
     "without code": NO_CODE,
     "the same as another": frozenset(RENAMED),
     "refused": frozenset(REFUSED),
@@ -57,10 +58,10 @@ def test_the_tables_name_nothing_else() -> None:
 
 @cache
 def names_in_cases() -> frozenset[str]:
-    """The instructions in the modules of test_instructions."""
+    """The instructions in the modules of test_instructions, and of the tests of images."""
     found: set[str] = set()
-    for batch in BATCHES:
-        words = memoryview(batch.spirv).cast("I")
+    for spirv in (*(batch.spirv for batch in BATCHES), *image_modules()):
+        words = memoryview(spirv).cast("I")
         position = 5
         while position < len(words):
             found.add(ROWS[words[position] & 0xFFFF].name.removeprefix("Op"))
@@ -79,7 +80,6 @@ NOT_RUN = {
     "AliasScopeListDeclINTEL": "it says what cannot overlap",
     "ConstantPipeStorage": "nothing that could use it is compiled",
     "ExtInstWithForwardRefsKHR": "it is only for debuggers",
-    **dict.fromkeys([*IMAGES, "SampledImage", "ConstantSampler"], "test_images"),
 }
 """Instructions outside of functions that no case has, and where they are tested."""
 

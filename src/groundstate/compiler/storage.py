@@ -14,7 +14,7 @@ from groundstate.compiler.signature import (
 )
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Module, Variable
-from groundstate.compiler.spirv.types import Handle
+from groundstate.compiler.spirv.types import Handle, Sampler
 from groundstate.compiler.symbols import Symbols
 
 STORAGE_PRIVATE_GLOBAL = 6
@@ -78,7 +78,7 @@ def _is_program_scope(variable: Variable, module: Module) -> bool:
         variable.builtin is None
         and variable.storage in spaces
         and variable.id not in module.imports
-        and not isinstance(variable.data_type, Handle)
+        and (isinstance(variable.data_type, Sampler) or not isinstance(variable.data_type, Handle))
     )
 
 

@@ -154,10 +154,10 @@ def _layer(view: View, coordinate: Vec) -> Vec:
     """The number of a layer: the nearest that there is."""
     if is_float(coordinate.t):
         last = _to_float(view.get("layers") - 1)
-        near = at_most(at_least(coordinate.rint(), 0.0), splat(last, coordinate.t))
+        near = at_least(at_most(coordinate.rint(), splat(last, coordinate.t)), 0.0)
         return _to_int(near)
     last = splat(view.get("layers") - 1, coordinate.t)
-    return coordinate.call("smax", 0).call("smin", last)
+    return coordinate.call("smin", last).call("smax", 0)
 
 
 def _scaled(view: View, sampler: Sampler, size: str, coordinate: Vec) -> Vec:
@@ -192,14 +192,14 @@ def _in_texels(sampler: Sampler, extent: Vec, s: Vec) -> Vec:
 
 
 def _wrapped(view: View, sampler: Sampler, size: str, index: Vec) -> tuple[Vec, Vec]:
-    """An index into the image, and where the texel is that was meant."""
+    """An index into the image, 0 if it is empty, and where the texel is that was meant."""
     extent = view.get(size)
     wide = splat(extent, index.t)
     period = splat(sampler.addressing.equals(REPEAT).choose(extent, 0), index.t)
     there = index.compare("ult", wide) | splat(~sampler.clamps_to_border(), index.t)
     back = (index < 0).choose(index + period, index)
     back = (back >= wide).choose(back - period, back)
-    return back.call("smax", 0).call("smin", splat(extent - 1, index.t)), there.to_int(32)
+    return back.call("smin", splat(extent - 1, index.t)).call("smax", 0), there.to_int(32)
 
 
 def _nearest(

@@ -126,7 +126,13 @@ def _from_floats(view: View, values: list[Vec], channels: list[Channel]) -> Resu
         return tuple(value.to_float("half").bits().zero_extend(32) for value in values)
 
     def small() -> Results:
-        return tuple(_small_float(value, channel) for value, channel in pairs)
+        return tuple(
+            channel.bits.equals(2).choose(
+                _unsigned(at_most(at_least(value, 0.0), 1.0), value.constant(3.0)),
+                _small_float(value, channel),
+            )
+            for value, channel in pairs
+        )
 
     cases = {UNORM: normalized, SNORM: signed, HALF: half, SMALL_FLOAT: small}
     return by_case(view.get("kind"), cases, lambda: tuple(value.bits() for value in values))

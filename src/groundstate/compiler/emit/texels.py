@@ -201,11 +201,15 @@ def decode_float(view: View, raw: list[Vec], channels: list[Channel]) -> Results
         return tuple(bits.to_int(16).as_float().to_float("float") for bits in raw)
 
     def small() -> Results:
-        """Like halves that lack the sign and the last bits of the fraction."""
-        return tuple(
-            (bits << splat((15 - each.bits) & 31, bits.t)).to_int(16).as_float().to_float("float")
-            for bits, each in pairs
-        )
+        """Like halves that lack the sign and the last bits of the fraction; two bits are an
+        alpha from 0 to 1."""
+        results = []
+        for bits, each in pairs:
+            low = splat((15 - each.bits) & 31, bits.t)
+            number = (bits << low).to_int(16).as_float().to_float("float")
+            share = _convert("uitofp", bits) / 3.0
+            results.append(_uniform(each.bits.equals(2), share, number))
+        return tuple(results)
 
     cases = {UNORM: normalized, SNORM: signed, HALF: half, SMALL_FLOAT: small}
     return by_case(view.get("kind"), cases, lambda: tuple(bits.as_float() for bits in raw))
