@@ -183,18 +183,14 @@ ze_result_t gs_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCom
 
 /* --- Fills ----------------------------------------------------------------------------------------- */
 
-/* A vector of sixteen 64-bit numbers. A pattern that is larger is no value of any type, and programs do not align
- * memory for it. */
-enum { LARGEST_ELEMENT = 128 };
-
 static ze_result_t append_fill(enum gs_function function, ze_command_list_handle_t list, void *destination,
                                const void *pattern, size_t pattern_size, size_t size, ze_event_handle_t signal,
                                uint32_t wait_count, ze_event_handle_t *waits) {
     const char *name = gs_function_names[function];
     if (pattern_size == 0)
         return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: pattern_size must not be zero", name);
-    bool is_element = (pattern_size & (pattern_size - 1)) == 0 && pattern_size <= LARGEST_ELEMENT;
-    if (is_element && (uintptr_t)destination % pattern_size != 0)
+    bool power_of_two = (pattern_size & (pattern_size - 1)) == 0;
+    if (power_of_two && (uintptr_t)destination % pattern_size != 0)
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "%s: ptr %p is not aligned to the pattern's %zu bytes",
                        name, destination, pattern_size);
     ze_result_t result = gs_memory_check_range(function, "ptr", destination, size);
@@ -237,8 +233,7 @@ ze_result_t gs_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hComma
     return gs_append(GS_FN_zeCommandListAppendMemoryPrefetch, hCommandList, &command, NULL, 0, NULL);
 }
 
-/* Advice is about migrating pages between host and device, which here are one memory: nothing to do, and so nothing
- * to append. Programs take advice back through the list they gave it with, which is closed by then. */
+/* Advice is about migrating pages between host and device, which here are one memory: nothing to do. */
 ze_result_t gs_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice,
                                             const void *ptr, size_t size, ze_memory_advice_t advice) {
     (void)advice;
@@ -247,7 +242,10 @@ ze_result_t gs_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandLis
         gs_context_check_device(GS_FN_zeCommandListAppendMemAdvise, list->context, (gs_device *)hDevice);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_memory_check_range(GS_FN_zeCommandListAppendMemAdvise, "ptr", ptr, size);
-    return result;
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    return gs_append(GS_FN_zeCommandListAppendMemAdvise, hCommandList, &(gs_command){.operation = GS_NOTHING}, NULL, 0,
+                     NULL);
 }
 
 /* --- Timestamps ------------------------------------------------------------------------------------ */

@@ -257,7 +257,10 @@ def _small_float(values: Array, bits: int) -> Array:
     middle = (low + high) / 2
     up = (positive > middle) | ((positive == middle) & (above % 2 == 0))
     found = np.where(up, above, above - 1).astype(np.uint64)
-    return np.where(np.isnan(values), np.uint64(count | 1), found)
+    quiet = 1 << (bits - 6)  # the first bit of the fraction, which every NaN has
+    fraction = values.astype(np.float32).view(np.uint32) >> np.uint32(28 - bits)
+    nan = count | quiet | (fraction.astype(np.uint64) & np.uint64(quiet - 1))
+    return np.where(np.isnan(values), nan, found)
 
 
 # --- Sampling -------------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ def test_fills_at_random_offsets(bench: Bench) -> None:
     assert np.array_equal(memory, expected)
 
 
-@pytest.mark.parametrize("pattern_size", [3, 5, 7, 1000, 256, 8192])
-def test_patterns_that_are_no_value_of_a_type_need_no_alignment(
+@pytest.mark.parametrize("pattern_size", [3, 5, 7, 1000])
+def test_patterns_that_are_no_power_of_two_need_no_alignment(
     bench: Bench, pattern_size: int
 ) -> None:
     pattern = pattern_of(pattern_size)

@@ -162,7 +162,10 @@ def _to_srgb(values: list[Vec], channels: list[Channel]) -> Results:
 
 
 def _small_float(value: Vec, channel: Channel) -> Vec:
-    """The bits of floats without a sign, with five bits of exponent: negative numbers are zero."""
+    """The bits of floats without a sign, with five bits of exponent: negative numbers are zero.
+
+    A NaN keeps the first bits of its fraction, so that reading and writing changes none.
+    """
     digits = (channel.bits - 5) & 31
     fraction = splat(digits, value.t)
     most = fraction.constant(31) << fraction
@@ -175,7 +178,9 @@ def _small_float(value: Vec, channel: Channel) -> Vec:
     scale = (digits.constant(127 + 14) + digits) << 23
     tiny = positive * splat(scale.as_float(), value.t)
     result = (positive < SMALLEST_NORMAL).choose(tiny.rint().to_int(32), normal)
-    return value.is_nan().choose(most | 1, result)
+    quiet = fraction.constant(1) << (fraction - 1)
+    kept = ((value.bits() >> cut) & (most | (quiet - 1))) | quiet
+    return value.is_nan().choose(kept, result)
 
 
 # --- Memory ---------------------------------------------------------------------------------------
