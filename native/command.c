@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "fault.h"
 #include "launch.h"
 #include "queue.h"
 
@@ -31,7 +33,43 @@ bool gs_command_is_short(const gs_command *command) {
     }
 }
 
-static void query_timestamps(const gs_command *command) {
+void gs_command_describe(const void *subject, char *text, size_t room) {
+    const gs_command *command = subject;
+    switch (command->operation) {
+    case GS_COPY:
+        snprintf(text, room, "a copy of %llu bytes from %p to %p", (unsigned long long)command->copy.size,
+                 (const void *)command->copy.source, (void *)command->copy.destination);
+        break;
+    case GS_COPY_REGION:
+        snprintf(text, room, "a copy of %llu x %llu x %llu bytes from %p to %p",
+                 (unsigned long long)command->region.width, (unsigned long long)command->region.height,
+                 (unsigned long long)command->region.depth, (const void *)command->region.source,
+                 (void *)command->region.destination);
+        break;
+    case GS_FILL:
+        snprintf(text, room, "a fill of %llu bytes at %p", (unsigned long long)command->fill.size,
+                 (void *)command->fill.destination);
+        break;
+    case GS_WRITE_TIMESTAMP:
+    case GS_QUERY_TIMESTAMPS:
+        snprintf(text, room, "a command that writes timestamps");
+        break;
+    case GS_LAUNCH:
+        gs_launch_describe(command->launch, text, room);
+        break;
+    default:
+        snprintf(text, room, "a command");
+    }
+}
+
+static void write_timestamp(void *argument, uint64_t unused) {
+    (void)unused;
+    *(uint64_t *)argument = gs_timestamp();
+}
+
+static void query_timestamps(void *argument, uint64_t unused) {
+    (void)unused;
+    const gs_command *command = argument;
     for (uint32_t each = 0; each < command->query.count; each++) {
         const uint64_t *offsets = command->query.offsets;
         uint64_t offset = offsets != NULL ? offsets[each] : each * sizeof(ze_kernel_timestamp_result_t);
@@ -63,10 +101,10 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
         prefetch(command->prefetch.start, command->prefetch.size);
         break;
     case GS_WRITE_TIMESTAMP:
-        *command->timestamp = gs_timestamp();
+        gs_guard(write_timestamp, command->timestamp, 0, NULL);
         break;
     case GS_QUERY_TIMESTAMPS:
-        query_timestamps(command);
+        gs_guard(query_timestamps, (void *)command, 0, NULL);
         break;
     case GS_RESET_EVENT:
         gs_bell_set(&command->reset->slot->bell, 0);

@@ -95,6 +95,9 @@ typedef struct gs_command {
 /* Does the work of a command, waits and signals aside. Not for GS_RUN_PROGRAMS. */
 void gs_command_perform(const gs_command *command, gs_device *device);
 
+/* What a command is, in words: "a copy of 4 bytes from 0x10 to 0x20". */
+void gs_command_describe(const void *command, char *text, size_t room);
+
 /* True if the command is so short that handing it to another thread would cost more than doing it. */
 bool gs_command_is_short(const gs_command *command);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "list.h"
+#include "lost.h"
 
 static void release_queue(gs_object *object) { gs_queue_close(&((gs_command_queue *)object)->queue); }
 
@@ -66,11 +67,12 @@ ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hComm
         command->run.fence = fence;
     }
     gs_queue_submit(queue, command);
-    return ZE_RESULT_SUCCESS;
+    return gs_unless_lost(GS_FN_zeCommandQueueExecuteCommandLists, queue->context, ZE_RESULT_SUCCESS);
 }
 
 ze_result_t gs_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
-    return gs_queue_synchronise(&((gs_command_queue *)hCommandQueue)->queue, timeout);
+    gs_queue *queue = &((gs_command_queue *)hCommandQueue)->queue;
+    return gs_unless_lost(GS_FN_zeCommandQueueSynchronize, queue->context, gs_queue_synchronise(queue, timeout));
 }
 
 ze_result_t gs_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {
@@ -137,12 +139,17 @@ static bool is_signalled(void *fence) {
     return atomic_load_explicit(&((gs_fence *)fence)->bell.value, memory_order_acquire) != 0;
 }
 
+static bool is_signalled_or_lost(void *fence) {
+    return is_signalled(fence) || gs_context_is_lost(((gs_fence *)fence)->queue->queue.context);
+}
+
 ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
     gs_fence *fence = (gs_fence *)hFence;
+    gs_queue *queue = &fence->queue->queue;
     if (timeout == GS_FOREVER && !is_signalled(fence))
-        gs_queue_help(&fence->queue->queue, is_signalled, fence);
-    bool done = gs_bell_wait(&fence->bell, is_signalled, fence, timeout, true) == GS_WAIT_DONE;
-    return done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+        gs_queue_help(queue, is_signalled_or_lost, fence);
+    bool done = gs_bell_wait(&fence->bell, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
+    return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context, done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY);
 }
 
 ze_result_t gs_zeFenceQueryStatus(ze_fence_handle_t hFence) {

@@ -7,6 +7,7 @@
 #endif
 
 #include "command.h"
+#include "fault.h"
 
 enum {
     PIECE = 256 << 10,           /* what one worker takes at a time */
@@ -67,13 +68,19 @@ static void copy_piece(void *argument, uint64_t part) {
         memcpy(destination, source, piece_size(job->size, part));
 }
 
+static void move_all(void *argument, uint64_t unused) {
+    (void)unused;
+    const copy_job *job = argument;
+    memmove(job->destination, job->source, job->size);
+}
+
 void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size) {
+    copy_job job = {destination, source, size, size >= STREAMED_FROM && can_stream()};
     bool overlapping = destination < source + size && source < destination + size;
     if (size < SHARED_FROM || overlapping) {
-        memmove(destination, source, size);
+        gs_guard(move_all, &job, 0, NULL);
         return;
     }
-    copy_job job = {destination, source, size, size >= STREAMED_FROM && can_stream()};
     gs_pool_run(pool, copy_piece, &job, (size + PIECE - 1) / PIECE);
 }
 

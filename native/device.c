@@ -3,12 +3,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "lost.h"
 #include "memory.h"
 #include "queue.h"
 #include "wait.h"
 
 /* The driver of this process, for the runtime API, which names none. */
 static gs_driver *the_driver;
+
+/* Around its default context. */
+static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 
 GS_EXPORT void *gs_driver_new(void) { return the_driver = gs_object_new(GS_KIND_DRIVER, NULL); }
 
@@ -62,6 +66,7 @@ ze_result_t gs_context_check_device(enum gs_function function, const gs_context 
 static void release_context(gs_object *object) {
     gs_context *context = (gs_context *)object;
     gs_memory_free_all(context);
+    gs_context_forget_loss(context);
     free(context->devices);
 }
 
@@ -102,8 +107,23 @@ ze_result_t gs_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc
 
 static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
 
+/* What was made in a lost context goes with it. If that was the default context, there will be another. */
+static ze_result_t destroy_lost(gs_context *context) {
+    ze_result_t result = gs_context_reclaim(context);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    pthread_mutex_lock(&default_lock);
+    if (context->driver->default_context == context)
+        context->driver->default_context = NULL;
+    pthread_mutex_unlock(&default_lock);
+    gs_object_close(context);
+    return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     gs_context *context = (gs_context *)hContext;
+    if (gs_context_is_lost(context))
+        return destroy_lost(context);
     if (context == context->driver->default_context)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeContextDestroy: the driver's default context lives as long as the driver");
@@ -114,19 +134,20 @@ ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     return ZE_RESULT_SUCCESS;
 }
 
+/* The door answers for a context that is lost. */
 ze_result_t gs_zeContextGetStatus(ze_context_handle_t hContext) {
     (void)hContext;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_context_handle_t gs_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     gs_driver *driver = (gs_driver *)hDriver;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&default_lock);
     if (driver->default_context == NULL)
         create_context(driver, 0, NULL, &driver->default_context);
-    pthread_mutex_unlock(&lock);
-    return (ze_context_handle_t)driver->default_context;
+    ze_context_handle_t context = (ze_context_handle_t)driver->default_context;
+    pthread_mutex_unlock(&default_lock);
+    return context;
 }
 
 ze_context_handle_t gs_zerGetDefaultContext(void) {

@@ -28,6 +28,7 @@ typedef struct gs_context {
     gs_driver *driver;
     uint32_t device_count; /* 0: every device of the driver */
     gs_device **devices;
+    char *_Atomic loss; /* NULL, or a sentence that says by what the context was lost */
 } gs_context;
 
 /* True if the context may be used with the device: the device or one of its parents was named. */

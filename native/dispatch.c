@@ -4,9 +4,12 @@
  * That is judged by what a group of the same kernel took in its last launch. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#include "fault.h"
 #include "launch.h"
+#include "lost.h"
 #include "thread.h"
 #include "wait.h"
 
@@ -30,6 +33,12 @@ typedef struct scratch {
     size_t size;
 } scratch;
 
+/* Before the memory that code is given lies a word in which it says what group it is at. */
+enum { HEADER = GS_LOCAL_ALIGNMENT };
+static const uint64_t NO_GROUP = UINT64_MAX;
+
+static uint64_t *current_group(char *memory) { return (uint64_t *)memory - 1; }
+
 static _Thread_local scratch mine;
 static pthread_key_t at_thread_end;
 
@@ -43,9 +52,10 @@ __attribute__((constructor)) static void prepare_scratch(void) { pthread_key_cre
 
 /* Local and scratch memory of this thread; what an earlier kernel left in it stays. */
 static char *scratch_of(size_t size) {
-    if (size <= mine.size && mine.memory != NULL)
-        return mine.memory;
-    size_t grown = (size + 65536) & ~(size_t)65535; /* at least a byte, so that there is an address */
+    size += HEADER;
+    if (size <= mine.size)
+        return mine.memory + HEADER;
+    size_t grown = (size + 65535) & ~(size_t)65535;
     void *memory = mmap(NULL, grown, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
@@ -53,7 +63,7 @@ static char *scratch_of(size_t size) {
         munmap(mine.memory, mine.size);
     mine = (scratch){memory, grown};
     pthread_setspecific(at_thread_end, memory);
-    return memory;
+    return mine.memory + HEADER;
 }
 
 /* --- The floating-point environment ------------------------------------------------------------------ */
@@ -97,14 +107,72 @@ typedef struct job {
     _Atomic uint64_t busy;     /* nanoseconds that threads spent on it */
 } job;
 
+/* Some of a job's groups, for one thread. */
+typedef struct stretch {
+    const job *job;
+    uint64_t first, count;
+    char *memory;
+} stretch;
+
+static void run_stretch(void *argument, uint64_t unused) {
+    (void)unused;
+    const stretch *of = argument;
+    of->job->code->run(of->job->dispatch, of->first, of->count, of->memory);
+}
+
+typedef struct place {
+    unsigned long long x, y, z;
+} place;
+
+static place place_of(uint64_t group, const gs_dispatch *dispatch) {
+    const uint64_t *counts = dispatch->group_counts;
+    return (place){group % counts[0], group / counts[0] % counts[1], group / counts[0] / counts[1]};
+}
+
+/* The global id of a group's first work-item, or of its last. */
+static place item_of(place group, const gs_dispatch *dispatch, bool last) {
+    const uint32_t *size = dispatch->group_size;
+    const uint64_t *offset = dispatch->global_offset;
+    return (place){offset[0] + group.x * size[0] + (last ? size[0] - 1 : 0),
+                   offset[1] + group.y * size[1] + (last ? size[1] - 1 : 0),
+                   offset[2] + group.z * size[2] + (last ? size[2] - 1 : 0)};
+}
+
+/* Code says what group it is at; code from an older compiler does not. */
+static void describe_stretch(const void *argument, char *text, size_t room) {
+    const stretch *of = argument;
+    const gs_dispatch *dispatch = of->job->dispatch;
+    uint64_t said = *current_group(of->memory), end = of->first + of->count - 1;
+    bool is_known = said - of->first < of->count;
+    place first = place_of(is_known ? said : of->first, dispatch), last = place_of(is_known ? said : end, dispatch);
+    place from = item_of(first, dispatch, false), to = item_of(last, dispatch, true);
+    char up_to[80] = "";
+    if (!is_known && of->count > 1)
+        snprintf(up_to, sizeof up_to, " to (%llu, %llu, %llu)", last.x, last.y, last.z);
+    snprintf(text, room,
+             "kernel '%.100s' in group (%llu, %llu, %llu)%s, work-items (%llu, %llu, %llu) to (%llu, %llu, %llu),",
+             of->job->code->name, first.x, first.y, first.z, up_to, from.x, from.y, from.z, to.x, to.y, to.z);
+}
+
+static void lose_for_want_of(const char *what, const gs_code *code) {
+    char sentence[256];
+    const gs_errand *errand = gs_errand_current();
+    snprintf(sentence, sizeof sentence, "there is no %s for kernel '%.100s'", what, code->name);
+    if (errand != NULL)
+        gs_context_lose(errand->context, sentence);
+    else
+        fprintf(stderr, "groundstate: %s; a part of its launch did not run\n", sentence);
+}
+
 static void run_groups(const job *job, uint64_t first, uint64_t count) {
-    char *memory = scratch_of(job->dispatch->local_bytes + job->code->scratch_bytes);
-    if (memory == NULL) {
-        fprintf(stderr, "groundstate: no memory for a kernel's local variables; a part of its launch did not run\n");
+    stretch here = {job, first, count, scratch_of(job->dispatch->local_bytes + job->code->scratch_bytes)};
+    if (here.memory == NULL) {
+        lose_for_want_of("memory for local variables", job->code);
         return;
     }
+    *current_group(here.memory) = NO_GROUP;
     float_environment before = enter_floats();
-    job->code->run(job->dispatch, first, count, memory);
+    gs_guard(run_stretch, &here, 0, describe_stretch);
     leave_floats(before);
 }
 
@@ -179,6 +247,7 @@ static void run_shared(job *job, gs_pool *pool) {
 /* Each group has a thread of its own, so that they may wait for each other. */
 typedef struct cooperation {
     const job *job;
+    const gs_errand *errand;
     _Atomic uint64_t next;  /* the group that the next thread to come takes */
     _Atomic uint64_t ended; /* threads, without the one that waits for them */
     uint64_t started;
@@ -191,7 +260,9 @@ static void run_next(cooperation *together) { run_groups(together->job, together
 
 static void *run_cooperating(void *argument) {
     cooperation *together = argument;
+    gs_errand_begin(together->errand);
     run_next(together);
+    gs_errand_begin(NULL);
     together->ended++;
     gs_bell_ring(&ending);
     return NULL;
@@ -202,13 +273,15 @@ static bool all_have_ended(void *state) {
     return together->ended == together->started;
 }
 
-/* If not every group gets a thread, the rest run one after the other here. */
+/* The last group runs here. If not every group gets a thread, those that did would wait for ever. */
 static void run_cooperatively(const job *job) {
-    cooperation together = {.job = job};
+    cooperation together = {.job = job, .errand = gs_errand_current()};
     while (together.started + 1 < job->end && gs_thread_start("gs-group", run_cooperating, &together))
         together.started++;
-    for (uint64_t each = together.started; each < job->end; each++)
+    if (together.started + 1 == job->end)
         run_next(&together);
+    else
+        lose_for_want_of("thread for each group", job->code);
     gs_bell_wait(&ending, all_have_ended, &together, GS_FOREVER, false);
 }
 
@@ -230,12 +303,24 @@ static uint32_t count_dimensions(const gs_dispatch *dispatch) {
     return 1;
 }
 
+/* Words that a program left for when the launch runs. */
+typedef struct indirection {
+    const void *from;
+    uint32_t words[3];
+} indirection;
+
+static void read_words(void *argument, uint64_t count) {
+    indirection *reading = argument;
+    memcpy(reading->words, reading->from, count * sizeof(uint32_t));
+}
+
 static void perform_one(const gs_launch *launch, gs_device *device) {
     gs_dispatch dispatch = launch->dispatch;
+    indirection counts = {.from = launch->indirect_counts};
     if (launch->indirect_counts != NULL) {
-        dispatch.group_counts[0] = launch->indirect_counts->groupCountX;
-        dispatch.group_counts[1] = launch->indirect_counts->groupCountY;
-        dispatch.group_counts[2] = launch->indirect_counts->groupCountZ;
+        gs_guard(read_words, &counts, 3, NULL);
+        for (int axis = 0; axis < 3; axis++)
+            dispatch.group_counts[axis] = counts.words[axis];
     }
     job job = {.dispatch = &dispatch, .code = launch->code, .end = count_groups(&dispatch)};
     if (job.end == 0)
@@ -255,10 +340,16 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
 }
 
 void gs_launch_perform(const gs_launch *launch, gs_device *device) {
-    const uint32_t *number = launch->indirect_number;
-    uint32_t limit = number != NULL ? *number : UINT32_MAX;
+    indirection number = {launch->indirect_number, {UINT32_MAX}};
+    if (number.from != NULL && !gs_guard(read_words, &number, 1, NULL))
+        return;
+    uint32_t limit = number.words[0];
     for (; launch != NULL && launch->index < limit; launch = launch->next)
         perform_one(launch, device);
+}
+
+void gs_launch_describe(const gs_launch *launch, char *text, size_t room) {
+    snprintf(text, room, "kernel '%.100s'", launch->code->name);
 }
 
 bool gs_launch_is_short(const gs_launch *launch) {

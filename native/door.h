@@ -43,6 +43,14 @@ ze_result_t gs_fail_enum(enum gs_function function, const char *parameter, uint6
 ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, const char *condition);
 ze_result_t gs_fail_uninitialised(enum gs_function function);
 
+/* lost.c: whether the context that an object was made in is lost. Nearly always no context is. */
+extern _Atomic bool gs_some_context_is_lost;
+bool gs_find_loss(const void *object, enum gs_kind kind);
+static inline bool gs_is_lost(const void *object, enum gs_kind kind) {
+    return __builtin_expect(gs_some_context_is_lost, false) && gs_find_loss(object, kind);
+}
+ze_result_t gs_fail_lost(enum gs_function function, const void *object, enum gs_kind kind);
+
 /* For functions that take a pNext for extensions to come: none is known yet. */
 ze_result_t gs_fail_extension(enum gs_function function);
 

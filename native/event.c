@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lost.h"
 #include "queue.h"
 
 static void lock_event(gs_event *event) {
@@ -89,26 +90,38 @@ bool gs_target_is_reached(const gs_target *target) {
 
 static bool is_reached(void *target) { return gs_target_is_reached(target); }
 
+/* For the host, which must not wait for a signal that will not come. */
+static bool is_reached_or_lost(void *state) {
+    const gs_target *target = state;
+    return gs_target_is_reached(target) || gs_context_is_lost(target->event->context);
+}
+
 /* Nobody rings for a word that the application writes: look at it ever more slowly. */
-static gs_wait_result poll_external(const gs_target *target, uint64_t timeout, bool interruptible) {
+static gs_wait_result poll_external(const gs_target *target, uint64_t timeout, bool interruptible,
+                                    bool (*done)(void *target)) {
     gs_bell never = {0};
     uint64_t start = gs_clock(CLOCK_MONOTONIC), pause = 1000;
     for (;;) {
         uint64_t passed = gs_clock(CLOCK_MONOTONIC) - start;
         uint64_t left = timeout == GS_FOREVER ? GS_FOREVER : timeout > passed ? timeout - passed : 0;
         gs_wait_result result =
-            gs_bell_wait(&never, is_reached, (void *)target, pause < left ? pause : left, interruptible);
+            gs_bell_wait(&never, done, (void *)target, pause < left ? pause : left, interruptible);
         if (result != GS_WAIT_TIMEOUT || left == 0)
             return result;
         pause = pause < 200000 ? 2 * pause : pause;
     }
 }
 
-gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool interruptible) {
+static gs_wait_result wait_for(const gs_target *target, uint64_t timeout, bool interruptible,
+                               bool (*done)(void *target)) {
     if (target->word != NULL)
-        return poll_external(target, timeout, interruptible);
+        return poll_external(target, timeout, interruptible, done);
     gs_bell *bell = target->counter != NULL ? &target->counter->bell : &target->event->slot->bell;
-    return gs_bell_wait(bell, is_reached, (void *)target, timeout, interruptible);
+    return gs_bell_wait(bell, done, (void *)target, timeout, interruptible);
+}
+
+gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool interruptible) {
+    return wait_for(target, timeout, interruptible, is_reached);
 }
 
 /* --- Signals and timestamps ---------------------------------------------------------------------- */
@@ -185,10 +198,10 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
     gs_target target;
     gs_target_take(event, &target);
     if (timeout == GS_FOREVER)
-        gs_queue_help_with(event->queue, is_reached, &target);
-    bool reached = gs_target_wait(&target, timeout, true) == GS_WAIT_DONE;
+        gs_queue_help_with(event->queue, is_reached_or_lost, &target);
+    bool reached = wait_for(&target, timeout, true, is_reached_or_lost) == GS_WAIT_DONE;
     gs_target_drop(&target);
-    return reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+    return gs_unless_lost(GS_FN_zeEventHostSynchronize, event->context, reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY);
 }
 
 static ze_result_t check_timestamps(enum gs_function function, const gs_event *event) {

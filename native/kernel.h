@@ -47,6 +47,7 @@ typedef struct gs_argument {
 /* A kernel compiled for one group size. */
 typedef struct gs_code {
     struct gs_code *next;
+    const char *name; /* of the kernel */
     uint32_t group_size[3];
     gs_run_groups run;
     uint64_t local_bytes, scratch_bytes;
@@ -59,6 +60,7 @@ typedef struct gs_code {
 /* What a module knows of one of its kernels. */
 typedef struct gs_entry_point {
     struct gs_entry_point *next;
+    char *name;
     gs_argument *arguments;
     uint32_t argument_count, local_argument_count;
     uint64_t block_bytes;
@@ -123,6 +125,7 @@ typedef struct gs_entry_point_description {
     uint32_t size_is_required;
     uint32_t most_items;
     uint32_t most_local_bytes;
+    const char *name;
 } gs_entry_point_description;
 void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from);
 

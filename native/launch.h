@@ -23,6 +23,9 @@ void gs_launch_perform(const gs_launch *launch, gs_device *device);
 /* True if the launch is sure to end soon, whatever anybody else does or does not do. */
 bool gs_launch_is_short(const gs_launch *launch);
 
+/* "kernel 'add'", for sentences. */
+void gs_launch_describe(const gs_launch *launch, char *text, size_t room);
+
 /* A copy with all launches after it, or NULL if memory ran out. */
 gs_launch *gs_launch_copy(const gs_launch *launch);
 void gs_launch_free(gs_launch *launch);

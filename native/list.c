@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lost.h"
+
 /* --- Life ---------------------------------------------------------------------------------------- */
 
 static void release_list(gs_object *object) {
@@ -253,7 +255,7 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
         result = append_later(list, description, (gs_event *)signal, wait_count, waits);
     }
     pthread_mutex_unlock(&list->lock);
-    return result;
+    return gs_unless_lost(function, list->context, result);
 }
 
 /* --- Running closed lists ------------------------------------------------------------------------ */
@@ -343,5 +345,6 @@ ze_result_t gs_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandLis
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeCommandListHostSynchronize: only an immediate list can be waited for; synchronise with "
                        "the queue, a fence or an event");
-    return gs_queue_synchronise(&list->queue, timeout);
+    return gs_unless_lost(GS_FN_zeCommandListHostSynchronize, list->context,
+                          gs_queue_synchronise(&list->queue, timeout));
 }

@@ -70,6 +70,7 @@ static void free_entry_point(gs_entry_point *entry_point) {
         free_code(each);
     }
     free(entry_point->arguments);
+    free(entry_point->name);
     free(entry_point);
 }
 
@@ -136,11 +137,14 @@ GS_EXPORT uint64_t gs_module_next_dead(void) {
 GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from) {
     gs_entry_point *made = calloc(1, sizeof *made);
     gs_argument *arguments = calloc(from->argument_count + 1, sizeof *arguments);
-    if (made == NULL || arguments == NULL) {
+    char *name = strdup(from->name != NULL ? from->name : "");
+    if (made == NULL || arguments == NULL || name == NULL) {
         free(made);
         free(arguments);
+        free(name);
         return NULL;
     }
+    made->name = name;
     if (from->argument_count > 0)
         memcpy(arguments, from->arguments, from->argument_count * sizeof *arguments);
     made->arguments = arguments;
@@ -177,6 +181,7 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
             free_code(code);
         return false;
     }
+    code->name = entry_point->name;
     code->run = from->run;
     code->local_bytes = from->local_bytes;
     code->scratch_bytes = from->scratch_bytes;

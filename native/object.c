@@ -165,6 +165,18 @@ void gs_object_drop(void *dropped) {
     pthread_mutex_unlock(&of->lock);
 }
 
+void gs_object_each(enum gs_kind kind, void (*visit)(void *object, void *state), void *state) {
+    slab *of = &slabs[kind];
+    pthread_mutex_lock(&of->lock);
+    uint32_t used = of->used;
+    pthread_mutex_unlock(&of->lock);
+    for (uint32_t index = 0; index < used; index++) {
+        GS_PIN void *object = gs_pin(slot_at(of, index), kind);
+        if (object != NULL)
+            visit(object, state);
+    }
+}
+
 GS_EXPORT uint64_t gs_live_objects(int kind) {
     if (kind != GS_KIND_NONE)
         return kind > 0 && kind < GS_KIND_COUNT ? slabs[kind].live : 0;

@@ -29,6 +29,9 @@ void gs_object_hold(void *object);
 bool gs_object_try_hold(void *object);
 void gs_object_drop(void *object);
 
+/* Calls `visit` with each live object of a kind; it may close the object. */
+void gs_object_each(enum gs_kind kind, void (*visit)(void *object, void *state), void *state);
+
 /* How many handles of a kind are live, or of all kinds for GS_KIND_NONE. */
 uint64_t gs_live_objects(int kind);
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "fault.h"
 #include "thread.h"
 #include "wait.h"
 
@@ -15,6 +16,7 @@ typedef struct job {
     struct job *next;
     gs_part part;
     void *argument;
+    const gs_errand *errand; /* of the thread that brought the job */
     uint64_t parts;
     _Atomic uint64_t taken; /* part numbers handed out, may pass `parts` */
     _Atomic uint32_t helpers; /* workers that may still look at this job */
@@ -45,7 +47,7 @@ static void work_on(job *job) {
         uint64_t part = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
         if (part >= job->parts)
             return;
-        job->part(job->argument, part);
+        gs_guard(job->part, job->argument, part, NULL);
     }
 }
 
@@ -80,7 +82,9 @@ static void *worker(void *argument) {
             gs_bell_wait(&pool->arrivals, has_arrived, &since, GS_FOREVER, false);
             continue;
         }
+        gs_errand_begin(found->errand);
         work_on(found);
+        gs_errand_begin(NULL);
         atomic_fetch_sub(&found->helpers, 1);
         gs_bell_ring(&pool->finished);
     }
@@ -118,10 +122,10 @@ static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->help
 void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
     if (parts <= 1 || pool->width == 1) {
         for (uint64_t each = 0; each < parts; each++)
-            part(argument, each);
+            gs_guard(part, argument, each, NULL);
         return;
     }
-    job mine = {.part = part, .argument = argument, .parts = parts};
+    job mine = {.part = part, .argument = argument, .errand = gs_errand_current(), .parts = parts};
     enter(pool, &mine);
     work_on(&mine);
     leave(pool, &mine);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "fault.h"
 #include "kernel.h"
 
 typedef struct print_buffer {
@@ -125,6 +126,21 @@ static int64_t sign_extended(uint64_t word, uint32_t bytes) {
     return (int64_t)(word << unused) >> unused;
 }
 
+/* A kernel may name any address as a string; this finds out whether there is one. */
+static void look_at(void *string, uint64_t most) {
+    const volatile char *at = string;
+    while (most-- > 0 && *at != 0)
+        at++;
+}
+
+static const char *string_at(const conversion *as, uint64_t word) {
+    const char *point = strchr(as->text, '.');
+    uint64_t most = point != NULL ? strtoul(point + 1, NULL, 10) : SIZE_MAX;
+    if (word == 0)
+        return "(null)";
+    return gs_guard(look_at, (void *)(uintptr_t)word, most, NULL) ? (const char *)(uintptr_t)word : "(nowhere)";
+}
+
 static void print_component(const conversion *as, uint64_t word) {
     char text[sizeof as->text + 4];
     double number;
@@ -147,7 +163,7 @@ static void print_component(const conversion *as, uint64_t word) {
         break;
     case 's':
         snprintf(text, sizeof text, "%ss", as->text);
-        printf(text, word != 0 ? (const char *)(uintptr_t)word : "(null)");
+        printf(text, string_at(as, word));
         break;
     case 'p':
         snprintf(text, sizeof text, "%sp", as->text);

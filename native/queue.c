@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "fault.h"
+#include "lost.h"
 #include "memory.h"
 
 /* Every open queue. */
@@ -75,15 +77,40 @@ static void retire(gs_queue *queue, gs_command *submitted) {
     queue->retired++;
 }
 
-/* Runs one command that is not itself a run of programs. `last_of`: the submitted command that ends with it. */
-static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
+/* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
+static bool wait_for_targets(const gs_queue *queue, const gs_command *command) {
+    const uint64_t look_up = 50000000; /* nanoseconds; nobody rings for a loss */
     for (uint32_t each = 0; each < command->target_count; each++)
-        gs_target_wait(&command->targets[each], GS_FOREVER, false);
-    bool timed = command->signal != NULL && command->signal->timestamps;
-    gs_interval interval = {timed ? gs_timestamp() : 0, 0};
+        while (gs_target_wait(&command->targets[each], look_up, false) != GS_WAIT_DONE)
+            if (gs_context_is_lost(queue->context))
+                return false;
+    return !gs_context_is_lost(queue->context);
+}
+
+/* Does the work of a command; false if the context is lost, by this command or another. */
+static bool perform(const gs_queue *queue, const gs_command *command) {
+    const gs_errand errand = {queue->context, gs_command_describe, command};
+    bool guarded = command->operation != GS_NOTHING && command->operation != GS_HOST_FUNCTION;
+    const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
     gs_gate_enter();
     gs_command_perform(command, queue->device);
     gs_gate_leave();
+    if (guarded)
+        gs_errand_begin(before);
+    return !gs_context_is_lost(queue->context);
+}
+
+/* Runs one command that is not itself a run of programs. `last_of`: the submitted command that ends with it.
+ * In a lost context it only passes through: nothing is done and nothing is signalled. */
+static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
+    bool timed = command->signal != NULL && command->signal->timestamps;
+    bool ready = wait_for_targets(queue, command);
+    gs_interval interval = {timed ? gs_timestamp() : 0, 0};
+    if (!ready || !perform(queue, command)) {
+        if (last_of != NULL)
+            retire(queue, last_of);
+        return;
+    }
     if (timed) {
         interval.end = gs_timestamp();
         gs_event_stamp(command->signal, interval);
@@ -100,8 +127,7 @@ static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_comm
 static void execute_programs(gs_queue *queue, gs_command *command) {
     bool retired = false;
     bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
-    for (uint32_t each = 0; each < command->target_count; each++)
-        gs_target_wait(&command->targets[each], GS_FOREVER, false);
+    wait_for_targets(queue, command);
     gs_interval interval = {gs_timestamp(), 0};
     for (uint32_t each = 0; each < command->run.count; each++) {
         gs_run *run = &command->run.runs[each];
@@ -117,6 +143,8 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
         gs_event_stamp(command->signal, interval);
     if (!retired)
         retire(queue, command);
+    if (gs_context_is_lost(queue->context))
+        return;
     if (command->run.fence != NULL)
         gs_bell_set(&command->run.fence->bell, 1);
     if (command->counter != NULL)

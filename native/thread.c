@@ -4,11 +4,15 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "fault.h"
+
 bool gs_thread_start(const char *name, void *(*run)(void *), void *argument) {
-    sigset_t all, before;
+    sigset_t most, before;
     pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigfillset(&most);
+    for (int each = 0; each < GS_FAULT_SIGNALS; each++)
+        sigdelset(&most, gs_fault_signals[each]);
+    pthread_sigmask(SIG_SETMASK, &most, &before);
     bool started = pthread_create(&thread, NULL, run, argument) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) {

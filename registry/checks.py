@@ -85,6 +85,32 @@ def checks_of(function: Function) -> list[Check]:
     ]
 
 
+IN_CONTEXTS = frozenset(
+    {
+        "ze_context_handle_t",
+        "ze_command_queue_handle_t",
+        "ze_command_list_handle_t",
+        "ze_fence_handle_t",
+        "ze_event_pool_handle_t",
+        "ze_event_handle_t",
+        "ze_image_handle_t",
+        "ze_sampler_handle_t",
+        "ze_module_handle_t",
+        "ze_kernel_handle_t",
+    }
+)
+"""Objects that are lost with the context that they were made in, and the context itself."""
+
+_GIVES_BACK = re.compile(r"Destroy|Free|Close(Ipc|Counter)|Put(Ipc|Handle)|Unmap")
+
+
+def losses_of(function: Function) -> list[Check]:
+    """The handles whose context must not be lost. What gives something back always works."""
+    if _GIVES_BACK.search(function.name):
+        return []
+    return [check for check in _handles(function, load()) if check.type in IN_CONTEXTS]
+
+
 def _initialisation(function: Function, registry: Registry) -> list[Check]:
     """A function that takes a handle needs no such check: without initialisation none is live."""
     takes_handle = any(registry.kind_of(p.type.base) and _is_input(p) for p in function.parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from registry.checks import Check, CheckKind, checks_of, expression
+from registry.checks import Check, CheckKind, checks_of, expression, losses_of
 from registry.generate_functions import NOTICE, prototype
 from registry.load import load
 from registry.model import Function, Parameter, Registry
@@ -41,6 +41,7 @@ def _stub(function: Function, registry: Registry) -> Iterator[str]:
     yield "{"
     for check in checks_of(function):
         yield from _check(check, function, registry)
+    yield from _loss(function, registry)
     arguments = ", ".join(parameter.name for parameter in function.parameters)
     yield f"    if (gs_{function.name})"
     yield f"        return gs_{function.name}({arguments});"
@@ -61,6 +62,14 @@ def _check(check: Check, function: Function, registry: Registry) -> Iterator[str
         if check.guard:
             condition = f"{check.guard} && ({condition})"
         yield from _refuse(condition, failure, function, "    ")
+
+
+def _loss(function: Function, registry: Registry) -> Iterator[str]:
+    """After all else: the context that an object was made in may be lost."""
+    for check in losses_of(function):
+        subject, kind = check.parameter, f"GS_KIND_{registry.kind_of(check.type)}"
+        failure = f"gs_fail_lost(GS_FN_{function.name}, {subject}, {kind})"
+        yield from _refuse(f"gs_is_lost({subject}, {kind})", failure, function, "    ")
 
 
 def _is_pinned(check: Check, registry: Registry) -> bool:

@@ -575,6 +575,8 @@ GS_PUBLIC ze_result_t zeContextGetStatus(ze_context_handle_t hContext)
     GS_PIN void *pinned_hContext = gs_pin(hContext, GS_KIND_CONTEXT);
     if (NULL == pinned_hContext)
         return gs_fail_handle(GS_FN_zeContextGetStatus, "hContext", hContext, GS_KIND_CONTEXT);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeContextGetStatus, hContext, GS_KIND_CONTEXT);
     if (gs_zeContextGetStatus)
         return gs_zeContextGetStatus(hContext);
     return gs_call_python(GS_FN_zeContextGetStatus, "u", (const gs_word[]){{.p = hContext}});
@@ -597,6 +599,8 @@ GS_PUBLIC ze_result_t zeCommandQueueCreate(ze_context_handle_t hContext, ze_devi
         return gs_fail_enum(GS_FN_zeCommandQueueCreate, "desc->mode", desc->mode);
     if (!is_ze_command_queue_priority_t(desc->priority))
         return gs_fail_enum(GS_FN_zeCommandQueueCreate, "desc->priority", desc->priority);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeCommandQueueCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeCommandQueueCreate)
         return gs_zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
     return gs_call_python(GS_FN_zeCommandQueueCreate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phCommandQueue}});
@@ -627,6 +631,8 @@ GS_PUBLIC ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_
         return gs_fail_pointer(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists");
     if (0 == numCommandLists)
         return gs_fail_condition(GS_FN_zeCommandQueueExecuteCommandLists, ZE_RESULT_ERROR_INVALID_SIZE, "0 == numCommandLists");
+    if (gs_is_lost(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueExecuteCommandLists, hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueExecuteCommandLists)
         return gs_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
     return gs_call_python(GS_FN_zeCommandQueueExecuteCommandLists, "uuuu", (const gs_word[]){{.p = hCommandQueue}, {.u = numCommandLists}, {.p = phCommandLists}, {.p = hFence}});
@@ -637,6 +643,8 @@ GS_PUBLIC ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hComma
     GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueSynchronize, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    if (gs_is_lost(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueSynchronize, hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueSynchronize)
         return gs_zeCommandQueueSynchronize(hCommandQueue, timeout);
     return gs_call_python(GS_FN_zeCommandQueueSynchronize, "uu", (const gs_word[]){{.p = hCommandQueue}, {.u = timeout}});
@@ -649,6 +657,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hComman
         return gs_fail_handle(GS_FN_zeCommandQueueGetOrdinal, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pOrdinal)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetOrdinal, "pOrdinal");
+    if (gs_is_lost(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueGetOrdinal, hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueGetOrdinal)
         return gs_zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
     return gs_call_python(GS_FN_zeCommandQueueGetOrdinal, "uu", (const gs_word[]){{.p = hCommandQueue}, {.p = pOrdinal}});
@@ -661,6 +671,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQ
         return gs_fail_handle(GS_FN_zeCommandQueueGetIndex, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pIndex)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetIndex, "pIndex");
+    if (gs_is_lost(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueGetIndex, hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueGetIndex)
         return gs_zeCommandQueueGetIndex(hCommandQueue, pIndex);
     return gs_call_python(GS_FN_zeCommandQueueGetIndex, "uu", (const gs_word[]){{.p = hCommandQueue}, {.p = pIndex}});
@@ -673,6 +685,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue
         return gs_fail_handle(GS_FN_zeCommandQueueGetFlags, "hCmdQueue", hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetFlags, "pFlags");
+    if (gs_is_lost(hCmdQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueGetFlags, hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueGetFlags)
         return gs_zeCommandQueueGetFlags(hCmdQueue, pFlags);
     return gs_call_python(GS_FN_zeCommandQueueGetFlags, "uu", (const gs_word[]){{.p = hCmdQueue}, {.p = pFlags}});
@@ -685,6 +699,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue,
         return gs_fail_handle(GS_FN_zeCommandQueueGetMode, "hCmdQueue", hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pMode)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetMode, "pMode");
+    if (gs_is_lost(hCmdQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueGetMode, hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueGetMode)
         return gs_zeCommandQueueGetMode(hCmdQueue, pMode);
     return gs_call_python(GS_FN_zeCommandQueueGetMode, "uu", (const gs_word[]){{.p = hCmdQueue}, {.p = pMode}});
@@ -697,6 +713,8 @@ GS_PUBLIC ze_result_t zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQu
         return gs_fail_handle(GS_FN_zeCommandQueueGetPriority, "hCmdQueue", hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pPriority)
         return gs_fail_pointer(GS_FN_zeCommandQueueGetPriority, "pPriority");
+    if (gs_is_lost(hCmdQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeCommandQueueGetPriority, hCmdQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeCommandQueueGetPriority)
         return gs_zeCommandQueueGetPriority(hCmdQueue, pPriority);
     return gs_call_python(GS_FN_zeCommandQueueGetPriority, "uu", (const gs_word[]){{.p = hCmdQueue}, {.p = pPriority}});
@@ -715,6 +733,8 @@ GS_PUBLIC ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_devic
         return gs_fail_pointer(GS_FN_zeCommandListCreate, "phCommandList");
     if (0 != (desc->flags & ~0x3fu))
         return gs_fail_enum(GS_FN_zeCommandListCreate, "desc->flags", desc->flags);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeCommandListCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeCommandListCreate)
         return gs_zeCommandListCreate(hContext, hDevice, desc, phCommandList);
     return gs_call_python(GS_FN_zeCommandListCreate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phCommandList}});
@@ -737,6 +757,8 @@ GS_PUBLIC ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext,
         return gs_fail_enum(GS_FN_zeCommandListCreateImmediate, "altdesc->mode", altdesc->mode);
     if (!is_ze_command_queue_priority_t(altdesc->priority))
         return gs_fail_enum(GS_FN_zeCommandListCreateImmediate, "altdesc->priority", altdesc->priority);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeCommandListCreateImmediate, hContext, GS_KIND_CONTEXT);
     if (gs_zeCommandListCreateImmediate)
         return gs_zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
     return gs_call_python(GS_FN_zeCommandListCreateImmediate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = altdesc}, {.p = phCommandList}});
@@ -757,6 +779,8 @@ GS_PUBLIC ze_result_t zeCommandListClose(ze_command_list_handle_t hCommandList)
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListClose, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListClose, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListClose)
         return gs_zeCommandListClose(hCommandList);
     return gs_call_python(GS_FN_zeCommandListClose, "u", (const gs_word[]){{.p = hCommandList}});
@@ -767,6 +791,8 @@ GS_PUBLIC ze_result_t zeCommandListReset(ze_command_list_handle_t hCommandList)
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListReset, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListReset, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListReset)
         return gs_zeCommandListReset(hCommandList);
     return gs_call_python(GS_FN_zeCommandListReset, "u", (const gs_word[]){{.p = hCommandList}});
@@ -788,6 +814,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_ha
         return gs_fail_pointer(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "dstptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendWriteGlobalTimestamp, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendWriteGlobalTimestamp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendWriteGlobalTimestamp)
         return gs_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "uuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -798,6 +826,8 @@ GS_PUBLIC ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCom
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListHostSynchronize, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListHostSynchronize, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListHostSynchronize)
         return gs_zeCommandListHostSynchronize(hCommandList, timeout);
     return gs_call_python(GS_FN_zeCommandListHostSynchronize, "uu", (const gs_word[]){{.p = hCommandList}, {.u = timeout}});
@@ -810,6 +840,8 @@ GS_PUBLIC ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCom
         return gs_fail_handle(GS_FN_zeCommandListGetDeviceHandle, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phDevice)
         return gs_fail_pointer(GS_FN_zeCommandListGetDeviceHandle, "phDevice");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetDeviceHandle, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetDeviceHandle)
         return gs_zeCommandListGetDeviceHandle(hCommandList, phDevice);
     return gs_call_python(GS_FN_zeCommandListGetDeviceHandle, "uu", (const gs_word[]){{.p = hCommandList}, {.p = phDevice}});
@@ -822,6 +854,8 @@ GS_PUBLIC ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCo
         return gs_fail_handle(GS_FN_zeCommandListGetContextHandle, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phContext)
         return gs_fail_pointer(GS_FN_zeCommandListGetContextHandle, "phContext");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetContextHandle, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetContextHandle)
         return gs_zeCommandListGetContextHandle(hCommandList, phContext);
     return gs_call_python(GS_FN_zeCommandListGetContextHandle, "uu", (const gs_word[]){{.p = hCommandList}, {.p = phContext}});
@@ -834,6 +868,8 @@ GS_PUBLIC ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandL
         return gs_fail_handle(GS_FN_zeCommandListGetOrdinal, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pOrdinal)
         return gs_fail_pointer(GS_FN_zeCommandListGetOrdinal, "pOrdinal");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetOrdinal, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetOrdinal)
         return gs_zeCommandListGetOrdinal(hCommandList, pOrdinal);
     return gs_call_python(GS_FN_zeCommandListGetOrdinal, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pOrdinal}});
@@ -846,6 +882,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hC
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetIndex, "hCommandListImmediate", hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (NULL == pIndex)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetIndex, "pIndex");
+    if (gs_is_lost(hCommandListImmediate, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListImmediateGetIndex, hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateGetIndex)
         return gs_zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
     return gs_call_python(GS_FN_zeCommandListImmediateGetIndex, "uu", (const gs_word[]){{.p = hCommandListImmediate}, {.p = pIndex}});
@@ -858,6 +896,8 @@ GS_PUBLIC ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommand
         return gs_fail_handle(GS_FN_zeCommandListIsImmediate, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pIsImmediate)
         return gs_fail_pointer(GS_FN_zeCommandListIsImmediate, "pIsImmediate");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListIsImmediate, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListIsImmediate)
         return gs_zeCommandListIsImmediate(hCommandList, pIsImmediate);
     return gs_call_python(GS_FN_zeCommandListIsImmediate, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pIsImmediate}});
@@ -870,6 +910,8 @@ GS_PUBLIC ze_result_t zeCommandListGetFlags(ze_command_list_handle_t hCommandLis
         return gs_fail_handle(GS_FN_zeCommandListGetFlags, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeCommandListGetFlags, "pFlags");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetFlags, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetFlags)
         return gs_zeCommandListGetFlags(hCommandList, pFlags);
     return gs_call_python(GS_FN_zeCommandListGetFlags, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pFlags}});
@@ -882,6 +924,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetFlags(ze_command_list_handle_t hC
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetFlags, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetFlags, "pFlags");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListImmediateGetFlags, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateGetFlags)
         return gs_zeCommandListImmediateGetFlags(hCommandList, pFlags);
     return gs_call_python(GS_FN_zeCommandListImmediateGetFlags, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pFlags}});
@@ -894,6 +938,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetMode(ze_command_list_handle_t hCo
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetMode, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pMode)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetMode, "pMode");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListImmediateGetMode, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateGetMode)
         return gs_zeCommandListImmediateGetMode(hCommandList, pMode);
     return gs_call_python(GS_FN_zeCommandListImmediateGetMode, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pMode}});
@@ -906,6 +952,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateGetPriority(ze_command_list_handle_t
         return gs_fail_handle(GS_FN_zeCommandListImmediateGetPriority, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pPriority)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateGetPriority, "pPriority");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListImmediateGetPriority, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateGetPriority)
         return gs_zeCommandListImmediateGetPriority(hCommandList, pPriority);
     return gs_call_python(GS_FN_zeCommandListImmediateGetPriority, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pPriority}});
@@ -925,6 +973,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hComma
         return gs_fail_event(GS_FN_zeCommandListAppendBarrier, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendBarrier, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendBarrier, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendBarrier)
         return gs_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendBarrier, "uuuu", (const gs_word[]){{.p = hCommandList}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -948,6 +998,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_han
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryRangesBarrier, "pRanges");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryRangesBarrier, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryRangesBarrier, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryRangesBarrier)
         return gs_zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryRangesBarrier, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.u = numRanges}, {.p = pRangeSizes}, {.p = pRanges}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -960,6 +1012,8 @@ GS_PUBLIC ze_result_t zeContextSystemBarrier(ze_context_handle_t hContext, ze_de
         return gs_fail_handle(GS_FN_zeContextSystemBarrier, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zeContextSystemBarrier, "hDevice", hDevice, GS_KIND_DEVICE);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeContextSystemBarrier, hContext, GS_KIND_CONTEXT);
     if (gs_zeContextSystemBarrier)
         return gs_zeContextSystemBarrier(hContext, hDevice);
     return gs_call_python(GS_FN_zeContextSystemBarrier, "uu", (const gs_word[]){{.p = hContext}, {.p = hDevice}});
@@ -983,6 +1037,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCo
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopy, "srcptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryCopy, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryCopy, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryCopy)
         return gs_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryCopy, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = srcptr}, {.u = size}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1006,6 +1062,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_lis
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "srcptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryCopyWithParameters, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryCopyWithParameters, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryCopyWithParameters)
         return gs_zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "uuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = srcptr}, {.u = size}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1031,6 +1089,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCo
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryFill, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (0 == pattern_size || size % pattern_size != 0)
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryFill, ZE_RESULT_ERROR_INVALID_SIZE, "size % pattern_size != 0");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryFill, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryFill)
         return gs_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryFill, "uuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = ptr}, {.p = pattern}, {.u = pattern_size}, {.u = size}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1056,6 +1116,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_lis
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryFillWithParameters, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (0 == pattern_size || size % pattern_size != 0)
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryFillWithParameters, ZE_RESULT_ERROR_INVALID_SIZE, "size % pattern_size != 0");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryFillWithParameters, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryFillWithParameters)
         return gs_zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryFillWithParameters, "uuuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = ptr}, {.p = pattern}, {.u = pattern_size}, {.u = size}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1083,6 +1145,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopyRegion, "srcRegion");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryCopyRegion, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryCopyRegion, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryCopyRegion)
         return gs_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryCopyRegion, "uuuuuuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = dstRegion}, {.u = dstPitch}, {.u = dstSlicePitch}, {.p = srcptr}, {.p = srcRegion}, {.u = srcPitch}, {.u = srcSlicePitch}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1109,6 +1173,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_h
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryCopyFromContext, "srcptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendMemoryCopyFromContext, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryCopyFromContext, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hContextSrc, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryCopyFromContext, hContextSrc, GS_KIND_CONTEXT);
     if (gs_zeCommandListAppendMemoryCopyFromContext)
         return gs_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryCopyFromContext, "uuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = hContextSrc}, {.p = srcptr}, {.u = size}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1134,6 +1202,12 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCom
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopy, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopy, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopy, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hDstImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopy, hDstImage, GS_KIND_IMAGE);
+    if (gs_is_lost(hSrcImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopy, hSrcImage, GS_KIND_IMAGE);
     if (gs_zeCommandListAppendImageCopy)
         return gs_zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendImageCopy, "uuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hDstImage}, {.p = hSrcImage}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1159,6 +1233,12 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_
         return gs_fail_event(GS_FN_zeCommandListAppendImageCopyRegion, "hSignalEvent", hSignalEvent);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopyRegion, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyRegion, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hDstImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyRegion, hDstImage, GS_KIND_IMAGE);
+    if (gs_is_lost(hSrcImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyRegion, hSrcImage, GS_KIND_IMAGE);
     if (gs_zeCommandListAppendImageCopyRegion)
         return gs_zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendImageCopyRegion, "uuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hDstImage}, {.p = hSrcImage}, {.p = pDstRegion}, {.p = pSrcRegion}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1183,6 +1263,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handl
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyToMemory, "dstptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopyToMemory, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyToMemory, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hSrcImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyToMemory, hSrcImage, GS_KIND_IMAGE);
     if (gs_zeCommandListAppendImageCopyToMemory)
         return gs_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendImageCopyToMemory, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = hSrcImage}, {.p = pSrcRegion}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1207,6 +1291,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_han
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyFromMemory, "srcptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopyFromMemory, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyFromMemory, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hDstImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyFromMemory, hDstImage, GS_KIND_IMAGE);
     if (gs_zeCommandListAppendImageCopyFromMemory)
         return gs_zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendImageCopyFromMemory, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hDstImage}, {.p = srcptr}, {.p = pDstRegion}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1219,6 +1307,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryPrefetch, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryPrefetch, "ptr");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemoryPrefetch, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemoryPrefetch)
         return gs_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
     return gs_call_python(GS_FN_zeCommandListAppendMemoryPrefetch, "uuu", (const gs_word[]){{.p = hCommandList}, {.p = ptr}, {.u = size}});
@@ -1235,6 +1325,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCom
         return gs_fail_pointer(GS_FN_zeCommandListAppendMemAdvise, "ptr");
     if (!is_ze_memory_advice_t(advice))
         return gs_fail_enum(GS_FN_zeCommandListAppendMemAdvise, "advice", advice);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendMemAdvise, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendMemAdvise)
         return gs_zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
     return gs_call_python(GS_FN_zeCommandListAppendMemAdvise, "uuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hDevice}, {.p = ptr}, {.u = size}, {.u = advice}});
@@ -1258,6 +1350,8 @@ GS_PUBLIC ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_e
         return gs_fail_condition(GS_FN_zeEventPoolCreate, ZE_RESULT_ERROR_INVALID_SIZE, "0 == desc->count");
     if ((NULL == phDevices) && (0 < numDevices))
         return gs_fail_condition(GS_FN_zeEventPoolCreate, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phDevices) && (0 < numDevices)");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeEventPoolCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeEventPoolCreate)
         return gs_zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
     return gs_call_python(GS_FN_zeEventPoolCreate, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = desc}, {.u = numDevices}, {.p = phDevices}, {.p = phEventPool}});
@@ -1286,6 +1380,8 @@ GS_PUBLIC ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_
         return gs_fail_enum(GS_FN_zeEventCreate, "desc->signal", desc->signal);
     if (0 != (desc->wait & ~0x7u))
         return gs_fail_enum(GS_FN_zeEventCreate, "desc->wait", desc->wait);
+    if (gs_is_lost(hEventPool, GS_KIND_EVENT_POOL))
+        return gs_fail_lost(GS_FN_zeEventCreate, hEventPool, GS_KIND_EVENT_POOL);
     if (gs_zeEventCreate)
         return gs_zeEventCreate(hEventPool, desc, phEvent);
     return gs_call_python(GS_FN_zeEventCreate, "uuu", (const gs_word[]){{.p = hEventPool}, {.p = desc}, {.p = phEvent}});
@@ -1308,6 +1404,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze
         return gs_fail_enum(GS_FN_zeEventCounterBasedCreate, "desc->signal", desc->signal);
     if (0 != (desc->wait & ~0x7u))
         return gs_fail_enum(GS_FN_zeEventCounterBasedCreate, "desc->wait", desc->wait);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeEventCounterBasedCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeEventCounterBasedCreate)
         return gs_zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
     return gs_call_python(GS_FN_zeEventCounterBasedCreate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phEvent}});
@@ -1330,6 +1428,8 @@ GS_PUBLIC ze_result_t zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool,
         return gs_fail_handle(GS_FN_zeEventPoolGetIpcHandle, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == phIpc)
         return gs_fail_pointer(GS_FN_zeEventPoolGetIpcHandle, "phIpc");
+    if (gs_is_lost(hEventPool, GS_KIND_EVENT_POOL))
+        return gs_fail_lost(GS_FN_zeEventPoolGetIpcHandle, hEventPool, GS_KIND_EVENT_POOL);
     if (gs_zeEventPoolGetIpcHandle)
         return gs_zeEventPoolGetIpcHandle(hEventPool, phIpc);
     return gs_call_python(GS_FN_zeEventPoolGetIpcHandle, "uu", (const gs_word[]){{.p = hEventPool}, {.p = phIpc}});
@@ -1352,6 +1452,8 @@ GS_PUBLIC ze_result_t zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_
         return gs_fail_handle(GS_FN_zeEventPoolOpenIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == phEventPool)
         return gs_fail_pointer(GS_FN_zeEventPoolOpenIpcHandle, "phEventPool");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeEventPoolOpenIpcHandle, hContext, GS_KIND_CONTEXT);
     if (gs_zeEventPoolOpenIpcHandle)
         return gs_zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
     return gs_call_python(GS_FN_zeEventPoolOpenIpcHandle, "uuu", (const gs_word[]){{.p = hContext}, {.p = &hIpc}, {.p = phEventPool}});
@@ -1374,6 +1476,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, 
         return gs_fail_handle(GS_FN_zeEventCounterBasedGetIpcHandle, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == phIpc)
         return gs_fail_pointer(GS_FN_zeEventCounterBasedGetIpcHandle, "phIpc");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventCounterBasedGetIpcHandle, hEvent, GS_KIND_EVENT);
     if (gs_zeEventCounterBasedGetIpcHandle)
         return gs_zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
     return gs_call_python(GS_FN_zeEventCounterBasedGetIpcHandle, "uu", (const gs_word[]){{.p = hEvent}, {.p = phIpc}});
@@ -1386,6 +1490,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hCont
         return gs_fail_handle(GS_FN_zeEventCounterBasedOpenIpcHandle, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == phEvent)
         return gs_fail_pointer(GS_FN_zeEventCounterBasedOpenIpcHandle, "phEvent");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeEventCounterBasedOpenIpcHandle, hContext, GS_KIND_CONTEXT);
     if (gs_zeEventCounterBasedOpenIpcHandle)
         return gs_zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
     return gs_call_python(GS_FN_zeEventCounterBasedOpenIpcHandle, "uuu", (const gs_word[]){{.p = hContext}, {.p = &hIpc}, {.p = phEvent}});
@@ -1410,6 +1516,8 @@ GS_PUBLIC ze_result_t zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEve
         return gs_fail_pointer(GS_FN_zeEventCounterBasedGetDeviceAddress, "completionValue");
     if (NULL == deviceAddress)
         return gs_fail_pointer(GS_FN_zeEventCounterBasedGetDeviceAddress, "deviceAddress");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventCounterBasedGetDeviceAddress, hEvent, GS_KIND_EVENT);
     if (gs_zeEventCounterBasedGetDeviceAddress)
         return gs_zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
     return gs_call_python(GS_FN_zeEventCounterBasedGetDeviceAddress, "uuu", (const gs_word[]){{.p = hEvent}, {.p = completionValue}, {.p = deviceAddress}});
@@ -1423,6 +1531,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t hC
     GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
     if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendSignalEvent, "hEvent", hEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendSignalEvent, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeCommandListAppendSignalEvent, hEvent, GS_KIND_EVENT);
     if (gs_zeCommandListAppendSignalEvent)
         return gs_zeCommandListAppendSignalEvent(hCommandList, hEvent);
     return gs_call_python(GS_FN_zeCommandListAppendSignalEvent, "uu", (const gs_word[]){{.p = hCommandList}, {.p = hEvent}});
@@ -1439,6 +1551,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t h
                    : gs_fail_event(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i]);
     if (NULL == phEvents)
         return gs_fail_pointer(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendWaitOnEvents, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendWaitOnEvents)
         return gs_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
     return gs_call_python(GS_FN_zeCommandListAppendWaitOnEvents, "uuu", (const gs_word[]){{.p = hCommandList}, {.u = numEvents}, {.p = phEvents}});
@@ -1449,6 +1563,8 @@ GS_PUBLIC ze_result_t zeEventHostSignal(ze_event_handle_t hEvent)
     GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
     if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventHostSignal, "hEvent", hEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventHostSignal, hEvent, GS_KIND_EVENT);
     if (gs_zeEventHostSignal)
         return gs_zeEventHostSignal(hEvent);
     return gs_call_python(GS_FN_zeEventHostSignal, "u", (const gs_word[]){{.p = hEvent}});
@@ -1459,6 +1575,8 @@ GS_PUBLIC ze_result_t zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t 
     GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
     if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventHostSynchronize, "hEvent", hEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventHostSynchronize, hEvent, GS_KIND_EVENT);
     if (gs_zeEventHostSynchronize)
         return gs_zeEventHostSynchronize(hEvent, timeout);
     return gs_call_python(GS_FN_zeEventHostSynchronize, "uu", (const gs_word[]){{.p = hEvent}, {.u = timeout}});
@@ -1469,6 +1587,8 @@ GS_PUBLIC ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent)
     GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
     if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventQueryStatus, "hEvent", hEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventQueryStatus, hEvent, GS_KIND_EVENT);
     if (gs_zeEventQueryStatus)
         return gs_zeEventQueryStatus(hEvent);
     return gs_call_python(GS_FN_zeEventQueryStatus, "u", (const gs_word[]){{.p = hEvent}});
@@ -1482,6 +1602,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCo
     GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
     if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendEventReset, "hEvent", hEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendEventReset, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeCommandListAppendEventReset, hEvent, GS_KIND_EVENT);
     if (gs_zeCommandListAppendEventReset)
         return gs_zeCommandListAppendEventReset(hCommandList, hEvent);
     return gs_call_python(GS_FN_zeCommandListAppendEventReset, "uu", (const gs_word[]){{.p = hCommandList}, {.p = hEvent}});
@@ -1492,6 +1616,8 @@ GS_PUBLIC ze_result_t zeEventHostReset(ze_event_handle_t hEvent)
     GS_PIN void *pinned_hEvent = gs_pin(hEvent, GS_KIND_EVENT);
     if (NULL == pinned_hEvent)
         return gs_fail_handle(GS_FN_zeEventHostReset, "hEvent", hEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventHostReset, hEvent, GS_KIND_EVENT);
     if (gs_zeEventHostReset)
         return gs_zeEventHostReset(hEvent);
     return gs_call_python(GS_FN_zeEventHostReset, "u", (const gs_word[]){{.p = hEvent}});
@@ -1504,6 +1630,8 @@ GS_PUBLIC ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_k
         return gs_fail_handle(GS_FN_zeEventQueryKernelTimestamp, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == dstptr)
         return gs_fail_pointer(GS_FN_zeEventQueryKernelTimestamp, "dstptr");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventQueryKernelTimestamp, hEvent, GS_KIND_EVENT);
     if (gs_zeEventQueryKernelTimestamp)
         return gs_zeEventQueryKernelTimestamp(hEvent, dstptr);
     return gs_call_python(GS_FN_zeEventQueryKernelTimestamp, "uu", (const gs_word[]){{.p = hEvent}, {.p = dstptr}});
@@ -1531,6 +1659,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_h
         return gs_fail_pointer(GS_FN_zeCommandListAppendQueryKernelTimestamps, "dstptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendQueryKernelTimestamps, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendQueryKernelTimestamps, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendQueryKernelTimestamps)
         return gs_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendQueryKernelTimestamps, "uuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.u = numEvents}, {.p = phEvents}, {.p = dstptr}, {.p = pOffsets}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -1543,6 +1673,8 @@ GS_PUBLIC ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_poo
         return gs_fail_handle(GS_FN_zeEventGetEventPool, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == phEventPool)
         return gs_fail_pointer(GS_FN_zeEventGetEventPool, "phEventPool");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventGetEventPool, hEvent, GS_KIND_EVENT);
     if (gs_zeEventGetEventPool)
         return gs_zeEventGetEventPool(hEvent, phEventPool);
     return gs_call_python(GS_FN_zeEventGetEventPool, "uu", (const gs_word[]){{.p = hEvent}, {.p = phEventPool}});
@@ -1555,6 +1687,8 @@ GS_PUBLIC ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_s
         return gs_fail_handle(GS_FN_zeEventGetSignalScope, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == pSignalScope)
         return gs_fail_pointer(GS_FN_zeEventGetSignalScope, "pSignalScope");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventGetSignalScope, hEvent, GS_KIND_EVENT);
     if (gs_zeEventGetSignalScope)
         return gs_zeEventGetSignalScope(hEvent, pSignalScope);
     return gs_call_python(GS_FN_zeEventGetSignalScope, "uu", (const gs_word[]){{.p = hEvent}, {.p = pSignalScope}});
@@ -1567,6 +1701,8 @@ GS_PUBLIC ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_sco
         return gs_fail_handle(GS_FN_zeEventGetWaitScope, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == pWaitScope)
         return gs_fail_pointer(GS_FN_zeEventGetWaitScope, "pWaitScope");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventGetWaitScope, hEvent, GS_KIND_EVENT);
     if (gs_zeEventGetWaitScope)
         return gs_zeEventGetWaitScope(hEvent, pWaitScope);
     return gs_call_python(GS_FN_zeEventGetWaitScope, "uu", (const gs_word[]){{.p = hEvent}, {.p = pWaitScope}});
@@ -1579,6 +1715,8 @@ GS_PUBLIC ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventP
         return gs_fail_handle(GS_FN_zeEventPoolGetContextHandle, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == phContext)
         return gs_fail_pointer(GS_FN_zeEventPoolGetContextHandle, "phContext");
+    if (gs_is_lost(hEventPool, GS_KIND_EVENT_POOL))
+        return gs_fail_lost(GS_FN_zeEventPoolGetContextHandle, hEventPool, GS_KIND_EVENT_POOL);
     if (gs_zeEventPoolGetContextHandle)
         return gs_zeEventPoolGetContextHandle(hEventPool, phContext);
     return gs_call_python(GS_FN_zeEventPoolGetContextHandle, "uu", (const gs_word[]){{.p = hEventPool}, {.p = phContext}});
@@ -1591,6 +1729,8 @@ GS_PUBLIC ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_
         return gs_fail_handle(GS_FN_zeEventPoolGetFlags, "hEventPool", hEventPool, GS_KIND_EVENT_POOL);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeEventPoolGetFlags, "pFlags");
+    if (gs_is_lost(hEventPool, GS_KIND_EVENT_POOL))
+        return gs_fail_lost(GS_FN_zeEventPoolGetFlags, hEventPool, GS_KIND_EVENT_POOL);
     if (gs_zeEventPoolGetFlags)
         return gs_zeEventPoolGetFlags(hEventPool, pFlags);
     return gs_call_python(GS_FN_zeEventPoolGetFlags, "uu", (const gs_word[]){{.p = hEventPool}, {.p = pFlags}});
@@ -1603,6 +1743,8 @@ GS_PUBLIC ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_e
         return gs_fail_handle(GS_FN_zeEventGetCounterBasedFlags, "hEvent", hEvent, GS_KIND_EVENT);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeEventGetCounterBasedFlags, "pFlags");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventGetCounterBasedFlags, hEvent, GS_KIND_EVENT);
     if (gs_zeEventGetCounterBasedFlags)
         return gs_zeEventGetCounterBasedFlags(hEvent, pFlags);
     return gs_call_python(GS_FN_zeEventGetCounterBasedFlags, "uu", (const gs_word[]){{.p = hEvent}, {.p = pFlags}});
@@ -1619,6 +1761,8 @@ GS_PUBLIC ze_result_t zeFenceCreate(ze_command_queue_handle_t hCommandQueue, con
         return gs_fail_pointer(GS_FN_zeFenceCreate, "phFence");
     if (0 != (desc->flags & ~0x1u))
         return gs_fail_enum(GS_FN_zeFenceCreate, "desc->flags", desc->flags);
+    if (gs_is_lost(hCommandQueue, GS_KIND_COMMAND_QUEUE))
+        return gs_fail_lost(GS_FN_zeFenceCreate, hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (gs_zeFenceCreate)
         return gs_zeFenceCreate(hCommandQueue, desc, phFence);
     return gs_call_python(GS_FN_zeFenceCreate, "uuu", (const gs_word[]){{.p = hCommandQueue}, {.p = desc}, {.p = phFence}});
@@ -1639,6 +1783,8 @@ GS_PUBLIC ze_result_t zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t 
     GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
     if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceHostSynchronize, "hFence", hFence, GS_KIND_FENCE);
+    if (gs_is_lost(hFence, GS_KIND_FENCE))
+        return gs_fail_lost(GS_FN_zeFenceHostSynchronize, hFence, GS_KIND_FENCE);
     if (gs_zeFenceHostSynchronize)
         return gs_zeFenceHostSynchronize(hFence, timeout);
     return gs_call_python(GS_FN_zeFenceHostSynchronize, "uu", (const gs_word[]){{.p = hFence}, {.u = timeout}});
@@ -1649,6 +1795,8 @@ GS_PUBLIC ze_result_t zeFenceQueryStatus(ze_fence_handle_t hFence)
     GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
     if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceQueryStatus, "hFence", hFence, GS_KIND_FENCE);
+    if (gs_is_lost(hFence, GS_KIND_FENCE))
+        return gs_fail_lost(GS_FN_zeFenceQueryStatus, hFence, GS_KIND_FENCE);
     if (gs_zeFenceQueryStatus)
         return gs_zeFenceQueryStatus(hFence);
     return gs_call_python(GS_FN_zeFenceQueryStatus, "u", (const gs_word[]){{.p = hFence}});
@@ -1659,6 +1807,8 @@ GS_PUBLIC ze_result_t zeFenceReset(ze_fence_handle_t hFence)
     GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
     if (NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeFenceReset, "hFence", hFence, GS_KIND_FENCE);
+    if (gs_is_lost(hFence, GS_KIND_FENCE))
+        return gs_fail_lost(GS_FN_zeFenceReset, hFence, GS_KIND_FENCE);
     if (gs_zeFenceReset)
         return gs_zeFenceReset(hFence);
     return gs_call_python(GS_FN_zeFenceReset, "u", (const gs_word[]){{.p = hFence}});
@@ -1696,6 +1846,8 @@ GS_PUBLIC ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_hand
         return gs_fail_enum(GS_FN_zeImageCreate, "desc->flags", desc->flags);
     if (!is_ze_image_type_t(desc->type))
         return gs_fail_enum(GS_FN_zeImageCreate, "desc->type", desc->type);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeImageCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeImageCreate)
         return gs_zeImageCreate(hContext, hDevice, desc, phImage);
     return gs_call_python(GS_FN_zeImageCreate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phImage}});
@@ -1732,6 +1884,8 @@ GS_PUBLIC ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_de
         return gs_fail_condition(GS_FN_zeMemAllocShared, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
     if (0 != (alignment & (alignment - 1)))
         return gs_fail_condition(GS_FN_zeMemAllocShared, ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "0 != (alignment & (alignment - 1))");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemAllocShared, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemAllocShared)
         return gs_zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
     return gs_call_python(GS_FN_zeMemAllocShared, "uuuuuuu", (const gs_word[]){{.p = hContext}, {.p = device_desc}, {.p = host_desc}, {.u = size}, {.u = alignment}, {.p = hDevice}, {.p = pptr}});
@@ -1754,6 +1908,8 @@ GS_PUBLIC ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_de
         return gs_fail_condition(GS_FN_zeMemAllocDevice, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
     if (0 != (alignment & (alignment - 1)))
         return gs_fail_condition(GS_FN_zeMemAllocDevice, ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "0 != (alignment & (alignment - 1))");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemAllocDevice, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemAllocDevice)
         return gs_zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
     return gs_call_python(GS_FN_zeMemAllocDevice, "uuuuuu", (const gs_word[]){{.p = hContext}, {.p = device_desc}, {.u = size}, {.u = alignment}, {.p = hDevice}, {.p = pptr}});
@@ -1774,6 +1930,8 @@ GS_PUBLIC ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host
         return gs_fail_condition(GS_FN_zeMemAllocHost, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
     if (0 != (alignment & (alignment - 1)))
         return gs_fail_condition(GS_FN_zeMemAllocHost, ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "0 != (alignment & (alignment - 1))");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemAllocHost, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemAllocHost)
         return gs_zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
     return gs_call_python(GS_FN_zeMemAllocHost, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = host_desc}, {.u = size}, {.u = alignment}, {.p = pptr}});
@@ -1800,6 +1958,8 @@ GS_PUBLIC ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, cons
         return gs_fail_pointer(GS_FN_zeMemGetAllocProperties, "ptr");
     if (NULL == pMemAllocProperties)
         return gs_fail_pointer(GS_FN_zeMemGetAllocProperties, "pMemAllocProperties");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetAllocProperties, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetAllocProperties)
         return gs_zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
     return gs_call_python(GS_FN_zeMemGetAllocProperties, "uuuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.p = pMemAllocProperties}, {.p = phDevice}});
@@ -1812,6 +1972,8 @@ GS_PUBLIC ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const v
         return gs_fail_handle(GS_FN_zeMemGetAddressRange, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeMemGetAddressRange, "ptr");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetAddressRange, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetAddressRange)
         return gs_zeMemGetAddressRange(hContext, ptr, pBase, pSize);
     return gs_call_python(GS_FN_zeMemGetAddressRange, "uuuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.p = pBase}, {.p = pSize}});
@@ -1826,6 +1988,8 @@ GS_PUBLIC ze_result_t zeMemGetIpcHandle(ze_context_handle_t hContext, const void
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandle, "ptr");
     if (NULL == pIpcHandle)
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandle, "pIpcHandle");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetIpcHandle, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetIpcHandle)
         return gs_zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
     return gs_call_python(GS_FN_zeMemGetIpcHandle, "uuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.p = pIpcHandle}});
@@ -1838,6 +2002,8 @@ GS_PUBLIC ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t
         return gs_fail_handle(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == pIpcHandle)
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp, "pIpcHandle");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetIpcHandleFromFileDescriptorExp)
         return gs_zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
     return gs_call_python(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp, "uuu", (const gs_word[]){{.p = hContext}, {.u = handle}, {.p = pIpcHandle}});
@@ -1850,6 +2016,8 @@ GS_PUBLIC ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t
         return gs_fail_handle(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == pHandle)
         return gs_fail_pointer(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp, "pHandle");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetFileDescriptorFromIpcHandleExp)
         return gs_zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
     return gs_call_python(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp, "uuu", (const gs_word[]){{.p = hContext}, {.p = &ipcHandle}, {.p = pHandle}});
@@ -1876,6 +2044,8 @@ GS_PUBLIC ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device
         return gs_fail_pointer(GS_FN_zeMemOpenIpcHandle, "pptr");
     if (0 != (flags & ~0x3u))
         return gs_fail_enum(GS_FN_zeMemOpenIpcHandle, "flags", flags);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemOpenIpcHandle, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemOpenIpcHandle)
         return gs_zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
     return gs_call_python(GS_FN_zeMemOpenIpcHandle, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = &handle}, {.u = flags}, {.p = pptr}});
@@ -1904,6 +2074,8 @@ GS_PUBLIC ze_result_t zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hCont
         return gs_fail_pointer(GS_FN_zeMemSetAtomicAccessAttributeExp, "ptr");
     if (0 != (attr & ~0x7fu))
         return gs_fail_enum(GS_FN_zeMemSetAtomicAccessAttributeExp, "attr", attr);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemSetAtomicAccessAttributeExp, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemSetAtomicAccessAttributeExp)
         return gs_zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
     return gs_call_python(GS_FN_zeMemSetAtomicAccessAttributeExp, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = ptr}, {.u = size}, {.u = attr}});
@@ -1920,6 +2092,8 @@ GS_PUBLIC ze_result_t zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hCont
         return gs_fail_pointer(GS_FN_zeMemGetAtomicAccessAttributeExp, "ptr");
     if (NULL == pAttr)
         return gs_fail_pointer(GS_FN_zeMemGetAtomicAccessAttributeExp, "pAttr");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetAtomicAccessAttributeExp, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetAtomicAccessAttributeExp)
         return gs_zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
     return gs_call_python(GS_FN_zeMemGetAtomicAccessAttributeExp, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = ptr}, {.u = size}, {.p = pAttr}});
@@ -1942,6 +2116,8 @@ GS_PUBLIC ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_han
         return gs_fail_pointer(GS_FN_zeModuleCreate, "desc->pInputModule");
     if (NULL == desc->pNext && (0 == desc->inputSize))
         return gs_fail_condition(GS_FN_zeModuleCreate, ZE_RESULT_ERROR_INVALID_SIZE, "0 == desc->inputSize");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeModuleCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeModuleCreate)
         return gs_zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
     return gs_call_python(GS_FN_zeModuleCreate, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phModule}, {.p = phBuildLog}});
@@ -1998,6 +2174,8 @@ GS_PUBLIC ze_result_t zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t
         return gs_fail_handle(GS_FN_zeModuleGetNativeBinary, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeModuleGetNativeBinary, "pSize");
+    if (gs_is_lost(hModule, GS_KIND_MODULE))
+        return gs_fail_lost(GS_FN_zeModuleGetNativeBinary, hModule, GS_KIND_MODULE);
     if (gs_zeModuleGetNativeBinary)
         return gs_zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
     return gs_call_python(GS_FN_zeModuleGetNativeBinary, "uuu", (const gs_word[]){{.p = hModule}, {.p = pSize}, {.p = pModuleNativeBinary}});
@@ -2010,6 +2188,8 @@ GS_PUBLIC ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t hModule, const
         return gs_fail_handle(GS_FN_zeModuleGetGlobalPointer, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pGlobalName)
         return gs_fail_pointer(GS_FN_zeModuleGetGlobalPointer, "pGlobalName");
+    if (gs_is_lost(hModule, GS_KIND_MODULE))
+        return gs_fail_lost(GS_FN_zeModuleGetGlobalPointer, hModule, GS_KIND_MODULE);
     if (gs_zeModuleGetGlobalPointer)
         return gs_zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
     return gs_call_python(GS_FN_zeModuleGetGlobalPointer, "uuuu", (const gs_word[]){{.p = hModule}, {.p = pGlobalName}, {.p = pSize}, {.p = pptr}});
@@ -2022,6 +2202,8 @@ GS_PUBLIC ze_result_t zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_
         return gs_fail_handle(GS_FN_zeModuleGetKernelNames, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeModuleGetKernelNames, "pCount");
+    if (gs_is_lost(hModule, GS_KIND_MODULE))
+        return gs_fail_lost(GS_FN_zeModuleGetKernelNames, hModule, GS_KIND_MODULE);
     if (gs_zeModuleGetKernelNames)
         return gs_zeModuleGetKernelNames(hModule, pCount, pNames);
     return gs_call_python(GS_FN_zeModuleGetKernelNames, "uuu", (const gs_word[]){{.p = hModule}, {.p = pCount}, {.p = pNames}});
@@ -2034,6 +2216,8 @@ GS_PUBLIC ze_result_t zeModuleGetProperties(ze_module_handle_t hModule, ze_modul
         return gs_fail_handle(GS_FN_zeModuleGetProperties, "hModule", hModule, GS_KIND_MODULE);
     if (NULL == pModuleProperties)
         return gs_fail_pointer(GS_FN_zeModuleGetProperties, "pModuleProperties");
+    if (gs_is_lost(hModule, GS_KIND_MODULE))
+        return gs_fail_lost(GS_FN_zeModuleGetProperties, hModule, GS_KIND_MODULE);
     if (gs_zeModuleGetProperties)
         return gs_zeModuleGetProperties(hModule, pModuleProperties);
     return gs_call_python(GS_FN_zeModuleGetProperties, "uu", (const gs_word[]){{.p = hModule}, {.p = pModuleProperties}});
@@ -2052,6 +2236,8 @@ GS_PUBLIC ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel
         return gs_fail_enum(GS_FN_zeKernelCreate, "desc->flags", desc->flags);
     if (NULL == desc->pKernelName)
         return gs_fail_pointer(GS_FN_zeKernelCreate, "desc->pKernelName");
+    if (gs_is_lost(hModule, GS_KIND_MODULE))
+        return gs_fail_lost(GS_FN_zeKernelCreate, hModule, GS_KIND_MODULE);
     if (gs_zeKernelCreate)
         return gs_zeKernelCreate(hModule, desc, phKernel);
     return gs_call_python(GS_FN_zeKernelCreate, "uuu", (const gs_word[]){{.p = hModule}, {.p = desc}, {.p = phKernel}});
@@ -2076,6 +2262,8 @@ GS_PUBLIC ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t hModule, con
         return gs_fail_pointer(GS_FN_zeModuleGetFunctionPointer, "pFunctionName");
     if (NULL == pfnFunction)
         return gs_fail_pointer(GS_FN_zeModuleGetFunctionPointer, "pfnFunction");
+    if (gs_is_lost(hModule, GS_KIND_MODULE))
+        return gs_fail_lost(GS_FN_zeModuleGetFunctionPointer, hModule, GS_KIND_MODULE);
     if (gs_zeModuleGetFunctionPointer)
         return gs_zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
     return gs_call_python(GS_FN_zeModuleGetFunctionPointer, "uuu", (const gs_word[]){{.p = hModule}, {.p = pFunctionName}, {.p = pfnFunction}});
@@ -2086,6 +2274,8 @@ GS_PUBLIC ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t 
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetGroupSize, "hKernel", hKernel, GS_KIND_KERNEL);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSetGroupSize, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetGroupSize)
         return gs_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
     return gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu", (const gs_word[]){{.p = hKernel}, {.u = groupSizeX}, {.u = groupSizeY}, {.u = groupSizeZ}});
@@ -2102,6 +2292,8 @@ GS_PUBLIC ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint3
         return gs_fail_pointer(GS_FN_zeKernelSuggestGroupSize, "groupSizeY");
     if (NULL == groupSizeZ)
         return gs_fail_pointer(GS_FN_zeKernelSuggestGroupSize, "groupSizeZ");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSuggestGroupSize, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSuggestGroupSize)
         return gs_zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
     return gs_call_python(GS_FN_zeKernelSuggestGroupSize, "uuuuuuu", (const gs_word[]){{.p = hKernel}, {.u = globalSizeX}, {.u = globalSizeY}, {.u = globalSizeZ}, {.p = groupSizeX}, {.p = groupSizeY}, {.p = groupSizeZ}});
@@ -2114,6 +2306,8 @@ GS_PUBLIC ze_result_t zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t
         return gs_fail_handle(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == totalGroupCount)
         return gs_fail_pointer(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, "totalGroupCount");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSuggestMaxCooperativeGroupCount)
         return gs_zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
     return gs_call_python(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, "uu", (const gs_word[]){{.p = hKernel}, {.p = totalGroupCount}});
@@ -2124,6 +2318,8 @@ GS_PUBLIC ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint3
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetArgumentValue, "hKernel", hKernel, GS_KIND_KERNEL);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSetArgumentValue, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetArgumentValue)
         return gs_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
     return gs_call_python(GS_FN_zeKernelSetArgumentValue, "uuuu", (const gs_word[]){{.p = hKernel}, {.u = argIndex}, {.u = argSize}, {.p = pArgValue}});
@@ -2136,6 +2332,8 @@ GS_PUBLIC ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_k
         return gs_fail_handle(GS_FN_zeKernelSetIndirectAccess, "hKernel", hKernel, GS_KIND_KERNEL);
     if (0 != (flags & ~0x7u))
         return gs_fail_enum(GS_FN_zeKernelSetIndirectAccess, "flags", flags);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSetIndirectAccess, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetIndirectAccess)
         return gs_zeKernelSetIndirectAccess(hKernel, flags);
     return gs_call_python(GS_FN_zeKernelSetIndirectAccess, "uu", (const gs_word[]){{.p = hKernel}, {.u = flags}});
@@ -2148,6 +2346,8 @@ GS_PUBLIC ze_result_t zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_k
         return gs_fail_handle(GS_FN_zeKernelGetIndirectAccess, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pFlags)
         return gs_fail_pointer(GS_FN_zeKernelGetIndirectAccess, "pFlags");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelGetIndirectAccess, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelGetIndirectAccess)
         return gs_zeKernelGetIndirectAccess(hKernel, pFlags);
     return gs_call_python(GS_FN_zeKernelGetIndirectAccess, "uu", (const gs_word[]){{.p = hKernel}, {.p = pFlags}});
@@ -2160,6 +2360,8 @@ GS_PUBLIC ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, ui
         return gs_fail_handle(GS_FN_zeKernelGetSourceAttributes, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeKernelGetSourceAttributes, "pSize");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelGetSourceAttributes, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelGetSourceAttributes)
         return gs_zeKernelGetSourceAttributes(hKernel, pSize, pString);
     return gs_call_python(GS_FN_zeKernelGetSourceAttributes, "uuu", (const gs_word[]){{.p = hKernel}, {.p = pSize}, {.p = pString}});
@@ -2172,6 +2374,8 @@ GS_PUBLIC ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cach
         return gs_fail_handle(GS_FN_zeKernelSetCacheConfig, "hKernel", hKernel, GS_KIND_KERNEL);
     if (0 != (flags & ~0x3u))
         return gs_fail_enum(GS_FN_zeKernelSetCacheConfig, "flags", flags);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSetCacheConfig, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetCacheConfig)
         return gs_zeKernelSetCacheConfig(hKernel, flags);
     return gs_call_python(GS_FN_zeKernelSetCacheConfig, "uu", (const gs_word[]){{.p = hKernel}, {.u = flags}});
@@ -2184,6 +2388,8 @@ GS_PUBLIC ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kerne
         return gs_fail_handle(GS_FN_zeKernelGetProperties, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pKernelProperties)
         return gs_fail_pointer(GS_FN_zeKernelGetProperties, "pKernelProperties");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelGetProperties, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelGetProperties)
         return gs_zeKernelGetProperties(hKernel, pKernelProperties);
     return gs_call_python(GS_FN_zeKernelGetProperties, "uu", (const gs_word[]){{.p = hKernel}, {.p = pKernelProperties}});
@@ -2196,6 +2402,8 @@ GS_PUBLIC ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize,
         return gs_fail_handle(GS_FN_zeKernelGetName, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pSize)
         return gs_fail_pointer(GS_FN_zeKernelGetName, "pSize");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelGetName, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelGetName)
         return gs_zeKernelGetName(hKernel, pSize, pName);
     return gs_call_python(GS_FN_zeKernelGetName, "uuu", (const gs_word[]){{.p = hKernel}, {.p = pSize}, {.p = pName}});
@@ -2220,6 +2428,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t h
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernel, "pLaunchFuncArgs");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchKernel, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernel, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernel, hKernel, GS_KIND_KERNEL);
     if (gs_zeCommandListAppendLaunchKernel)
         return gs_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendLaunchKernel, "uuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hKernel}, {.p = pLaunchFuncArgs}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2244,6 +2456,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_l
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "pGroupCounts");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchKernelWithParameters, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernelWithParameters, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernelWithParameters, hKernel, GS_KIND_KERNEL);
     if (gs_zeCommandListAppendLaunchKernelWithParameters)
         return gs_zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hKernel}, {.p = pGroupCounts}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2268,6 +2484,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_li
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "pArguments");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchKernelWithArguments, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernelWithArguments, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernelWithArguments, hKernel, GS_KIND_KERNEL);
     if (gs_zeCommandListAppendLaunchKernelWithArguments)
         return gs_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "uuuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hKernel}, {.p = &groupCounts}, {.p = &groupSizes}, {.p = pArguments}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2292,6 +2512,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "pLaunchFuncArgs");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchCooperativeKernel, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchCooperativeKernel, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchCooperativeKernel, hKernel, GS_KIND_KERNEL);
     if (gs_zeCommandListAppendLaunchCooperativeKernel)
         return gs_zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "uuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hKernel}, {.p = pLaunchFuncArgs}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2316,6 +2540,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_ha
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelIndirect, "pLaunchArgumentsBuffer");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchKernelIndirect, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernelIndirect, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchKernelIndirect, hKernel, GS_KIND_KERNEL);
     if (gs_zeCommandListAppendLaunchKernelIndirect)
         return gs_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendLaunchKernelIndirect, "uuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hKernel}, {.p = pLaunchArgumentsBuffer}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2344,6 +2572,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_comman
         return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "pLaunchArgumentsBuffer");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendLaunchMultipleKernelsIndirect)
         return gs_zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "uuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.u = numKernels}, {.p = phKernels}, {.p = pCountBuffer}, {.p = pLaunchArgumentsBuffer}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2358,6 +2588,8 @@ GS_PUBLIC ze_result_t zeContextMakeMemoryResident(ze_context_handle_t hContext, 
         return gs_fail_handle(GS_FN_zeContextMakeMemoryResident, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeContextMakeMemoryResident, "ptr");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeContextMakeMemoryResident, hContext, GS_KIND_CONTEXT);
     if (gs_zeContextMakeMemoryResident)
         return gs_zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
     return gs_call_python(GS_FN_zeContextMakeMemoryResident, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = ptr}, {.u = size}});
@@ -2372,6 +2604,8 @@ GS_PUBLIC ze_result_t zeContextEvictMemory(ze_context_handle_t hContext, ze_devi
         return gs_fail_handle(GS_FN_zeContextEvictMemory, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == ptr)
         return gs_fail_pointer(GS_FN_zeContextEvictMemory, "ptr");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeContextEvictMemory, hContext, GS_KIND_CONTEXT);
     if (gs_zeContextEvictMemory)
         return gs_zeContextEvictMemory(hContext, hDevice, ptr, size);
     return gs_call_python(GS_FN_zeContextEvictMemory, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = ptr}, {.u = size}});
@@ -2387,6 +2621,10 @@ GS_PUBLIC ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, z
     GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
     if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeContextMakeImageResident, "hImage", hImage, GS_KIND_IMAGE);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeContextMakeImageResident, hContext, GS_KIND_CONTEXT);
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeContextMakeImageResident, hImage, GS_KIND_IMAGE);
     if (gs_zeContextMakeImageResident)
         return gs_zeContextMakeImageResident(hContext, hDevice, hImage);
     return gs_call_python(GS_FN_zeContextMakeImageResident, "uuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = hImage}});
@@ -2402,6 +2640,10 @@ GS_PUBLIC ze_result_t zeContextEvictImage(ze_context_handle_t hContext, ze_devic
     GS_PIN void *pinned_hImage = gs_pin(hImage, GS_KIND_IMAGE);
     if (NULL == pinned_hImage)
         return gs_fail_handle(GS_FN_zeContextEvictImage, "hImage", hImage, GS_KIND_IMAGE);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeContextEvictImage, hContext, GS_KIND_CONTEXT);
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeContextEvictImage, hImage, GS_KIND_IMAGE);
     if (gs_zeContextEvictImage)
         return gs_zeContextEvictImage(hContext, hDevice, hImage);
     return gs_call_python(GS_FN_zeContextEvictImage, "uuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = hImage}});
@@ -2422,6 +2664,8 @@ GS_PUBLIC ze_result_t zeSamplerCreate(ze_context_handle_t hContext, ze_device_ha
         return gs_fail_enum(GS_FN_zeSamplerCreate, "desc->addressMode", desc->addressMode);
     if (!is_ze_sampler_filter_mode_t(desc->filterMode))
         return gs_fail_enum(GS_FN_zeSamplerCreate, "desc->filterMode", desc->filterMode);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeSamplerCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zeSamplerCreate)
         return gs_zeSamplerCreate(hContext, hDevice, desc, phSampler);
     return gs_call_python(GS_FN_zeSamplerCreate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phSampler}});
@@ -2446,6 +2690,8 @@ GS_PUBLIC ze_result_t zeVirtualMemReserve(ze_context_handle_t hContext, const vo
         return gs_fail_pointer(GS_FN_zeVirtualMemReserve, "pptr");
     if (0 == size)
         return gs_fail_condition(GS_FN_zeVirtualMemReserve, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeVirtualMemReserve, hContext, GS_KIND_CONTEXT);
     if (gs_zeVirtualMemReserve)
         return gs_zeVirtualMemReserve(hContext, pStart, size, pptr);
     return gs_call_python(GS_FN_zeVirtualMemReserve, "uuuu", (const gs_word[]){{.p = hContext}, {.p = pStart}, {.u = size}, {.p = pptr}});
@@ -2476,6 +2722,8 @@ GS_PUBLIC ze_result_t zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze
         return gs_fail_pointer(GS_FN_zeVirtualMemQueryPageSize, "pagesize");
     if (0 == size)
         return gs_fail_condition(GS_FN_zeVirtualMemQueryPageSize, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeVirtualMemQueryPageSize, hContext, GS_KIND_CONTEXT);
     if (gs_zeVirtualMemQueryPageSize)
         return gs_zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
     return gs_call_python(GS_FN_zeVirtualMemQueryPageSize, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.u = size}, {.p = pagesize}});
@@ -2491,6 +2739,8 @@ GS_PUBLIC ze_result_t zePhysicalMemGetProperties(ze_context_handle_t hContext, z
         return gs_fail_handle(GS_FN_zePhysicalMemGetProperties, "hPhysicalMem", hPhysicalMem, GS_KIND_PHYSICAL_MEM);
     if (NULL == pMemProperties)
         return gs_fail_pointer(GS_FN_zePhysicalMemGetProperties, "pMemProperties");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zePhysicalMemGetProperties, hContext, GS_KIND_CONTEXT);
     if (gs_zePhysicalMemGetProperties)
         return gs_zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
     return gs_call_python(GS_FN_zePhysicalMemGetProperties, "uuu", (const gs_word[]){{.p = hContext}, {.p = hPhysicalMem}, {.p = pMemProperties}});
@@ -2511,6 +2761,8 @@ GS_PUBLIC ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_devic
         return gs_fail_enum(GS_FN_zePhysicalMemCreate, "desc->flags", desc->flags);
     if (0 == desc->size)
         return gs_fail_condition(GS_FN_zePhysicalMemCreate, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == desc->size");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zePhysicalMemCreate, hContext, GS_KIND_CONTEXT);
     if (gs_zePhysicalMemCreate)
         return gs_zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
     return gs_call_python(GS_FN_zePhysicalMemCreate, "uuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = phPhysicalMemory}});
@@ -2543,6 +2795,8 @@ GS_PUBLIC ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *
         return gs_fail_enum(GS_FN_zeVirtualMemMap, "access", access);
     if (0 == size)
         return gs_fail_condition(GS_FN_zeVirtualMemMap, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeVirtualMemMap, hContext, GS_KIND_CONTEXT);
     if (gs_zeVirtualMemMap)
         return gs_zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
     return gs_call_python(GS_FN_zeVirtualMemMap, "uuuuuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.u = size}, {.p = hPhysicalMemory}, {.u = offset}, {.u = access}});
@@ -2573,6 +2827,8 @@ GS_PUBLIC ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContex
         return gs_fail_enum(GS_FN_zeVirtualMemSetAccessAttribute, "access", access);
     if (0 == size)
         return gs_fail_condition(GS_FN_zeVirtualMemSetAccessAttribute, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeVirtualMemSetAccessAttribute, hContext, GS_KIND_CONTEXT);
     if (gs_zeVirtualMemSetAccessAttribute)
         return gs_zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
     return gs_call_python(GS_FN_zeVirtualMemSetAccessAttribute, "uuuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.u = size}, {.u = access}});
@@ -2591,6 +2847,8 @@ GS_PUBLIC ze_result_t zeVirtualMemGetAccessAttribute(ze_context_handle_t hContex
         return gs_fail_pointer(GS_FN_zeVirtualMemGetAccessAttribute, "outSize");
     if (0 == size)
         return gs_fail_condition(GS_FN_zeVirtualMemGetAccessAttribute, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "0 == size");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeVirtualMemGetAccessAttribute, hContext, GS_KIND_CONTEXT);
     if (gs_zeVirtualMemGetAccessAttribute)
         return gs_zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
     return gs_call_python(GS_FN_zeVirtualMemGetAccessAttribute, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.u = size}, {.p = access}, {.p = outSize}});
@@ -2601,6 +2859,8 @@ GS_PUBLIC ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uin
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeKernelSetGlobalOffsetExp, "hKernel", hKernel, GS_KIND_KERNEL);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSetGlobalOffsetExp, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSetGlobalOffsetExp)
         return gs_zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
     return gs_call_python(GS_FN_zeKernelSetGlobalOffsetExp, "uuuu", (const gs_word[]){{.p = hKernel}, {.u = offsetX}, {.u = offsetY}, {.u = offsetZ}});
@@ -2637,6 +2897,8 @@ GS_PUBLIC ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_dev
         return gs_fail_handle(GS_FN_zeEventQueryTimestampsExp, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeEventQueryTimestampsExp, "pCount");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventQueryTimestampsExp, hEvent, GS_KIND_EVENT);
     if (gs_zeEventQueryTimestampsExp)
         return gs_zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
     return gs_call_python(GS_FN_zeEventQueryTimestampsExp, "uuuu", (const gs_word[]){{.p = hEvent}, {.p = hDevice}, {.p = pCount}, {.p = pTimestamps}});
@@ -2649,6 +2911,8 @@ GS_PUBLIC ze_result_t zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze
         return gs_fail_handle(GS_FN_zeImageGetMemoryPropertiesExp, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == pMemoryProperties)
         return gs_fail_pointer(GS_FN_zeImageGetMemoryPropertiesExp, "pMemoryProperties");
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeImageGetMemoryPropertiesExp, hImage, GS_KIND_IMAGE);
     if (gs_zeImageGetMemoryPropertiesExp)
         return gs_zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
     return gs_call_python(GS_FN_zeImageGetMemoryPropertiesExp, "uu", (const gs_word[]){{.p = hImage}, {.p = pMemoryProperties}});
@@ -2672,6 +2936,10 @@ GS_PUBLIC ze_result_t zeImageViewCreateExt(ze_context_handle_t hContext, ze_devi
         return gs_fail_enum(GS_FN_zeImageViewCreateExt, "desc->flags", desc->flags);
     if (!is_ze_image_type_t(desc->type))
         return gs_fail_enum(GS_FN_zeImageViewCreateExt, "desc->type", desc->type);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeImageViewCreateExt, hContext, GS_KIND_CONTEXT);
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeImageViewCreateExt, hImage, GS_KIND_IMAGE);
     if (gs_zeImageViewCreateExt)
         return gs_zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
     return gs_call_python(GS_FN_zeImageViewCreateExt, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = hImage}, {.p = phImageView}});
@@ -2695,6 +2963,10 @@ GS_PUBLIC ze_result_t zeImageViewCreateExp(ze_context_handle_t hContext, ze_devi
         return gs_fail_enum(GS_FN_zeImageViewCreateExp, "desc->flags", desc->flags);
     if (!is_ze_image_type_t(desc->type))
         return gs_fail_enum(GS_FN_zeImageViewCreateExp, "desc->type", desc->type);
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeImageViewCreateExp, hContext, GS_KIND_CONTEXT);
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeImageViewCreateExp, hImage, GS_KIND_IMAGE);
     if (gs_zeImageViewCreateExp)
         return gs_zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
     return gs_call_python(GS_FN_zeImageViewCreateExp, "uuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.p = desc}, {.p = hImage}, {.p = phImageView}});
@@ -2709,6 +2981,8 @@ GS_PUBLIC ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_s
         return gs_fail_pointer(GS_FN_zeKernelSchedulingHintExp, "pHint");
     if (0 != (pHint->flags & ~0x7u))
         return gs_fail_enum(GS_FN_zeKernelSchedulingHintExp, "pHint->flags", pHint->flags);
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelSchedulingHintExp, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelSchedulingHintExp)
         return gs_zeKernelSchedulingHintExp(hKernel, pHint);
     return gs_call_python(GS_FN_zeKernelSchedulingHintExp, "uu", (const gs_word[]){{.p = hKernel}, {.p = pHint}});
@@ -2744,6 +3018,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_ha
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "dstptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopyToMemoryExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyToMemoryExt, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hSrcImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyToMemoryExt, hSrcImage, GS_KIND_IMAGE);
     if (gs_zeCommandListAppendImageCopyToMemoryExt)
         return gs_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "uuuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = hSrcImage}, {.p = pSrcRegion}, {.u = destRowPitch}, {.u = destSlicePitch}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2768,6 +3046,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_
         return gs_fail_pointer(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "srcptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hDstImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, hDstImage, GS_KIND_IMAGE);
     if (gs_zeCommandListAppendImageCopyFromMemoryExt)
         return gs_zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "uuuuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hDstImage}, {.p = srcptr}, {.p = pDstRegion}, {.u = srcRowPitch}, {.u = srcSlicePitch}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -2783,6 +3065,10 @@ GS_PUBLIC ze_result_t zeImageGetAllocPropertiesExt(ze_context_handle_t hContext,
         return gs_fail_handle(GS_FN_zeImageGetAllocPropertiesExt, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == pImageAllocProperties)
         return gs_fail_pointer(GS_FN_zeImageGetAllocPropertiesExt, "pImageAllocProperties");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeImageGetAllocPropertiesExt, hContext, GS_KIND_CONTEXT);
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeImageGetAllocPropertiesExt, hImage, GS_KIND_IMAGE);
     if (gs_zeImageGetAllocPropertiesExt)
         return gs_zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
     return gs_call_python(GS_FN_zeImageGetAllocPropertiesExt, "uuu", (const gs_word[]){{.p = hContext}, {.p = hImage}, {.p = pImageAllocProperties}});
@@ -2930,6 +3216,8 @@ GS_PUBLIC ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, 
         return gs_fail_handle(GS_FN_zeEventQueryKernelTimestampsExt, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeEventQueryKernelTimestampsExt, "pCount");
+    if (gs_is_lost(hEvent, GS_KIND_EVENT))
+        return gs_fail_lost(GS_FN_zeEventQueryKernelTimestampsExt, hEvent, GS_KIND_EVENT);
     if (gs_zeEventQueryKernelTimestampsExt)
         return gs_zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
     return gs_call_python(GS_FN_zeEventQueryKernelTimestampsExt, "uuuu", (const gs_word[]){{.p = hEvent}, {.p = hDevice}, {.p = pCount}, {.p = pResults}});
@@ -3062,6 +3350,8 @@ GS_PUBLIC ze_result_t zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_d
         return gs_fail_handle(GS_FN_zeMemGetPitchFor2dImage, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == rowPitch)
         return gs_fail_pointer(GS_FN_zeMemGetPitchFor2dImage, "rowPitch");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetPitchFor2dImage, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetPitchFor2dImage)
         return gs_zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
     return gs_call_python(GS_FN_zeMemGetPitchFor2dImage, "uuuuuu", (const gs_word[]){{.p = hContext}, {.p = hDevice}, {.u = imageWidth}, {.u = imageHeight}, {.u = elementSizeInBytes}, {.p = rowPitch}});
@@ -3074,6 +3364,8 @@ GS_PUBLIC ze_result_t zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64
         return gs_fail_handle(GS_FN_zeImageGetDeviceOffsetExp, "hImage", hImage, GS_KIND_IMAGE);
     if (NULL == pDeviceOffset)
         return gs_fail_pointer(GS_FN_zeImageGetDeviceOffsetExp, "pDeviceOffset");
+    if (gs_is_lost(hImage, GS_KIND_IMAGE))
+        return gs_fail_lost(GS_FN_zeImageGetDeviceOffsetExp, hImage, GS_KIND_IMAGE);
     if (gs_zeImageGetDeviceOffsetExp)
         return gs_zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
     return gs_call_python(GS_FN_zeImageGetDeviceOffsetExp, "uu", (const gs_word[]){{.p = hImage}, {.p = pDeviceOffset}});
@@ -3086,6 +3378,8 @@ GS_PUBLIC ze_result_t zeCommandListCreateCloneExp(ze_command_list_handle_t hComm
         return gs_fail_handle(GS_FN_zeCommandListCreateCloneExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phClonedCommandList)
         return gs_fail_pointer(GS_FN_zeCommandListCreateCloneExp, "phClonedCommandList");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListCreateCloneExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListCreateCloneExp)
         return gs_zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
     return gs_call_python(GS_FN_zeCommandListCreateCloneExp, "uu", (const gs_word[]){{.p = hCommandList}, {.p = phClonedCommandList}});
@@ -3107,6 +3401,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_lis
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists");
+    if (gs_is_lost(hCommandListImmediate, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListImmediateAppendCommandListsExp, hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateAppendCommandListsExp)
         return gs_zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListImmediateAppendCommandListsExp, "uuuuuu", (const gs_word[]){{.p = hCommandListImmediate}, {.u = numCommandLists}, {.p = phCommandLists}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3128,6 +3424,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists");
+    if (gs_is_lost(hCommandListImmediate, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateAppendCommandListsWithParameters)
         return gs_zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "uuuuuuu", (const gs_word[]){{.p = hCommandListImmediate}, {.u = numCommandLists}, {.p = phCommandLists}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3144,6 +3442,8 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdExp(ze_command_list_handle_t 
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdExp, "pCommandId");
     if (0 != (desc->flags & ~0xffu))
         return gs_fail_enum(GS_FN_zeCommandListGetNextCommandIdExp, "desc->flags", desc->flags);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetNextCommandIdExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetNextCommandIdExp)
         return gs_zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
     return gs_call_python(GS_FN_zeCommandListGetNextCommandIdExp, "uuu", (const gs_word[]){{.p = hCommandList}, {.p = desc}, {.p = pCommandId}});
@@ -3161,6 +3461,8 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_lis
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "desc");
     if (NULL == pCommandId)
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "pCommandId");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetNextCommandIdWithKernelsExp)
         return gs_zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
     return gs_call_python(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "uuuuu", (const gs_word[]){{.p = hCommandList}, {.p = desc}, {.u = numKernels}, {.p = phKernels}, {.p = pCommandId}});
@@ -3173,6 +3475,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandsExp(ze_command_list_hand
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeCommandListUpdateMutableCommandsExp, "desc");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListUpdateMutableCommandsExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListUpdateMutableCommandsExp)
         return gs_zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
     return gs_call_python(GS_FN_zeCommandListUpdateMutableCommandsExp, "uu", (const gs_word[]){{.p = hCommandList}, {.p = desc}});
@@ -3185,6 +3489,8 @@ GS_PUBLIC ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hComman
         return gs_fail_handle(GS_FN_zeCommandListIsMutableExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pIsMutable)
         return gs_fail_pointer(GS_FN_zeCommandListIsMutableExp, "pIsMutable");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListIsMutableExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListIsMutableExp)
         return gs_zeCommandListIsMutableExp(hCommandList, pIsMutable);
     return gs_call_python(GS_FN_zeCommandListIsMutableExp, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pIsMutable}});
@@ -3198,6 +3504,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandSignalEventExp(ze_command
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandSignalEventExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListUpdateMutableCommandSignalEventExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListUpdateMutableCommandSignalEventExp)
         return gs_zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
     return gs_call_python(GS_FN_zeCommandListUpdateMutableCommandSignalEventExp, "uuu", (const gs_word[]){{.p = hCommandList}, {.u = commandId}, {.p = hSignalEvent}});
@@ -3211,6 +3519,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
             return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListUpdateMutableCommandWaitEventsExp)
         return gs_zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "uuuu", (const gs_word[]){{.p = hCommandList}, {.u = commandId}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3228,6 +3538,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandKernelsExp(ze_command_lis
         return gs_fail_pointer(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "pCommandId");
     if (NULL == phKernels)
         return gs_fail_pointer(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "phKernels");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListUpdateMutableCommandKernelsExp)
         return gs_zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
     return gs_call_python(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "uuuu", (const gs_word[]){{.p = hCommandList}, {.u = numKernels}, {.p = pCommandId}, {.p = phKernels}});
@@ -3242,6 +3554,8 @@ GS_PUBLIC ze_result_t zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t *p
         return gs_fail_pointer(GS_FN_zeKernelGetBinaryExp, "pSize");
     if (NULL == pKernelBinary)
         return gs_fail_pointer(GS_FN_zeKernelGetBinaryExp, "pKernelBinary");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelGetBinaryExp, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelGetBinaryExp)
         return gs_zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
     return gs_call_python(GS_FN_zeKernelGetBinaryExp, "uuu", (const gs_word[]){{.p = hKernel}, {.p = pSize}, {.p = pKernelBinary}});
@@ -3293,6 +3607,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_l
         return gs_fail_condition(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phSemaphores) && (0 < numSemaphores)");
     if ((NULL == signalParams) && (0 < numSemaphores))
         return gs_fail_condition(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == signalParams) && (0 < numSemaphores)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendSignalExternalSemaphoreExt)
         return gs_zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.u = numSemaphores}, {.p = phSemaphores}, {.p = signalParams}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3319,6 +3635,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitExternalSemaphoreExt(ze_command_lis
         return gs_fail_condition(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phSemaphores) && (0 < numSemaphores)");
     if ((NULL == waitParams) && (0 < numSemaphores))
         return gs_fail_condition(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == waitParams) && (0 < numSemaphores)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendWaitExternalSemaphoreExt)
         return gs_zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.u = numSemaphores}, {.p = phSemaphores}, {.p = waitParams}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3407,6 +3725,8 @@ GS_PUBLIC ze_result_t zeRTASBuilderCommandListAppendCopyExt(ze_command_list_hand
         return gs_fail_pointer(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "srcptr");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeRTASBuilderCommandListAppendCopyExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeRTASBuilderCommandListAppendCopyExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeRTASBuilderCommandListAppendCopyExt)
         return gs_zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = dstptr}, {.p = srcptr}, {.u = size}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3483,6 +3803,8 @@ GS_PUBLIC ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKer
         return gs_fail_handle(GS_FN_zeKernelGetAllocationPropertiesExp, "hKernel", hKernel, GS_KIND_KERNEL);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zeKernelGetAllocationPropertiesExp, "pCount");
+    if (gs_is_lost(hKernel, GS_KIND_KERNEL))
+        return gs_fail_lost(GS_FN_zeKernelGetAllocationPropertiesExp, hKernel, GS_KIND_KERNEL);
     if (gs_zeKernelGetAllocationPropertiesExp)
         return gs_zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
     return gs_call_python(GS_FN_zeKernelGetAllocationPropertiesExp, "uuu", (const gs_word[]){{.p = hKernel}, {.p = pCount}, {.p = pAllocationProperties}});
@@ -3497,6 +3819,8 @@ GS_PUBLIC ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hConte
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandleWithProperties, "ptr");
     if (NULL == pIpcHandle)
         return gs_fail_pointer(GS_FN_zeMemGetIpcHandleWithProperties, "pIpcHandle");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeMemGetIpcHandleWithProperties, hContext, GS_KIND_CONTEXT);
     if (gs_zeMemGetIpcHandleWithProperties)
         return gs_zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
     return gs_call_python(GS_FN_zeMemGetIpcHandleWithProperties, "uuuu", (const gs_word[]){{.p = hContext}, {.p = ptr}, {.p = pNext}, {.p = pIpcHandle}});
@@ -3509,6 +3833,8 @@ GS_PUBLIC ze_result_t zeGraphCreateExt(ze_context_handle_t hContext, const void 
         return gs_fail_handle(GS_FN_zeGraphCreateExt, "hContext", hContext, GS_KIND_CONTEXT);
     if (NULL == phGraph)
         return gs_fail_pointer(GS_FN_zeGraphCreateExt, "phGraph");
+    if (gs_is_lost(hContext, GS_KIND_CONTEXT))
+        return gs_fail_lost(GS_FN_zeGraphCreateExt, hContext, GS_KIND_CONTEXT);
     if (gs_zeGraphCreateExt)
         return gs_zeGraphCreateExt(hContext, pNext, phGraph);
     return gs_call_python(GS_FN_zeGraphCreateExt, "uuu", (const gs_word[]){{.p = hContext}, {.p = pNext}, {.p = phGraph}});
@@ -3519,6 +3845,8 @@ GS_PUBLIC ze_result_t zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListBeginGraphCaptureExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListBeginGraphCaptureExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListBeginGraphCaptureExt)
         return gs_zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
     return gs_call_python(GS_FN_zeCommandListBeginGraphCaptureExt, "uu", (const gs_word[]){{.p = hCommandList}, {.p = pNext}});
@@ -3532,6 +3860,8 @@ GS_PUBLIC ze_result_t zeCommandListBeginCaptureIntoGraphExt(ze_command_list_hand
     GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_GRAPH);
     if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeCommandListBeginCaptureIntoGraphExt, "hGraph", hGraph, GS_KIND_GRAPH);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListBeginCaptureIntoGraphExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListBeginCaptureIntoGraphExt)
         return gs_zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
     return gs_call_python(GS_FN_zeCommandListBeginCaptureIntoGraphExt, "uuu", (const gs_word[]){{.p = hCommandList}, {.p = hGraph}, {.p = pNext}});
@@ -3542,6 +3872,8 @@ GS_PUBLIC ze_result_t zeCommandListIsGraphCaptureEnabledExt(ze_command_list_hand
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListIsGraphCaptureEnabledExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListIsGraphCaptureEnabledExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListIsGraphCaptureEnabledExt)
         return gs_zeCommandListIsGraphCaptureEnabledExt(hCommandList);
     return gs_call_python(GS_FN_zeCommandListIsGraphCaptureEnabledExt, "u", (const gs_word[]){{.p = hCommandList}});
@@ -3554,6 +3886,8 @@ GS_PUBLIC ze_result_t zeCommandListEndGraphCaptureExt(ze_command_list_handle_t h
         return gs_fail_handle(GS_FN_zeCommandListEndGraphCaptureExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phGraph)
         return gs_fail_pointer(GS_FN_zeCommandListEndGraphCaptureExt, "phGraph");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListEndGraphCaptureExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListEndGraphCaptureExt)
         return gs_zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
     return gs_call_python(GS_FN_zeCommandListEndGraphCaptureExt, "uuu", (const gs_word[]){{.p = hCommandList}, {.p = pNext}, {.p = phGraph}});
@@ -3566,6 +3900,8 @@ GS_PUBLIC ze_result_t zeCommandListGetGraphExt(ze_command_list_handle_t hCommand
         return gs_fail_handle(GS_FN_zeCommandListGetGraphExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == phGraph)
         return gs_fail_pointer(GS_FN_zeCommandListGetGraphExt, "phGraph");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListGetGraphExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetGraphExt)
         return gs_zeCommandListGetGraphExt(hCommandList, phGraph);
     return gs_call_python(GS_FN_zeCommandListGetGraphExt, "uu", (const gs_word[]){{.p = hCommandList}, {.p = phGraph}});
@@ -3621,6 +3957,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hComm
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendGraphExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendGraphExt)
         return gs_zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendGraphExt, "uuuuuu", (const gs_word[]){{.p = hCommandList}, {.p = hGraph}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});
@@ -3696,6 +4034,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t h
         return gs_fail_pointer(GS_FN_zeCommandListAppendHostFunction, "pfnHostFunction");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendHostFunction, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+    if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
+        return gs_fail_lost(GS_FN_zeCommandListAppendHostFunction, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendHostFunction)
         return gs_zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     return gs_call_python(GS_FN_zeCommandListAppendHostFunction, "uuuuuuu", (const gs_word[]){{.p = hCommandList}, {.u = (uintptr_t)pfnHostFunction}, {.p = pUserData}, {.p = pNext}, {.p = hSignalEvent}, {.u = numWaitEvents}, {.p = phWaitEvents}});

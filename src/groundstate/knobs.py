@@ -260,6 +260,15 @@ DEVICE_ID = Number(
     sentence="The device id that the device reports.",
     group=_DEVICE,
 )
+FAULTS = Choice(
+    "GROUNDSTATE_FAULTS",
+    choices=("lost", "crash"),
+    default="lost",
+    sentence="What a kernel does that uses memory that is not there, or traps. `lost`: its context "
+    "is lost (`ZE_RESULT_ERROR_DEVICE_LOST`), and the program goes on. `crash`: the program gets "
+    "the signal, for people with a debugger.",
+    group=_DEVICE,
+)
 LIBRARY = Text(
     "GROUNDSTATE_LIBRARY",
     values="a path",

@@ -66,6 +66,13 @@ ANSWER(gs_fail_event, ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, const char
 ANSWER(gs_fail_pointer, ZE_RESULT_ERROR_INVALID_NULL_POINTER, const char *p)
 ANSWER(gs_fail_enum, ZE_RESULT_ERROR_INVALID_ENUMERATION, const char *p, uint64_t v)
 ANSWER(gs_fail_condition, result, ze_result_t result, const char *c)
+_Atomic bool gs_some_context_is_lost;
+__attribute__((visibility("default"))) void set_lost(bool value)
+{
+    gs_some_context_is_lost = value;
+}
+bool gs_find_loss(const void *object, enum gs_kind kind) { return true; }
+ANSWER(gs_fail_lost, ZE_RESULT_ERROR_DEVICE_LOST, const void *object, enum gs_kind kind)
 ze_result_t gs_fail_uninitialised(enum gs_function f) { return ZE_RESULT_ERROR_UNINITIALIZED; }
 ze_result_t gs_zeEventHostReset(ze_event_handle_t hEvent) { return ZE_RESULT_NOT_READY; }
 """
@@ -213,6 +220,54 @@ def test_each_check(library: Library, function: Function) -> None:
         expected = RESULTS[check.result] if refused is None else refused
         for call in spoilt(check, function):
             assert call.run(library) == expected, check
+
+
+USES = [
+    "zeContextGetStatus",
+    "zeMemAllocHost",
+    "zeMemGetAllocProperties",
+    "zeCommandListAppendBarrier",
+    "zeCommandListClose",
+    "zeCommandListAppendLaunchKernel",
+    "zeCommandQueueExecuteCommandLists",
+    "zeCommandQueueSynchronize",
+    "zeEventQueryStatus",
+    "zeEventHostSignal",
+    "zeFenceHostSynchronize",
+    "zeKernelSetArgumentValue",
+    "zeKernelCreate",
+    "zeModuleGetNativeBinary",
+    "zeEventCreate",
+]
+GIVES_BACK = [
+    "zeContextDestroy",
+    "zeMemFree",
+    "zeMemFreeExt",
+    "zeCommandListDestroy",
+    "zeCommandQueueDestroy",
+    "zeEventDestroy",
+    "zeEventPoolDestroy",
+    "zeFenceDestroy",
+    "zeKernelDestroy",
+    "zeModuleDestroy",
+    "zeVirtualMemUnmap",
+    "zeMemCloseIpcHandle",
+    "zeEventPoolCloseIpcHandle",
+]
+NOT_OF_A_CONTEXT = ["zeDeviceGetStatus", "zeDeviceSynchronize", "zeDriverGetProperties"]
+
+
+@pytest.mark.parametrize("name", USES + GIVES_BACK + NOT_OF_A_CONTEXT)
+def test_a_lost_context_can_only_be_given_back(library: Library, name: str) -> None:
+    call = Call(REGISTRY.functions[name])
+    whole = call.run(library)
+    library._library.set_lost(True)
+    try:
+        answer = call.run(library)
+    finally:
+        library._library.set_lost(False)
+    assert whole != RESULTS["ZE_RESULT_ERROR_DEVICE_LOST"]
+    assert answer == (RESULTS["ZE_RESULT_ERROR_DEVICE_LOST"] if name in USES else whole)
 
 
 def test_uninitialised_driver(library: Library) -> None:

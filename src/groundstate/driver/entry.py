@@ -11,6 +11,7 @@ from groundstate.driver.devices.cpu import Machine
 
 NOUNS = (
     "driver",
+    "context",
     "device",
     "device_memory",
     "capabilities",
@@ -32,6 +33,7 @@ def start(library_path: str) -> dict[str, Handler]:
     """Builds the drivers and devices of this process and returns the handler of each function."""
     native.load(library_path)
     native.set_shared_in_device(knobs.SHARED_FORCE_DEVICE_ALLOC.get())
+    native.crash_on_faults(knobs.FAULTS.get() == "crash")
     platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
     for noun in NOUNS:
         importlib.import_module(f"groundstate.driver.{noun}")

@@ -64,6 +64,7 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
     required = signature.required_group_size
     address = native_kernel.entry_point_add(
         module.handle,
+        name,
         [(argument.kind, argument.size, argument.offset) for argument in signature.arguments],
         signature.block_bytes,
         required or (signature.subgroup_size, 1, 1),

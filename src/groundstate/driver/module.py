@@ -218,6 +218,12 @@ def zeModuleDestroy(hModule: int) -> None:
     bury_the_dead()
 
 
+def forget_context(context: int) -> None:
+    """Ends the modules of a context that was lost; their kernels have been ended."""
+    for module in [each for each in _by_handle.values() if each.context == context]:
+        zeModuleDestroy(module.handle)
+
+
 # --- Asking ---------------------------------------------------------------------------------------
 
 

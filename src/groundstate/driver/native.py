@@ -33,6 +33,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_object_create": (_P, (ctypes.c_char_p,)),
     "gs_object_end": (_BOOL, (_P,)),
     "gs_set_shared_in_device": (None, (_BOOL,)),
+    "gs_fault_crash": (None, (_BOOL,)),
     "gs_allocation_find": (_BOOL, (_P, _P, _P)),
     "gs_allocation_share": (_INT, (_P, _P)),
     "gs_allocation_import": (
@@ -159,6 +160,11 @@ def function_address(name: str) -> int:
 def set_shared_in_device(enable: bool) -> None:
     """Counts shared allocations as device memory: ZE_SHARED_FORCE_DEVICE_ALLOC."""
     _call("gs_set_shared_in_device", enable)
+
+
+def crash_on_faults(enable: bool) -> None:
+    """Leaves faults on the device to the program and its debugger: GROUNDSTATE_FAULTS."""
+    _call("gs_fault_crash", enable)
 
 
 def context_uses_device(context: int, device: int) -> bool:

@@ -33,6 +33,7 @@ class _EntryPoint(ctypes.Structure):
         ("size_is_required", ctypes.c_uint32),
         ("most_items", ctypes.c_uint32),
         ("most_local_bytes", ctypes.c_uint32),
+        ("name", ctypes.c_char_p),
     )
 
 
@@ -90,6 +91,7 @@ def module_set_globals(module: int, variables: int) -> None:
 
 def entry_point_add(
     module: int,
+    name: str,
     arguments: Sequence[tuple[str, int, int]],
     block_bytes: int,
     default_size: Size,
@@ -109,6 +111,7 @@ def entry_point_add(
         size_is_required,
         most_items,
         min(most_local_bytes, 0xFFFFFFFF),
+        name.encode(),
     )
     added = _call("gs_entry_point_add", module, ctypes.byref(description))
     if added == 0:

@@ -213,6 +213,18 @@ def _forget_dead_contexts() -> None:
             del _reservations[start]
 
 
+def forget_context(context: int) -> None:
+    """Frees the reservations and the physical memory of a context that was lost."""
+    with _lock:
+        for start, reservation in list(_reservations.items()):
+            if reservation.context == context:
+                _release(reservation)
+                del _reservations[start]
+        for handle, physical in list(_physicals.items()):
+            if physical.context == context:
+                _end(handle)
+
+
 def _release(reservation: Reservation) -> None:
     reservation.replace(Segment(reservation.start, reservation.end))
     _libc.munmap(reservation.start, reservation.end - reservation.start)
@@ -337,8 +349,13 @@ def zePhysicalMemDestroy(hContext: int, hPhysicalMemory: int) -> None:
                 ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                 "the physical memory is still mapped; call zeVirtualMemUnmap first",
             )
-        del _physicals[hPhysicalMemory]
-    native.object_end(hPhysicalMemory)
+        _end(hPhysicalMemory)
+
+
+def _end(handle: int) -> None:
+    """Ends a handle, and gives its memory back."""
+    physical = _physicals.pop(handle)
+    native.object_end(handle)
     os.close(physical.fd)
     native.device_uncharge(physical.device, physical.size)
 

@@ -100,9 +100,16 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "threads": (pointer("out", "uint", 0),),
     "hello": (),
     "shout": (pointer("results", "int", 0),),
+    "strike": (
+        Argument("what", "ulong", "value", 8, 0),
+        Argument("group", "ulong", "value", 8, 8),
+        pointer("address", "ulong", 16),
+    ),
+    "desert": (pointer("arrived", "uint", 0),),
+    "quote": (pointer("text", "char", 0),),
 }
-FORMATS = {"hello": HELLO, "shout": (b"group %lu\n",)}
-WITH_LOOPS = {"spin", "meet", "tally"}
+FORMATS = {"hello": HELLO, "shout": (b"group %lu\n",), "quote": (b"<%s>\n",)}
+WITH_LOOPS = {"spin", "meet", "tally", "desert"}
 LOCAL_BYTES = {"locals": 100}
 
 

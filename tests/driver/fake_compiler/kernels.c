@@ -1,5 +1,6 @@
 /* Kernels written by hand in the form that the compiler gives them (docs/compiler.md), to test launches. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -181,4 +182,69 @@ KERNEL(shout) {
     UNUSED;
     EACH_GROUP(group)
         POINTER(int32_t, 0)[group] = print(d, 0, &group, 1);
+}
+
+static uint64_t recurse(volatile char *above) {
+    volatile char here[4096];
+    here[0] = *above;
+    return recurse(here) + (uint64_t)here[0];
+}
+
+/* (uint64_t what, uint64_t group, volatile uint64_t *address): does something bad in one of the groups. */
+KERNEL(strike) {
+    UNUSED;
+    volatile uint64_t *address = POINTER(volatile uint64_t, 16);
+    EACH_GROUP(group) {
+        ((uint64_t *)scratch)[-1] = group;
+        if (group != VALUE(uint64_t, 8))
+            continue;
+        switch (VALUE(uint64_t, 0)) {
+        case 0:
+            *address = 1;
+            break;
+        case 1:
+            (void)*address;
+            break;
+        case 2:
+#if defined(__x86_64__)
+            __asm__ volatile("divl %0" : : "r"(0) : "eax", "edx");
+#else
+            raise(SIGFPE);
+#endif
+            break;
+        case 3:
+            __builtin_trap();
+        case 4:
+            recurse(scratch);
+            break;
+        case 5:
+#if defined(__x86_64__)
+            __asm__ volatile("int3");
+#else
+            __asm__ volatile("brk #0");
+#endif
+            break;
+        }
+    }
+}
+
+/* (uint32_t *arrived): group 1 fails when all others have come, which wait for it for ever. */
+KERNEL(desert) {
+    UNUSED;
+    _Atomic uint32_t *arrived = POINTER(_Atomic uint32_t, 0);
+    EACH_GROUP(group) {
+        while (group == 1 && atomic_load(arrived) + 1 < d->group_counts[0])
+            usleep(10);
+        if (group == 1)
+            *(volatile int *)8 = 0;
+        atomic_fetch_add(arrived, 1);
+        while (atomic_load(arrived) < d->group_counts[0])
+            ;
+    }
+}
+
+/* (const char *text): prints it. */
+KERNEL(quote) {
+    UNUSED;
+    print(d, 0, (uint64_t[]){(uintptr_t)POINTER(char, 0)}, 1);
 }

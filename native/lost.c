@@ -1,0 +1,139 @@
+#include "lost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "image.h"
+#include "kernel.h"
+#include "list.h"
+
+_Atomic bool gs_some_context_is_lost;
+
+/* For a sentence that there is no memory to keep. */
+static char unknown_loss[] = "a command did something that is not allowed";
+
+void gs_context_lose(gs_context *context, const char *sentence) {
+    char *kept = strdup(sentence), *none = NULL;
+    char *loss = kept != NULL ? kept : unknown_loss;
+    if (!atomic_compare_exchange_strong(&context->loss, &none, loss)) {
+        free(kept);
+        return;
+    }
+    atomic_store(&gs_some_context_is_lost, true);
+    gs_fault_stop_others();
+}
+
+void gs_context_forget_loss(gs_context *context) {
+    if (context->loss != unknown_loss)
+        free(context->loss);
+}
+
+/* --- Answering --------------------------------------------------------------------------------------- */
+
+/* The context that an object was made in, or NULL for objects that outlive contexts. */
+static const gs_context *context_of(const void *object, enum gs_kind kind) {
+    switch (kind) {
+    case GS_KIND_CONTEXT:
+        return object;
+    case GS_KIND_COMMAND_QUEUE:
+        return ((const gs_command_queue *)object)->queue.context;
+    case GS_KIND_COMMAND_LIST:
+        return ((const gs_list *)object)->context;
+    case GS_KIND_FENCE:
+        return ((const gs_fence *)object)->queue->queue.context;
+    case GS_KIND_EVENT_POOL:
+        return ((const gs_event_pool *)object)->context;
+    case GS_KIND_EVENT:
+        return ((const gs_event *)object)->context;
+    case GS_KIND_IMAGE:
+        return ((const gs_image *)object)->context;
+    case GS_KIND_SAMPLER:
+        return ((const gs_sampler *)object)->context;
+    case GS_KIND_MODULE:
+        return ((const gs_module *)object)->context;
+    case GS_KIND_KERNEL:
+        return ((const gs_kernel *)object)->module->context;
+    default:
+        return NULL;
+    }
+}
+
+bool gs_find_loss(const void *object, enum gs_kind kind) {
+    const gs_context *context = context_of(object, kind);
+    return context != NULL && gs_context_is_lost(context);
+}
+
+static ze_result_t fail_lost(enum gs_function function, const gs_context *context) {
+    return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
+                   "%s: the context is lost: %s; destroy it (zeContextDestroy) and create another",
+                   gs_function_names[function], context->loss);
+}
+
+ze_result_t gs_fail_lost(enum gs_function function, const void *object, enum gs_kind kind) {
+    return fail_lost(function, context_of(object, kind));
+}
+
+ze_result_t gs_unless_lost(enum gs_function function, const gs_context *context, ze_result_t result) {
+    return gs_context_is_lost(context) ? fail_lost(function, context) : result;
+}
+
+/* --- Reclaiming -------------------------------------------------------------------------------------- */
+
+static void end_kernel(void *object) { gs_zeKernelDestroy(object); }
+static void end_module(void *object) { gs_module_end(object); }
+static void end_list(void *object) { gs_zeCommandListDestroy(object); }
+static void end_image(void *object) { gs_zeImageDestroy(object); }
+static void end_sampler(void *object) { gs_zeSamplerDestroy(object); }
+static void end_fence(void *object) { gs_zeFenceDestroy(object); }
+static void end_queue(void *object) { gs_zeCommandQueueDestroy(object); }
+static void end_event(void *object) { gs_zeEventDestroy(object); }
+static void end_event_pool(void *object) { gs_zeEventPoolDestroy(object); }
+
+/* What is kept in Python for the context. */
+static void end_in_python(void *context) {
+    gs_call_python(GS_FN_zeContextDestroy, "u", (const gs_word[]){{.p = context}});
+}
+
+/* In the order in which a careful program would do it. */
+static const struct {
+    enum gs_kind kind;
+    void (*end)(void *object);
+} endings[] = {
+    {GS_KIND_KERNEL, end_kernel}, {GS_KIND_CONTEXT, end_in_python},    {GS_KIND_MODULE, end_module},
+    {GS_KIND_FENCE, end_fence},   {GS_KIND_COMMAND_LIST, end_list},    {GS_KIND_COMMAND_QUEUE, end_queue},
+    {GS_KIND_EVENT, end_event},   {GS_KIND_EVENT_POOL, end_event_pool}, {GS_KIND_IMAGE, end_image},
+    {GS_KIND_SAMPLER, end_sampler},
+};
+
+typedef struct reclaiming {
+    const gs_context *context;
+    size_t step;
+} reclaiming;
+
+static void end_if_of_context(void *object, void *state) {
+    const reclaiming *now = state;
+    if (context_of(object, endings[now->step].kind) == now->context)
+        endings[now->step].end(object);
+}
+
+static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
+
+/* Commands of a lost context end soon, but for functions of the program's own. */
+static bool comes_to_rest(gs_context *context) {
+    enum { PATIENCE = 100 };
+    for (int moment = 0; moment < PATIENCE; moment++)
+        if (gs_wait_moment(is_idle, context))
+            return true;
+    return false;
+}
+
+ze_result_t gs_context_reclaim(gs_context *context) {
+    if (!comes_to_rest(context))
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                       "zeContextDestroy: a function that the program appended to a list still runs");
+    reclaiming now = {context, 0};
+    for (; now.step < sizeof endings / sizeof *endings; now.step++)
+        gs_object_each(endings[now.step].kind, end_if_of_context, &now);
+    return ZE_RESULT_SUCCESS;
+}
