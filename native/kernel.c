@@ -67,7 +67,8 @@ static ze_result_t check_size(enum gs_function function, const gs_argument *argu
                    gs_function_names[function], index, argument->size, size);
 }
 
-/* A local argument keeps its size in the block; launches put its place there. */
+/* A local argument keeps its size in the block; launches put its place there. Whether all of them together fit is
+ * known when the kernel is launched; more than 32 bits can say fits nowhere. */
 static ze_result_t set_local(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                              const void *value) {
     const gs_entry_point *entry_point = kernel->entry_point;
@@ -75,7 +76,7 @@ static ze_result_t set_local(enum gs_function function, gs_kernel *kernel, uint3
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: argument %u is local memory: pass its size, and a null value",
                        gs_function_names[function], index);
-    if (size == 0 || size > entry_point->most_local_bytes)
+    if (size == 0 || size > UINT32_MAX)
         return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
                        "%s: argument %u asks for %zu bytes of local memory; a group can have 1 to %llu",
                        gs_function_names[function], index, size, (unsigned long long)entry_point->most_local_bytes);

@@ -148,15 +148,17 @@ def test_local_memory_ends(kernels: KernelBench) -> None:
     check(ze.zeDeviceGetComputeProperties(kernels.device, ctypes.byref(compute)))
     most = compute.maxSharedLocalMemory
     kernel = kernels.kernel("locals", kernels.array(3))
-    beyond = ze.zeKernelSetArgumentValue(kernel, 1, most + 1, None)
-    assert beyond == ze.ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE
-    check(ze.zeKernelSetArgumentValue(kernel, 1, most // 2, None))
-    check(ze.zeKernelSetArgumentValue(kernel, 2, most // 2, None))
-    result = ze.zeCommandListAppendLaunchKernel(
-        kernels.immediate(), kernel, ctypes.byref(group_count(1)), None, 0, None
-    )
-    assert result == ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
-    assert "maxSharedLocalMemory" in last_error()
+    for first, second in ((most // 2, most // 2), (most + 1, 8), ((1 << 32) - 1, (1 << 32) - 1)):
+        check(ze.zeKernelSetArgumentValue(kernel, 1, first, None))
+        check(ze.zeKernelSetArgumentValue(kernel, 2, second, None))
+        result = ze.zeCommandListAppendLaunchKernel(
+            kernels.immediate(), kernel, ctypes.byref(group_count(1)), None, 0, None
+        )
+        assert result == ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
+        assert "maxSharedLocalMemory" in last_error()
+    for beyond in (1 << 32, (1 << 64) - 1):
+        result = ze.zeKernelSetArgumentValue(kernel, 1, beyond, None)
+        assert result == ze.ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE
 
 
 # --- Group sizes ----------------------------------------------------------------------------------
