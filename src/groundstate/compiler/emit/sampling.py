@@ -7,11 +7,13 @@ coordinate, be it infinite or no number, leads out of it. The sampler is the sam
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from operator import mul
+from operator import and_, mul
 
+from groundstate.compiler.emit.byte_texels import TO_ONE, decode_bytes, fetch_pairs, is_read
 from groundstate.compiler.emit.routines import (
     Results,
     at_least,
@@ -143,11 +145,10 @@ def _sample(shape: Shape, view: View, sampler: Sampler, place: list[Vec], kind: 
         indices = [_to_int(each) for each in whole]
         return _nearest(shape, view, sampler, indices, base, everywhere, kind)
 
-    if kind != "float":
-        return nearest()
-    return either(
-        sampler.has(LINEAR), lambda: _linear(view, sampler, points, base, everywhere), nearest
-    )
+    def linear() -> Results:
+        return _linear(shape, view, sampler, points, base, everywhere)
+
+    return either(sampler.has(LINEAR), linear, nearest) if kind == "float" else nearest()
 
 
 def _layer(view: View, coordinate: Vec) -> Vec:
@@ -219,25 +220,70 @@ def _nearest(
     return fetch(view, offsets, inside, kind)
 
 
-def _linear(view: View, sampler: Sampler, points: list[Vec], base: Vec, everywhere: Vec) -> Results:
+@dataclass(frozen=True, slots=True)
+class _End:
+    """One of the two texels between which a coordinate lies along an axis."""
+
+    index: Vec
+    inside: Vec
+    weight: Vec
+
+    def share_inside(self) -> Vec:
+        """The weight, or nothing if there is no texel."""
+        return (self.weight.bits() & self.inside).as_float()
+
+
+def _linear(
+    shape: Shape, view: View, sampler: Sampler, points: list[Vec], base: Vec, everywhere: Vec
+) -> Results:
     """The two texels along each axis, mixed by how near they are."""
-    ends: list[list[tuple[Vec, Vec, Vec]]] = []
-    for axis, point in enumerate(points):
-        moved = point - 0.5
-        whole = moved.floor()
-        part, index = moved - whole, _to_int(whole)
-        pair = []
-        for at, weight in ((index, 1.0 - part), (index + 1, part)):
-            wrapped, there = _wrapped(view, sampler, SIZES[axis], at)
-            pair.append((times_pitch(view, wrapped, PITCHES[axis]), there, weight))
-        ends.append(pair)
+    ends = [_ends(view, sampler, size, at) for size, at in zip(SIZES, points, strict=False)]
+
+    def row_of(corner: Iterable[_End]) -> Vec:
+        steps = (times_pitch(view, e.index, PITCHES[axis]) for axis, e in enumerate(corner, 1))
+        return sum(steps, base)
+
+    def one_by_one() -> Results:
+        texels = []
+        for corner in product(*ends[1:]):
+            row = row_of(corner)
+            for end in ends[0]:
+                inside = reduce(and_, [each.inside for each in (end, *corner)])
+                texel = fetch(view, row + times_pitch(view, end.index, PITCHES[0]), inside, "float")
+                texels.append((texel, [each.weight for each in (end, *corner)]))
+        return _mixed(texels)
+
+    def in_pairs() -> Results:
+        """Two texels with one load. All channels are zero outside, so what lies there counts as
+        nothing."""
+        last = splat(view.get("width") - 2, everywhere.t)
+        first = ends[0][0].index.call("smin", last)
+        picks = [end.index.equals(first) for end in ends[0]]
+        texels = []
+        for corner in product(*ends[1:]):
+            pair = fetch_pairs(view, row_of(corner) + times_pitch(view, first, PITCHES[0]))
+            for end, is_first in zip(ends[0], picks, strict=True):
+                shares = [each.share_inside() for each in (end, *corner)]
+                texels.append((decode_bytes(view, is_first.choose(*pair)), shares))
+        return tuple(each * TO_ONE for each in _mixed(texels))
+
+    is_pair = view.get("width").compare("ugt", 1) & sampler.addressing.differs(REPEAT)
+    return either(is_read(view) & is_pair, in_pairs, one_by_one)
+
+
+def _ends(view: View, sampler: Sampler, size: str, point: Vec) -> list[_End]:
+    moved = point - 0.5
+    whole = moved.floor()
+    part, index = moved - whole, _to_int(whole)
+    ends = ((index, 1.0 - part), (index + 1, part))
+    return [_End(*_wrapped(view, sampler, size, at), weight) for at, weight in ends]
+
+
+def _mixed(texels: list[tuple[Results, list[Vec]]]) -> Results:
+    """The sum of texels, each of which counts as much as the product of its weights."""
     sums: list[Vec] = []
-    for corner in product(*ends):
-        offsets, inside = base, everywhere
-        for offset, there, _ in corner:
-            offsets, inside = offsets + offset, inside & there
-        weight = reduce(mul, [share for _, _, share in corner])
-        texel = fetch(view, offsets, inside, "float")
+    for texel, weights in texels:
+        weight = reduce(mul, weights)
         if sums:
             sums = [each.fma(weight, total) for each, total in zip(texel, sums, strict=True)]
         else:

@@ -6,7 +6,9 @@ ties to even. What lies outside of an image is not written.
 
 from __future__ import annotations
 
+from groundstate.compiler.emit.byte_texels import encode_bytes, is_written
 from groundstate.compiler.emit.routines import (
+    Branch,
     Results,
     at_least,
     at_most,
@@ -17,13 +19,13 @@ from groundstate.compiler.emit.routines import (
     splat,
 )
 from groundstate.compiler.emit.sampling import Shape, whole_place
-from groundstate.compiler.emit.texels import addresses_at
+from groundstate.compiler.emit.texels import ALPHA, addresses_at
 from groundstate.compiler.emit.views import (
+    FLOAT,
     HALF,
     SINT,
     SMALL_FLOAT,
     SNORM,
-    UNORM,
     WRITING,
     Channel,
     View,
@@ -42,10 +44,26 @@ def write(shape: Shape, view: Vec, place: list[Vec], texel: list[Vec], mask: Vec
 
     def body(pointer: Vec, active: Vec, *given: Vec) -> Results:
         inner = View(pointer)
-        offsets, inside = whole_place(shape, inner, list(given[: shape.coordinates]))
-        words = encode(inner, [each.freeze() for each in given[shape.coordinates :]])
-        store_words(inner, offsets, words, (inside & active).differs(0))
-        return ()
+        at = [each.freeze() for each in given[: shape.coordinates]]
+        values = [each.freeze() for each in given[shape.coordinates :]]
+        offsets, inside = whole_place(shape, inner, at)
+        reached = (inside & active).differs(0)
+        row = _is_row(at, reached)
+
+        def general() -> Results:
+            words = encode(inner, values)
+            if row is None:
+                store_words(inner, offsets, words, reached)
+            else:
+                _store_row_or_lanes(inner, offsets, words, reached, row)
+            return ()
+
+        def bytes_in_row() -> Results:
+            return _store_vector(inner, offsets, encode_bytes(inner, values))
+
+        if row is None or kind != "float":
+            return general()
+        return either(row & is_written(inner), bytes_in_row, general)
 
     call_routine(f"image.write.{shape}.{kind}", body, view, mask, *place, *texel)
 
@@ -100,65 +118,66 @@ def _from_ints(view: View, values: list[Vec], channels: list[Channel]) -> Result
 
 
 def _from_floats(view: View, values: list[Vec], channels: list[Channel]) -> Results:
-    pairs = list(zip(values, channels, strict=True))
+    def as_stored() -> Results:
+        return tuple(value.bits() for value in values)
+
+    def converted() -> Results:
+        return tuple(
+            call_routine("image.encode", _encode_float, view.pointer, channel.packed, value)[0]
+            for value, channel in zip(values, channels, strict=True)
+        )
+
+    return either(view.get("kind").equals(FLOAT), as_stored, converted)
+
+
+def _encode_float(pointer: Vec, packed: Vec, value: Vec) -> Results:
+    """The bits of one channel of a kind that is not float."""
+    view, channel = View(pointer), Channel(packed)
 
     def normalized() -> Results:
-        numbers = either(
-            view.get("is_srgb").differs(0),
-            lambda: _to_srgb(values, channels),
-            lambda: tuple(values),
-        )
-        return tuple(
-            _unsigned(at_most(at_least(number, 0.0), 1.0), splat(_to_float(each.mask()), number.t))
-            for number, each in zip(numbers, channels, strict=True)
-        )
+        is_curved = view.get("is_srgb").differs(0) & channel.source.differs(ALPHA)
+        (number,) = either(is_curved, lambda: (_to_srgb(value),), lambda: (value,))
+        return (_share(number, channel),)
 
     def signed() -> Results:
-        results = []
-        for value, channel in pairs:
-            number = value.is_nan().choose(0.0, at_most(at_least(value, -1.0), 1.0))
-            most = splat(_to_float(channel.mask() >> 1), value.t)
-            whole = (number * most).rint().to_int(32)
-            results.append(whole & splat(channel.mask(), whole.t))
-        return tuple(results)
+        number = value.is_nan().choose(0.0, at_most(at_least(value, -1.0), 1.0))
+        most = splat(_to_float(channel.mask() >> 1), value.t)
+        whole = (number * most).rint().to_int(32)
+        return (whole & splat(channel.mask(), whole.t),)
 
     def half() -> Results:
-        return tuple(value.to_float("half").bits().zero_extend(32) for value in values)
+        return (value.to_float("half").bits().zero_extend(32),)
 
     def small() -> Results:
-        return tuple(
-            channel.bits.equals(2).choose(
-                _unsigned(at_most(at_least(value, 0.0), 1.0), value.constant(3.0)),
-                _small_float(value, channel),
-            )
-            for value, channel in pairs
+        return either(
+            channel.bits.equals(2),
+            lambda: (_share(value, channel),),
+            lambda: (_small_float(value, channel),),
         )
 
-    cases = {UNORM: normalized, SNORM: signed, HALF: half, SMALL_FLOAT: small}
-    return by_case(view.get("kind"), cases, lambda: tuple(value.bits() for value in values))
+    cases = {SNORM: signed, HALF: half, SMALL_FLOAT: small}
+    return by_case(view.get("kind"), cases, normalized)
 
 
-def _unsigned(number: Vec, factor: Vec) -> Vec:
-    t = like(number.t, "i32")
-    whole = (number * factor).rint()
+def _share(value: Vec, channel: Channel) -> Vec:
+    """A number from 0 to 1 as a part of the largest that the channel holds."""
+    number = at_most(at_least(value, 0.0), 1.0)
+    whole = (number * splat(_to_float(channel.mask()), value.t)).rint()
+    t = like(value.t, "i32")
     suffix = f"v{lanes(t)}" if lanes(t) else ""
     function = f"llvm.fptoui.sat.{suffix}i32.{suffix}f32"
-    return Vec(number.text, t, number.text.call(t, function, [(number.t, whole.name)]))
+    return Vec(value.text, t, value.text.call(t, function, [(value.t, whole.name)]))
 
 
 def _to_float(mask: Vec) -> Vec:
     return Vec(mask.text, "float", mask.text.emit(f"uitofp i32 {mask.name} to float"))
 
 
-def _to_srgb(values: list[Vec], channels: list[Channel]) -> Results:
-    """The sRGB curve for r, g and b; alpha stays."""
-    results = []
-    for value, channel in zip(values, channels, strict=True):
-        light = at_most(at_least(value, 0.0), 1.0)
-        curve = 1.055 * call("powr", light, light.constant(1 / 2.4)) - 0.055
-        stored = (light < 0.0031308).choose(12.92 * light, curve)
-        results.append(channel.source.equals(3).choose(value, stored))
-    return tuple(results)
+def _to_srgb(value: Vec) -> Vec:
+    """The sRGB curve."""
+    light = at_most(at_least(value, 0.0), 1.0)
+    curve = 1.055 * call("powr", light, light.constant(1 / 2.4)) - 0.055
+    return (light < 0.0031308).choose(12.92 * light, curve)
 
 
 def _small_float(value: Vec, channel: Channel) -> Vec:
@@ -184,6 +203,72 @@ def _small_float(value: Vec, channel: Channel) -> Vec:
 
 
 # --- Memory ---------------------------------------------------------------------------------------
+
+
+def _is_row(place: list[Vec], reached: Vec) -> Vec | None:
+    """True if the lanes write neighbouring texels of a row, all of them; None with one lane."""
+    count = lanes(reached.t)
+    if count == 0:
+        return None
+    text = reached.text
+    all_ = reached
+    for axis, each in enumerate(place):
+        first = Vec(text, "i32", text.emit(f"extractelement {each.t} {each.name}, i64 0"))
+        expected = splat(first, each.t)
+        if axis == 0:
+            steps = ", ".join(f"i32 {lane}" for lane in range(count))
+            expected = expected + Vec(text, each.t, f"<{steps}>")
+        all_ = all_ & each.equals(expected)
+    return ~(~all_).any()
+
+
+def _store_vector(view: View, offsets: Vec, value: Vec) -> Results:
+    """Writes texels of a row that lie close together as they should."""
+    text = view.text
+    base = view.get("texels")
+    first = text.emit(f"extractelement {offsets.t} {offsets.name}, i64 0")
+    place = text.emit(f"getelementptr i8, ptr {base.name}, i64 {first}")
+    text.do(f"store {value.t} {value.name}, ptr {place}, align 1")
+    return ()
+
+
+def _store_row_or_lanes(view: View, offsets: Vec, words: list[Vec], reached: Vec, row: Vec) -> None:
+    """A row of texels that are whole numbers of words as one vector, all others one by one."""
+
+    def store(*parts: Vec) -> Branch:
+        return lambda: _store_vector(view, offsets, _interleaved(list(parts)))
+
+    def by_lane() -> Results:
+        store_words(view, offsets, words, reached)
+        return ()
+
+    size = view.get("texel_bytes")
+    cases = {
+        1: lambda: _store_vector(view, offsets, words[0].to_int(8)),
+        2: lambda: _store_vector(view, offsets, words[0].to_int(16)),
+        4: store(words[0]),
+        8: store(*words[:2]),
+        16: store(*words),
+    }
+    by_case(row.choose(size, 0), cases, by_lane)
+
+
+def _interleaved(parts: list[Vec]) -> Vec:
+    """The words of each lane behind each other; of one, two or four vectors."""
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [_zip(low, high) for low, high in zip(parts[:half], parts[half:], strict=True)]
+    return parts[0]
+
+
+def _zip(low: Vec, high: Vec) -> Vec:
+    count = lanes(low.t)
+    picks = ", ".join(f"i32 {lane}, i32 {lane + count}" for lane in range(count))
+    wide = f"<{2 * count} x i32>"
+    name = low.text.emit(
+        f"shufflevector {low.t} {low.name}, {high.t} {high.name}, <{2 * count} x i32> <{picks}>"
+    )
+    return Vec(low.text, wide, name)
 
 
 def store_words(view: View, offsets: Vec, words: list[Vec], mask: Vec) -> None:

@@ -17,6 +17,7 @@ from groundstate.compiler.emit.routines import (
 )
 from groundstate.compiler.emit.text import Text, float_literal, overloaded
 from groundstate.compiler.emit.views import (
+    FLOAT,
     FROM_TEXEL,
     HALF,
     ONE,
@@ -25,7 +26,6 @@ from groundstate.compiler.emit.views import (
     SINT,
     SMALL_FLOAT,
     SNORM,
-    UNORM,
     Channel,
     View,
 )
@@ -54,7 +54,7 @@ def _fetch(view: View, offsets: Vec, inside: Vec, kind: str) -> Results:
     words = [word & inside for word in load_words(view, offsets)]
     channels = [view.channel(READING, number) for number in range(4)]
     raw = [_bits_of(channel, words) for channel in channels]
-    values = decode_float(view, raw, channels) if kind == "float" else _decode_int(view, raw)
+    values = _decode_floats(view, raw, channels) if kind == "float" else _decode_int(view, raw)
     there = inside.differs(0)
     results = []
     for number, (channel, value) in enumerate(zip(channels, values, strict=True)):
@@ -109,7 +109,7 @@ def addresses_at(view: View, offsets: Vec) -> Vec:
     return Vec(text, like(offsets.t, "ptr"), name)
 
 
-def load_words(view: View, offsets: Vec) -> list[Vec]:
+def load_words(view: View, offsets: Vec) -> Results:
     """The four words of each texel, zero where it has fewer; nothing behind it is touched."""
     first = addresses_at(view, offsets)
     size = view.get("texel_bytes")
@@ -121,28 +121,33 @@ def load_words(view: View, offsets: Vec) -> list[Vec]:
             text = view.text
             name = text.emit(f"getelementptr i8, {first.t} {first.name}, i64 {offset}")
             place = Vec(text, first.t, name)
-        loaded = gather(place, kind)
+        return gather(place, kind)
+
+    def word(offset: int, kind: str) -> Vec:
+        loaded = part(offset, kind)
         return loaded if kind == "i32" else loaded.zero_extend(32)
 
-    def second() -> Results:
-        return either(size.equals(6), lambda: (part(4, "i16"),), lambda: (part(4, "i32"),))
+    def pair(offset: int) -> Results:
+        return halves(part(offset, "i64"))
 
-    def third() -> Results:
-        last = either(size.equals(16), lambda: (part(12, "i32"),), lambda: (zero,))
-        return (part(8, "i32"), *last)
-
-    (low,) = by_case(
+    return by_case(
         size,
         {
-            1: lambda: (part(0, "i8"),),
-            2: lambda: (part(0, "i16"),),
-            3: lambda: (part(0, "i16") | (part(2, "i8") << 16),),
+            1: lambda: (word(0, "i8"), zero, zero, zero),
+            2: lambda: (word(0, "i16"), zero, zero, zero),
+            3: lambda: (word(0, "i16") | (word(2, "i8") << 16), zero, zero, zero),
+            6: lambda: (word(0, "i32"), word(4, "i16"), zero, zero),
+            8: lambda: (*pair(0), zero, zero),
+            12: lambda: (*pair(0), word(8, "i32"), zero),
+            16: lambda: (*pair(0), *pair(8)),
         },
-        lambda: (part(0, "i32"),),
+        lambda: (word(0, "i32"), zero, zero, zero),
     )
-    (next_word,) = either(size > 4, second, lambda: (zero,))
-    rest = either(size > 8, third, lambda: (zero, zero))
-    return [low, next_word, *rest]
+
+
+def halves(both: Vec) -> Results:
+    """The lower and the upper words of 64 bits."""
+    return both.to_int(32), (both >> 32).to_int(32)
 
 
 def _bits_of(channel: Channel, words: list[Vec]) -> Vec:
@@ -171,48 +176,52 @@ def _decode_int(view: View, raw: list[Vec]) -> Results:
     return either(view.get("kind").equals(SINT), signed, lambda: tuple(raw))
 
 
-def decode_float(view: View, raw: list[Vec], channels: list[Channel]) -> Results:
+def _decode_floats(view: View, raw: list[Vec], channels: list[Channel]) -> Results:
     """Floats from the bits of the channels."""
-    pairs = list(zip(raw, channels, strict=True))
-    t = like(raw[0].t, "float")
+
+    which = [(each.packed & 0xFFFFFF) | number << 24 for number, each in enumerate(channels)]
+
+    def as_stored() -> Results:
+        return tuple(bits.as_float() for bits in raw)
+
+    def converted() -> Results:
+        return tuple(
+            call_routine("image.decode", _decode_float, view.pointer, numbered, bits)[0]
+            for bits, numbered in zip(raw, which, strict=True)
+        )
+
+    return either(view.get("kind").equals(FLOAT), as_stored, converted)
+
+
+def _decode_float(pointer: Vec, packed: Vec, bits: Vec) -> Results:
+    """The number that the bits of a channel mean, of a kind that is not float. What is packed says
+    which channel it is, in place of a source."""
+    view, channel = View(pointer), Channel(packed)
+    t = like(bits.t, "float")
+
+    def share() -> Results:
+        return (_convert("uitofp", bits) / splat(_convert("uitofp", channel.mask()), t),)
 
     def normalized() -> Results:
-        plain = tuple(
-            _convert("uitofp", bits) / splat(_convert("uitofp", each.mask()), t)
-            for bits, each in pairs
-        )
-        return either(
-            view.get("is_srgb").differs(0),
-            lambda: (*(_from_srgb(bits) for bits in raw[:ALPHA]), plain[ALPHA]),
-            lambda: plain,
-        )
+        is_curved = view.get("is_srgb").differs(0) & channel.source.differs(ALPHA)
+        return either(is_curved, lambda: (_from_srgb(bits),), share)
 
     def signed() -> Results:
-        return tuple(
-            at_least(
-                _convert("sitofp", _signed(bits, each))
-                / splat(_convert("uitofp", each.mask() >> 1), t),
-                -1.0,
-            )
-            for bits, each in pairs
-        )
+        most = splat(_convert("uitofp", channel.mask() >> 1), t)
+        return (at_least(_convert("sitofp", _signed(bits, channel)) / most, -1.0),)
 
     def half() -> Results:
-        return tuple(bits.to_int(16).as_float().to_float("float") for bits in raw)
+        return (bits.to_int(16).as_float().to_float("float"),)
 
     def small() -> Results:
         """Like halves that lack the sign and the last bits of the fraction; two bits are an
         alpha from 0 to 1."""
-        results = []
-        for bits, each in pairs:
-            low = splat((15 - each.bits) & 31, bits.t)
-            number = (bits << low).to_int(16).as_float().to_float("float")
-            share = _convert("uitofp", bits) / 3.0
-            results.append(_uniform(each.bits.equals(2), share, number))
-        return tuple(results)
+        moved = bits << splat((15 - channel.bits) & 31, bits.t)
+        number = moved.to_int(16).as_float().to_float("float")
+        return either(channel.bits.equals(2), share, lambda: (number,))
 
-    cases = {UNORM: normalized, SNORM: signed, HALF: half, SMALL_FLOAT: small}
-    return by_case(view.get("kind"), cases, lambda: tuple(bits.as_float() for bits in raw))
+    cases = {SNORM: signed, HALF: half, SMALL_FLOAT: small}
+    return by_case(view.get("kind"), cases, normalized)
 
 
 def _convert(op: str, value: Vec) -> Vec:

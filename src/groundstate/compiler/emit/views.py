@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from groundstate.compiler.emit.routines import splat
 from groundstate.compiler.math.vec import Vec
 
@@ -45,14 +43,16 @@ LINEAR = 16
 """The flags of a sampler."""
 
 
-@dataclass(frozen=True)
 class Channel:
-    """Where the bits of a channel are; scalars, since all texels of an image are alike."""
+    """An entry of `reading` or `writing`, as scalars: all texels of an image are alike."""
 
-    word: Vec
-    shift: Vec
-    bits: Vec
-    source: Vec
+    def __init__(self, packed: Vec) -> None:
+        self.packed = packed
+        """All of it in 32 bits."""
+        self.word = packed & 255
+        self.shift = (packed >> 8) & 255
+        self.bits = (packed >> 16) & 255
+        self.source = packed >> 24
 
     def mask(self) -> Vec:
         """As many ones as the channel has bits."""
@@ -81,5 +81,4 @@ class View:
 
     def channel(self, table: int, number: int) -> Channel:
         """One entry of `reading` or `writing`."""
-        packed = self._load(table + 4 * number, "i32")
-        return Channel(packed & 255, (packed >> 8) & 255, (packed >> 16) & 255, packed >> 24)
+        return Channel(self._load(table + 4 * number, "i32"))
