@@ -150,6 +150,13 @@ def test_prefetch_and_advice_leave_the_contents_alone(bench: Bench) -> None:
     assert np.array_equal(memory, before)
 
 
+def test_advice_can_be_taken_back_through_a_closed_list(bench: Bench) -> None:
+    memory, commands = view(bench.shared(4096), 4096), bench.list()
+    check(ze.zeCommandListClose(commands))
+    advice = ze.ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION
+    check(ze.zeCommandListAppendMemAdvise(commands, bench.device, address(memory), 4096, advice))
+
+
 def test_prefetch_brings_in_untouched_pages(bench: Bench) -> None:
     size = 8 << 20
     memory = bench.shared(size)
