@@ -118,7 +118,10 @@ class Assembler:
             inner = BY_NAME[f"Op{token}"]
             return [inner.number, *self._operands(inner, inner.operands, tokens, type_)]
         if kind == "extension_instruction":
-            return [int(token) if token.isdigit() else _extended(token)]
+            if token.isdigit():
+                return [int(token)]
+            extended = next(each for each in opencl_rows().values() if each.name == token)
+            return [extended.number, *self._operands(extended, extended.operands, tokens, type_)]
         if kind in ENUMERATIONS:
             value = _enumerant(kind, token)
             words = [value]
@@ -136,10 +139,6 @@ class Assembler:
         else:
             bits = int(token, 0) & ((1 << width) - 1)
         return [bits >> 32 * index & 0xFFFFFFFF for index in range((width + 31) // 32)]
-
-
-def _extended(name: str) -> int:
-    return next(number for number, row in opencl_rows().items() if row.name == name)
 
 
 def _enumerant(kind: str, text: str) -> int:

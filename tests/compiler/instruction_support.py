@@ -227,6 +227,8 @@ class Case:
     extensions: tuple[str, ...] = ()
     shapes: tuple[Shape, ...] = SHAPES
     version: tuple[int, int] = (1, 4)
+    ulp: float = 0.0
+    """How far a floating-point result may be from what is expected; 0: not at all."""
 
     def wanted(self, shape: Shape) -> Array:
         """What it must compute when it is run in some way."""
@@ -297,7 +299,10 @@ class Batch:
                 wanted = padded(case.output, case.wanted(shape))[: len(result)]
             if case.output.startswith("v3"):
                 result, wanted = result[..., :3], wanted[..., :3]
-            assert_same(case.name, result, wanted, shape)
+            if case.ulp:
+                assert_near(case.name, result, case.wanted(shape)[: len(result)], case.ulp, shape)
+            else:
+                assert_same(case.name, result, wanted, shape)
 
 
 def _without_repeats(texts: Iterable[str]) -> str:
@@ -374,4 +379,19 @@ def assert_same(name: str, found: Array, wanted: Array, shape: Shape) -> None:
         at = tuple(wrong[0])
         raise AssertionError(
             f"{name}, {shape}: item {at} is {found[at]}, not {wanted[at]} ({len(wrong)} wrong)"
+        )
+
+
+def assert_near(name: str, found: Array, wanted: Array, ulp: float, shape: Shape) -> None:
+    """Equal within units in the last place of what is expected, which is more precise."""
+    exact = np.asarray(wanted, np.float64)
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.abs(exact).astype(found.dtype)).astype(np.float64)
+        distance = np.abs(found.astype(np.float64) - exact) / unit
+    same = (found.astype(np.float64) == exact) | (np.isnan(found) & np.isnan(exact))
+    wrong = np.argwhere(~(same | (distance <= ulp)))
+    if len(wrong):
+        at = tuple(wrong[0])
+        raise AssertionError(
+            f"{name}, {shape}: item {at} is {found[at]}, not {exact[at]} ({len(wrong)} wrong)"
         )

@@ -249,3 +249,45 @@ case(
     lambda a: ((a.astype(np.uint32) << 16).view(np.float32) ** 2).sum(axis=1),
     **BFLOAT,
 )
+DOUBLES = np.where(np.isfinite(SINGLES), SINGLES, 1).astype(np.float64) * (1 + 2.0**-40)
+MODES = {"RTE": 0, "RTZ": 1, "RTP": 2, "RTN": 3}
+
+
+def to_bfloat(a: Array, mode: str) -> Array:
+    """The bfloat next to a number in the direction of a mode, by comparing with both neighbours."""
+    near = (rounded_bits(a.astype(np.float32), 16) >> 16).astype(np.int64)
+    result = []
+    for value, middle in zip(a.tolist(), near.tolist(), strict=True):
+        around = [(middle + step) & 0xFFFF for step in (-1, 0, 1)]
+        numbers = {bits: float(np.uint32(bits << 16).view(np.float32)) for bits in around}
+        below = [bits for bits, number in numbers.items() if number <= value]
+        above = [bits for bits, number in numbers.items() if number >= value]
+        low, high = max(below, key=numbers.__getitem__), min(above, key=numbers.__getitem__)
+        if mode == "RTZ":
+            result.append(low if value >= 0 else high)
+        else:
+            result.append(high if mode == "RTP" else low)
+    return np.array(result, np.uint16)
+
+
+NORMAL = np.where(np.abs(DOUBLES) < 1e-30, 1.25 + 2.0**-30, DOUBLES)
+NORMAL = np.where(np.abs(NORMAL) > 1e30, -3.3, NORMAL)
+for mode in ("RTZ", "RTP", "RTN"):
+    case(
+        f"FConvert-bfloat16-{mode}",
+        "%small = OpFConvert %bf16 %a\n%r = OpBitcast %u16 %small",
+        [("f64", NORMAL)],
+        "u16",
+        lambda a, mode=mode: to_bfloat(a, mode),
+        before=f"OpDecorate %small FPRoundingMode {mode}",
+        **BFLOAT,
+    )
+case(
+    "FAdd-bfloat16",
+    "%sum = OpFAdd %bf16 %a %a\n%less = OpFOrdLessThan %bool %a %sum\n"
+    "%both = OpSelect %bf16 %less %sum %a\n%r = OpFConvert %f32 %both",
+    [("bf16", SHORTS[:, 0].copy())],
+    "f32",
+    lambda a: 2 * (a.astype(np.uint32) << 16).view(np.float32),
+    **BFLOAT,
+)

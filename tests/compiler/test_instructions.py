@@ -12,7 +12,10 @@ import tests.compiler.instructions_control
 import tests.compiler.instructions_conversions
 import tests.compiler.instructions_groups
 import tests.compiler.instructions_integers
-import tests.compiler.instructions_memory  # noqa: F401 - each adds its cases
+import tests.compiler.instructions_memory
+import tests.compiler.instructions_memory_more
+import tests.compiler.instructions_opencl
+import tests.compiler.instructions_shuffles  # noqa: F401 - each adds its cases
 from tests.compiler.instruction_support import Batch, batches
 
 BATCHES = batches()

@@ -1,38 +1,41 @@
 """Numbers of 16 bits that are the upper half of a float.
 
-Machines compute with them as floats, and few convert them in one step, so both ways are written in
-integers.
+Machines compute with them as floats, and few convert them in one step. So they are integers of 16
+bits wherever they lie, and conversions are written in integers.
 """
 
 from __future__ import annotations
 
-from groundstate.compiler.math.vec import Vec, element, like
+from groundstate.compiler.math.vec import Vec, element
+from groundstate.compiler.spirv.types import Float, Type, Vector
+
+NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = range(4)
+"""FPRoundingMode."""
 
 
-def as_float(x: Vec) -> Vec:
-    """The floats that bfloats are the upper halves of."""
-    t = like(x.t, "i16")
-    bits = Vec(x.text, t, x.text.emit(f"bitcast {x.t} {x.name} to {t}"))
-    return (bits.zero_extend(32) << 16).as_float()
+def is_bfloat(type_: Type) -> bool:
+    """True for such a number, and a vector of them."""
+    part = type_.element if isinstance(type_, Vector) else type_
+    return isinstance(part, Float) and part.is_bfloat16
 
 
-def upper_half(x: Vec) -> Vec:
-    """The bits of bfloats nearest to floats, ties to even, as integers of 16 bits."""
+def as_float(halves: Vec) -> Vec:
+    """The floats that such numbers are the upper halves of."""
+    return (halves.zero_extend(32) << 16).as_float()
+
+
+def upper_half(x: Vec, mode: int = NEAREST_EVEN) -> Vec:
+    """The upper halves of floats of any kind, rounded."""
+    if element(x.t) == "double":
+        x = x.round_to_odd()
+    x = x.to_float("float")
     bits = x.bits()
-    rounded = bits + 0x7FFF + ((bits >> 16) & 1)
+    if mode == NEAREST_EVEN:
+        rounded = bits + 0x7FFF + ((bits >> 16) & 1)
+    elif mode == TOWARD_ZERO:
+        rounded = bits
+    else:
+        away = bits >= 0 if mode == TOWARD_POSITIVE else bits < 0
+        rounded = away.choose(bits + 0xFFFF, bits)
     kept = x.is_nan().choose(bits | 0x400000, rounded) >> 16
     return kept.to_int(16)
-
-
-def resize(x: Vec, kind: str) -> Vec:
-    """Floats of any kind as floats of any other, to nearest even."""
-    if element(x.t) == kind:
-        return x
-    if element(x.t) == "bfloat":
-        return as_float(x).to_float(kind)
-    if kind != "bfloat":
-        return x.to_float(kind)
-    single = x.round_to_odd() if element(x.t) == "double" else x.to_float("float")
-    half = upper_half(single)
-    t = like(x.t, "bfloat")
-    return Vec(x.text, t, x.text.emit(f"bitcast {half.t} {half.name} to {t}"))

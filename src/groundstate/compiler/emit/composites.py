@@ -184,9 +184,7 @@ def bitcast(emitter: Emitter, value: Value, source: Type, target: Type) -> Value
 
 
 def _bits(type_: str) -> int:
-    return {"half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}.get(type_) or int(
-        type_[1:]
-    )
+    return {"half": 16, "float": 32, "double": 64, "ptr": 64}.get(type_) or int(type_[1:])
 
 
 def _bitcast_scalar(emitter: Emitter, value: Lanes, type_: str) -> Lanes:

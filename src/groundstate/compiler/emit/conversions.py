@@ -4,7 +4,7 @@ for.
 
 from __future__ import annotations
 
-from groundstate.compiler.emit.bfloat import resize, upper_half
+from groundstate.compiler.emit.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes
@@ -15,7 +15,7 @@ from groundstate.compiler.spirv.types import Type
 SATURATED, ROUNDING_MODE = 28, 39
 NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = 0, 1, 2, 3
 ROUNDING = {NEAREST_EVEN: "roundeven", TOWARD_POSITIVE: "ceil", TOWARD_NEGATIVE: "floor"}
-BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+BITS = {"half": 16, "float": 32, "double": 64}
 LARGEST = {"half": 65504.0, "float": 3.4e38, "double": 1.7e308}
 
 
@@ -179,16 +179,22 @@ def _sides(side: _Side, signed: bool, name: str) -> tuple[str, str]:
 @handles("FConvert")
 def _resize_float(emitter: Emitter, node: Node) -> None:
     mode = _rounding(node)
+    from_bfloat, to_bfloat = is_bfloat(node.operands[0].type), is_bfloat(node.type)
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         side = _Side(emitter, type_, parts[0])
+        given = Vec(side.text, side.source, side.name)
+        if from_bfloat or to_bfloat:
+            given = as_float(given) if from_bfloat else given
+            made = upper_half(given, mode or 0) if to_bfloat else given.to_float(side.scalar)
+            return side.result(made.name)
         if side.source == side.target:
             return parts[0]
         wider = BITS[side.scalar] > BITS[side.from_scalar]
-        name = resize(Vec(side.text, side.source, side.name), side.scalar).name
+        name = given.to_float(side.scalar).name
         if wider or mode in (None, NEAREST_EVEN):
             return side.result(name)
-        back = resize(Vec(side.text, side.target, name), side.from_scalar).name
+        back = Vec(side.text, side.target, name).to_float(side.from_scalar).name
         above = side.text.emit(f"fcmp ogt {side.source} {back}, {side.name}")
         below = side.text.emit(f"fcmp olt {side.source} {back}, {side.name}")
         return side.result(_step_to(side, mode, name, (above, below)))

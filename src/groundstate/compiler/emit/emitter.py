@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from groundstate.compiler.emit.arithmetic import write_operation
-from groundstate.compiler.emit.bfloat import as_float, resize
+from groundstate.compiler.emit.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.emit.function import Values, components
 from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.emit.problems import BAD_OPERANDS, Problems
@@ -136,22 +136,22 @@ class Emitter(Values):
         scalar = scalar_type(type_)
         t = text.vector_type(scalar) if vector else scalar
         s = text.vector_type(operands[0].type) if vector else operands[0].type
-        if operands[0].type == "bfloat":
-            name = self._as_floats(node.op, t, s, names)
+        if node.operands and is_bfloat(node.operands[0].type):
+            name = self._as_floats(node, t, s, names)
         else:
             name = write_operation(text, node.op, t, s, names, self.contract)
         return None if name is None else Lanes(scalar, name, None if vector else shape)
 
-    def _as_floats(self, op: str, t: str, s: str, names: list[str]) -> str | None:
+    def _as_floats(self, node: Node, t: str, s: str, names: list[str]) -> str | None:
         """An operation on bfloats, which machines do on floats."""
         given = [as_float(Vec(self.text, s, name)) for name in names]
-        single = t.replace("bfloat", "float")
-        name = write_operation(
-            self.text, op, single, given[0].t, [each.name for each in given], self.contract
-        )
-        if name is None or single == t:
+        gives_one = is_bfloat(node.type)
+        single = t.replace("i16", "float") if gives_one else t
+        operands = [each.name for each in given]
+        name = write_operation(self.text, node.op, single, given[0].t, operands, self.contract)
+        if name is None or not gives_one:
             return name
-        return resize(Vec(self.text, single, name), "bfloat").name
+        return upper_half(Vec(self.text, single, name)).name
 
     def _resized(self, amount: Lanes, type_: str) -> Lanes:
         """How far to shift, in the width of what is shifted: only the lower bits count."""

@@ -19,7 +19,7 @@ import groundstate.compiler.math.parts
 import groundstate.compiler.math.power
 import groundstate.compiler.math.roots
 import groundstate.compiler.math.trigonometric  # noqa: F401 - each adds its functions to the table
-from groundstate.compiler.emit.bfloat import as_float, resize
+from groundstate.compiler.emit.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.emit.composites import choose
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
@@ -200,15 +200,15 @@ def _binary(emitter: Emitter, op: str, left: Lanes, right: Lanes) -> Lanes:
 @handles("Dot")
 def _dot(emitter: Emitter, node: Node) -> None:
     left, right = (_parts(emitter.get(each)) for each in node.operands)
-    if left[0].type == "bfloat":
+    if is_bfloat(node.operands[0].type):
         left, right = ([_as_float(emitter, each) for each in side] for side in (left, right))
     products = [_binary(emitter, "fmul", a, b) for a, b in zip(left, right, strict=True)]
     total = products[0]
     for product in products[1:]:
         total = _binary(emitter, "fadd", total, product)
-    if scalar_type(node.type) == "bfloat":
+    if is_bfloat(node.type):
         (number,) = _arguments(emitter, [total], total.stride != 0)
-        total = Lanes("bfloat", resize(number, "bfloat").name, total.stride)
+        total = Lanes("i16", upper_half(number).name, total.stride)
     emitter.define(node, total)
 
 

@@ -62,7 +62,7 @@ def scalar_type(type_: Type) -> str:
         return f"i{type_.width}"
     if isinstance(type_, Float):
         if type_.is_bfloat16:
-            return "bfloat"
+            return "i16"  # see bfloat.py
         return {16: "half", 32: "float", 64: "double"}[type_.width]
     if isinstance(type_, Pointer | Handle):
         return "ptr"
@@ -71,7 +71,7 @@ def scalar_type(type_: Type) -> str:
 
 def scalar_bytes(llvm_type: str) -> int:
     """The most room that a scalar takes where it waits: a truth value may wait as 32 bits."""
-    sizes = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8, "i1": 4}
+    sizes = {"half": 2, "float": 4, "double": 8, "ptr": 8, "i1": 4}
     return sizes.get(llvm_type) or -(-int(llvm_type[1:]) // 8)
 
 
@@ -80,7 +80,7 @@ def overloaded(llvm_type: str) -> str:
     if llvm_type.startswith("<"):
         count, element = llvm_type[1:-1].split(" x ")
         return f"v{count}{overloaded(element)}"
-    plain = {"half": "f16", "float": "f32", "double": "f64", "bfloat": "bf16", "ptr": "p0"}
+    plain = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
     return plain.get(llvm_type, llvm_type)
 
 
@@ -88,8 +88,6 @@ def float_literal(value: float, type_: str) -> str:
     """A floating-point constant, exactly."""
     if type_ == "half":
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if type_ == "bfloat":
-        return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
     if type_ == "float":
         value = struct.unpack("<f", struct.pack("<f", value))[0]
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
@@ -99,8 +97,6 @@ def bits_literal(bits: int, type_: str) -> str:
     """A constant of a scalar type from its bits."""
     if type_ == "half":
         return f"0xH{bits:04X}"
-    if type_ == "bfloat":
-        return f"0xR{bits:04X}"
     if type_ == "float":
         return _float_bits(bits)
     if type_ == "double":
