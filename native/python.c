@@ -57,6 +57,7 @@ typedef struct PyObject PyObject;
 static struct {
     PYTHON_API(POINTER)
     void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
+    int (*PyGC_Disable)(void), (*PyGC_Enable)(void);
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
     PyObject *none;
 } python;
@@ -135,6 +136,33 @@ static void find_settings(settings *to) {
     }
 }
 
+/* --- Entering Python ------------------------------------------------------------------------------- */
+
+typedef struct visit {
+    int state;
+    PyObject *type, *value, *trace; /* what the caller was raising */
+} visit;
+
+static int visits;           /* under way, on all threads; counted under Python's lock */
+static bool was_collecting;
+
+/* Takes Python's lock. In a process that is Python, its garbage collector rests meanwhile: it would run
+ * destructors of the program inside of this call, and some of them wait for locks that the caller holds. */
+static visit enter_python(void) {
+    visit here = {.state = python.PyGILState_Ensure()};
+    if (hosted && visits++ == 0)
+        was_collecting = python.PyGC_Disable != NULL && python.PyGC_Disable() == 1;
+    python.PyErr_Fetch(&here.type, &here.value, &here.trace);
+    return here;
+}
+
+static void leave_python(visit here) {
+    python.PyErr_Restore(here.type, here.value, here.trace);
+    if (hosted && --visits == 0 && was_collecting && python.PyGC_Enable != NULL)
+        python.PyGC_Enable();
+    python.PyGILState_Release(here.state);
+}
+
 /* --- Starting -------------------------------------------------------------------------------------- */
 
 static ze_result_t refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -154,6 +182,8 @@ static bool look_up(void *from) {
     complete &= python.name != NULL;
     PYTHON_API(LOOK_UP)
     *(void **)&python.Py_SetProgramName = dlsym(from, "Py_SetProgramName");
+    *(void **)&python.PyGC_Disable = dlsym(from, "PyGC_Disable");
+    *(void **)&python.PyGC_Enable = dlsym(from, "PyGC_Enable");
     *(void **)&python.is_finalizing = dlsym(from, "Py_IsFinalizing");
     if (python.is_finalizing == NULL)
         *(void **)&python.is_finalizing = dlsym(from, "_Py_IsFinalizing");
@@ -289,7 +319,7 @@ static PyObject *call_start(const settings *at) {
 }
 
 static ze_result_t load_handlers(const settings *at) {
-    int state = python.PyGILState_Ensure();
+    visit here = enter_python();
     PyObject *table = call_start(at);
     ze_result_t result = ZE_RESULT_SUCCESS;
     if (table == NULL) {
@@ -301,7 +331,7 @@ static ze_result_t load_handlers(const settings *at) {
         for (int each = 0; each < GS_FN_COUNT; each++)
             handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     }
-    python.PyGILState_Release(state);
+    leave_python(here);
     return result;
 }
 
@@ -361,7 +391,7 @@ static ze_result_t call(enum gs_function function, const char *types, const gs_w
     ze_result_t result;
     if (!can_call(function, &result))
         return result;
-    int state = python.PyGILState_Ensure();
+    visit here = enter_python();
     PyObject *tuple = pack(types, arguments);
     PyObject *returned = python.PyObject_Call(handlers[function], tuple, NULL);
     python.Py_DecRef(tuple);
@@ -374,7 +404,7 @@ static ze_result_t call(enum gs_function function, const char *types, const gs_w
         result = ZE_RESULT_SUCCESS;
         python.Py_DecRef(returned);
     }
-    python.PyGILState_Release(state);
+    leave_python(here);
     return result;
 }
 
