@@ -68,3 +68,26 @@ def test_an_allocation_of_nothing_is_refused(ctx: gs.Context) -> None:
 def test_an_alignment_that_is_no_power_of_two_is_refused(ctx: gs.Context) -> None:
     with pytest.raises(gs.UnsupportedAlignment):
         ctx.alloc_shared(64, alignment_bytes=3)
+
+
+STRAY = """
+kernel void stray(global int *out, long far) { out[get_global_id(0) + far] = 1; }
+"""
+
+
+def test_a_kernel_that_goes_wrong_costs_its_context_alone(gpu: gs.Device, ctx: gs.Context) -> None:
+    with gs.Context(gpu) as lost:
+        memory = lost.alloc_shared(64, "int32")
+        kernel = gs.Module(lost, opencl=STRAY).kernel("stray")
+        commands = gs.CommandList.immediate(lost)
+        with pytest.raises(gs.DeviceLost, match="kernel 'stray' in group") as caught:
+            kernel(commands, 4, 16, memory, -(1 << 40))
+            commands.synchronize()
+        assert "zeContextDestroy" in caught.value.description
+        with pytest.raises(gs.DeviceLost):
+            lost.alloc_host(4)
+    kernel = gs.Module(ctx, opencl=STRAY).kernel("stray")
+    memory = ctx.alloc_shared(64, "int32")
+    with gs.CommandList.immediate(ctx) as commands:
+        kernel(commands, 4, 16, memory, 0)
+    assert memory.tolist() == [1] * 64

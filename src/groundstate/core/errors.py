@@ -86,9 +86,9 @@ class NotReady(LevelZeroError):
 
 
 class DeviceLost(LevelZeroError):
-    """The device hung, was reset or was removed."""
+    """A kernel went wrong, or the device hung or was reset: the context is of no more use."""
 
-    next_step = "Close everything that belongs to the device and start again"
+    next_step = "Close everything that belongs to the context and make another"
 
 
 class OutOfHostMemory(LevelZeroError, MemoryError):
