@@ -80,9 +80,13 @@ def test_a_kernel_that_goes_wrong_costs_its_context_alone(gpu: gs.Device, ctx: g
         memory = lost.alloc_shared(64, "int32")
         kernel = gs.Module(lost, opencl=STRAY).kernel("stray")
         commands = gs.CommandList.immediate(lost)
-        with pytest.raises(gs.DeviceLost, match="kernel 'stray' in group") as caught:
+
+        def run() -> None:
             kernel(commands, 4, 16, memory, -(1 << 40))
             commands.synchronize()
+
+        with pytest.raises(gs.DeviceLost, match="kernel 'stray' in group") as caught:
+            run()
         assert "zeContextDestroy" in caught.value.description
         with pytest.raises(gs.DeviceLost):
             lost.alloc_host(4)
