@@ -16,6 +16,7 @@ from registry.checks import Check, CheckKind
 from registry.load import load
 from registry.model import Direction, Function, Parameter
 from tests.conftest import check
+from tests.driver.images import describe, format_of, image
 from tests.driver.support import COPY_ORDINAL, Bench, close_list, handles
 
 REGISTRY = load()
@@ -26,7 +27,9 @@ _CHAPTERS = {
     "driver", "device", "context", "cmdqueue", "cmdlist", "barrier", "copy", "event", "fence",
     "memory", "virtual", "residency", "eventquerytimestamps", "memoryFreePolicies", "fabric",
     "eventQueryKernelTimestamps", "commandListClone", "immediateCommandListAppend",
-    "hostFunction", "PCIProperties", "deviceVectorSizes", "ipcMemHandleType",
+    "hostFunction", "PCIProperties", "deviceVectorSizes", "ipcMemHandleType", "image", "sampler",
+    "imageCopy", "imageQueryAllocProperties", "imagememoryproperties", "imageview",
+    "bindlessimages",
 }  # fmt: skip
 
 _ELSEWHERE = {
@@ -41,13 +44,12 @@ _ELSEWHERE = {
 
 
 def functions() -> list[Function]:
-    """The functions whose bad input is tested: all of the guide that need no image or kernel."""
+    """The functions whose bad input is tested: all of the guide that need no kernel."""
     return [
         function
         for function in REGISTRY.functions.values()
         if function.namespace == "ze"
         and function.region in _CHAPTERS
-        and "Image" not in function.name.removesuffix("ImageProperties")
         and function.name not in _ELSEWHERE
     ]
 
@@ -116,6 +118,18 @@ class Calls:
             ctypes.byref(description),
         )
 
+    def _image(self) -> int:
+        return image(self.bench, "2D", (16, 16))
+
+    def _sampler(self) -> int:
+        return self.bench._made(
+            ze.zeSamplerDestroy,
+            ze.zeSamplerCreate,
+            self.bench.context,
+            self.bench.device,
+            ctypes.byref(ze.ze_sampler_desc_t()),
+        )
+
     def handle(self, kind: str) -> int:
         """A live handle of a type, for a function that leaves it alive."""
         return {
@@ -132,6 +146,10 @@ class Calls:
     def _lazily(self, kind: str) -> int:
         if kind == "ze_fence_handle_t":
             return self.bench.fence(self.queue)
+        if kind == "ze_image_handle_t":
+            return self._image()
+        if kind == "ze_sampler_handle_t":
+            return self._sampler()
         assert kind == "ze_fabric_vertex_handle_t", kind
         vertex = ctypes.c_void_p()
         check(ze.zeDeviceGetFabricVertexExp(self.bench.device, ctypes.byref(vertex)))
@@ -147,6 +165,8 @@ class Calls:
             "ze_event_handle_t": self.bench.event,
             "ze_fence_handle_t": lambda: self.bench.fence(self.queue),
             "ze_physical_mem_handle_t": self._physical,
+            "ze_image_handle_t": self._image,
+            "ze_sampler_handle_t": self._sampler,
         }
         handle = make[kind]()
         if handle in self.bench._endings:
@@ -162,6 +182,8 @@ class Calls:
             "ze_event_pool_handle_t": ze.zeEventPoolDestroy,
             "ze_event_handle_t": ze.zeEventDestroy,
             "ze_fence_handle_t": ze.zeFenceDestroy,
+            "ze_image_handle_t": ze.zeImageDestroy,
+            "ze_sampler_handle_t": ze.zeSamplerDestroy,
             "ze_physical_mem_handle_t": lambda handle: ze.zePhysicalMemDestroy(
                 self.bench.context, handle
             ),
@@ -240,9 +262,41 @@ def _region() -> Any:
     return ze.ze_copy_region_t(width=16, height=4, depth=1)
 
 
+def _picture(_: Calls) -> dict[str, Any]:
+    return {"desc": describe("2D", (16, 16), format_of("8_8_8_8"))}
+
+
+def _texels(_: Calls) -> dict[str, Any]:
+    return {"pDstRegion": None, "pSrcRegion": None}
+
+
+def _source_texels(_: Calls) -> dict[str, Any]:
+    return {"pSrcRegion": None}
+
+
+def _target_texels(_: Calls) -> dict[str, Any]:
+    return {"pDstRegion": None}
+
+
 _REGION = {"dstPitch": 64, "dstSlicePitch": 0, "srcPitch": 64, "srcSlicePitch": 0}
 
 _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
+    "zeImageCreate": _picture,
+    "zeImageViewCreateExt": _picture,
+    "zeImageViewCreateExp": _picture,
+    "zeCommandListAppendImageCopyRegion": _texels,
+    "zeCommandListAppendImageCopyToMemory": _source_texels,
+    "zeCommandListAppendImageCopyFromMemory": _target_texels,
+    "zeCommandListAppendImageCopyToMemoryExt": lambda calls: {
+        "destRowPitch": 64,
+        "destSlicePitch": 0,
+        **_source_texels(calls),
+    },
+    "zeCommandListAppendImageCopyFromMemoryExt": lambda calls: {
+        "srcRowPitch": 64,
+        "srcSlicePitch": 0,
+        **_target_texels(calls),
+    },
     "zeInitDrivers": lambda _: {
         "phDrivers": None,
         "desc": ze.ze_init_driver_type_desc_t(flags=ze.ZE_INIT_DRIVER_TYPE_FLAG_GPU),

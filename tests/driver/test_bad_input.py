@@ -41,6 +41,9 @@ CREATED = {
     "phEventPool": ze.zeEventPoolDestroy,
     "phEvent": ze.zeEventDestroy,
     "phFence": ze.zeFenceDestroy,
+    "phImage": ze.zeImageDestroy,
+    "phImageView": ze.zeImageDestroy,
+    "phSampler": ze.zeSamplerDestroy,
 }
 
 
