@@ -21,7 +21,18 @@ class Local:
     size_bytes: int
 
 
-Argument = Array | np.generic | Local
+@dataclass(frozen=True)
+class Picture:
+    """An image as an argument of a kernel: [row, column, 4] bytes that stand for 0 to 1."""
+
+    texels: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.texels.shape
+
+
+Argument = Array | np.generic | Local | Picture
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class Case:
     group: tuple[int, ...]
     arguments: Callable[[], list[Argument]]
     result: int
-    """Which argument is the buffer that the kernel writes."""
+    """Which argument is the buffer or the image that the kernel writes."""
     expected: Callable[[list[Any]], Array]
     work: float
     unit: str
@@ -265,6 +276,45 @@ def _mandelbrot(width: int, height: int, limit: int = 256) -> Case:
     )
 
 
+def _image_scaling(width: int, height: int) -> Case:
+    def texels() -> Array:
+        shape = (height // 2, width // 2, 4)
+        return np.random.default_rng(5).integers(0, 256, shape).astype(np.uint8)
+
+    def along(size: int, half: int) -> tuple[Array, Array, Array]:
+        """The texels on both sides of each place along an axis, and how near the second is."""
+        at = np.arange(size, dtype=np.float32) / np.float32(size) * np.float32(half) - 0.5
+        low = np.floor(at).astype(int)
+        ends = (np.clip(each, 0, half - 1) for each in (low, low + 1))
+        return *ends, (at - low).astype(np.float32)
+
+    def scaled(given: list[Any]) -> Array:
+        left, right, beside = along(width, width // 2)
+        above, below, under = along(height, height // 2)
+        picture = given[0].texels.astype(np.float32)
+        beside, under = beside[None, :, None], under[:, None, None]
+        rows = picture[:, left] * (1 - beside) + picture[:, right] * beside
+        return np.asarray(rows[above] * (1 - under) + rows[below] * under)
+
+    return Case(
+        "image_scaling",
+        f"image scaling, bilinear, to {width} x {height}",
+        (width, height),
+        (64, 1),
+        lambda: [
+            Picture(texels()),
+            Picture(_empty(height, width, 4, dtype=np.uint8)),
+            np.uint32(width),
+            np.uint32(height),
+        ],
+        1,
+        scaled,
+        work=width * height * 1e3,
+        unit="Mpixel/s",
+        tolerance=0.51 / 255,  # a byte is half a step off at most
+    )
+
+
 def _nbody(n: int) -> Case:
     def pulls(given: list[Any]) -> Array:
         bodies, result = given[0].astype(np.float64), np.zeros((n, 4))
@@ -313,12 +363,18 @@ def _iterate(n: int) -> Case:
 
 
 def _cases(
-    items: int, picture: tuple[int, int], matrix: int, plane: int, bodies: int
+    items: int,
+    picture: tuple[int, int],
+    screen: tuple[int, int],
+    matrix: int,
+    plane: int,
+    bodies: int,
 ) -> dict[str, Case]:
     cases = (
         _vector_add(items),
         _sine_map(items),
         _mandelbrot(*picture),
+        _image_scaling(*screen),
         _sgemm("sgemm_naive", "SGEMM, naive", (32, 8), matrix),
         _sgemm("sgemm_tiled", "SGEMM, tiles in local memory", (16, 16), matrix),
         _nbody(bodies),
@@ -331,10 +387,10 @@ def _cases(
     return {case.name: case for case in cases}
 
 
-CASES = _cases(16 * MEGA, (2048, 1024), 512, 4096, 8192)
+CASES = _cases(16 * MEGA, (2048, 1024), (3840, 2160), 512, 4096, 8192)
 """By name, as large as the speed of a kernel is measured with."""
 
-SMALL_CASES = _cases(1 << 16, (256, 128), 64, 256, 512)
+SMALL_CASES = _cases(1 << 16, (256, 128), (256, 128), 64, 256, 512)
 """The same, over in no time: for measuring how long the first result takes."""
 
 SCALING_CASES = {f"iterate-{1024 * 10**power}": _iterate(1024 * 10**power) for power in range(6)}

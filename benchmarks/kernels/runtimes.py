@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kernels.cases import Argument, Array, Case, Local
+from benchmarks.kernels.cases import Argument, Array, Case, Local, Picture
 
 
 class Prepared(ABC):
@@ -19,8 +19,8 @@ class Prepared(ABC):
         """Launches the kernel and waits until it has run."""
 
     @abstractmethod
-    def result(self, like: Array) -> Array:
-        """What the kernel has left in its result, which is an array like this one."""
+    def result(self, like: Array | Picture) -> Array:
+        """What the kernel has left in its result, which is an array or an image like this one."""
 
 
 class Runtime(ABC):
@@ -53,6 +53,10 @@ class Groundstate(Runtime):
     def upload(self, argument: Argument) -> Any:
         if isinstance(argument, Local):
             return self.gs.Local(argument.size_bytes)
+        if isinstance(argument, Picture):
+            image = self.gs.Image(self.context, argument.texels.shape[:2], "rgba8unorm")
+            image.upload(argument.texels)
+            return image
         if not isinstance(argument, np.ndarray):
             return argument
         memory = self.context.alloc_device(argument.shape, argument.dtype)
@@ -85,7 +89,9 @@ class _GroundstateKernel(Prepared):
         self.kernel(self.commands, self.groups, self.group, *self.arguments)
         self.commands.synchronize()
 
-    def result(self, like: Array) -> Array:
+    def result(self, like: Array | Picture) -> Array:
+        if isinstance(like, Picture):
+            return np.asarray(self.arguments[self.case.result].download())
         answer = np.empty_like(like)
         self.commands.copy(answer, self.arguments[self.case.result])
         self.commands.synchronize()
@@ -107,10 +113,19 @@ class OpenCL(Runtime):
     def upload(self, argument: Argument) -> Any:
         if isinstance(argument, Local):
             return self.cl.LocalMemory(argument.size_bytes)
+        if isinstance(argument, Picture):
+            return self._image(argument.texels)
         if not isinstance(argument, np.ndarray):
             return argument
         flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
         return self.cl.Buffer(self.context, flags, hostbuf=argument)
+
+    def _image(self, texels: Array) -> Any:
+        cl = self.cl
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        form = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.UNORM_INT8)
+        shape = texels.shape[1::-1]
+        return cl.create_image(self.context, flags, form, shape=shape, hostbuf=texels)
 
     def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
         program = self.cl.Program(self.context, case.source if spirv is None else spirv)
@@ -128,7 +143,13 @@ class _OpenCLKernel(Prepared):
         self.cl.enqueue_nd_range_kernel(self.queue, self.kernel, self.case.items, self.case.group)
         self.queue.finish()
 
-    def result(self, like: Array) -> Array:
+    def result(self, like: Array | Picture) -> Array:
+        if isinstance(like, Picture):
+            answer = np.empty_like(like.texels)
+            height, width, _ = answer.shape
+            where = {"origin": (0, 0), "region": (width, height)}
+            self.cl.enqueue_copy(self.queue, answer, self.arguments[self.case.result], **where)
+            return answer
         answer = np.empty_like(like)
         self.cl.enqueue_copy(self.queue, answer, self.arguments[self.case.result])
         return answer
