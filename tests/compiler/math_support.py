@@ -73,7 +73,7 @@ def run(source: str, kernel: str, items: int, *arrays: Array, width: int = 8) ->
     prototype = ctypes.CFUNCTYPE(
         None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p
     )
-    base = -(-scratch.ctypes.data // 128) * 128
+    base = -(-(scratch.ctypes.data + 8) // 128) * 128  # a kernel notes its group in front of it
     prototype(code.address)(ctypes.addressof(dispatch), 0, groups, base)
     for array, copy in zip(arrays, copies, strict=True):
         array[...] = copy

@@ -55,7 +55,8 @@ def run(
         block[argument.offset : argument.offset + len(data)] = data
     packed = (ctypes.c_char * len(block)).from_buffer(block)
     values = variables if variables is not None else new_variables(program)
-    scratch = np.zeros(local + code.scratch_bytes + ALIGNMENT, np.uint8)
+    # The eight bytes in front are the kernel's too: it notes there which group it is at.
+    scratch = np.zeros(local + code.scratch_bytes + 2 * ALIGNMENT, np.uint8)
     dispatch = Dispatch(
         ctypes.addressof(packed),
         offset,
@@ -68,7 +69,8 @@ def run(
         streams,
     )
     count = groups[0] * groups[1] * groups[2]
-    RunGroups(code.address)(ctypes.addressof(dispatch), 0, count, aligned(scratch.ctypes.data))
+    start = aligned(scratch.ctypes.data + 8)
+    RunGroups(code.address)(ctypes.addressof(dispatch), 0, count, start)
 
 
 def new_variables(program: Program) -> Bytes:
