@@ -15,11 +15,10 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from groundstate import knobs
+from groundstate.compiler.record import record
 
 DIGEST_BYTES = 32
 DEFAULT_LIMIT = 1 << 30
@@ -30,7 +29,7 @@ _written_since_pruning: dict[str, int] = {}
 """For each folder, the bytes that this process has put there since it last looked at its size."""
 
 
-@dataclass(frozen=True)
+@record()
 class Entry:
     """A file of the cache."""
 
@@ -147,6 +146,8 @@ def _is_ours(root: str) -> bool:
 
 
 def _write(path: str, content: bytes) -> None:
+    import tempfile  # not for who only reads
+
     descriptor, temporary = tempfile.mkstemp(suffix=TEMPORARY, dir=os.path.dirname(path))
     try:
         with os.fdopen(descriptor, "wb") as file:

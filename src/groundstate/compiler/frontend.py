@@ -14,11 +14,11 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from groundstate.compiler import cache
 from groundstate.compiler.opencl import clang, messages, options
 from groundstate.compiler.opencl.messages import Message
+from groundstate.compiler.record import record
 from groundstate.version import __version__
 
 __all__ = ["CompileError", "Compiled", "Message", "compile_opencl", "compile_with_log"]
@@ -60,7 +60,7 @@ class CompileError(Exception):
         return messages.parse(self.log)
 
 
-@dataclass(frozen=True)
+@record()
 class Compiled:
     """A module of SPIR-V, and the warnings that came with it."""
 

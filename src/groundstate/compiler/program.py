@@ -10,13 +10,13 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from groundstate.compiler import kept, object_file
 from groundstate.compiler.constructors import find_constructors, run_once
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
+from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
 from groundstate.compiler.signature import (
     MODE_LOCAL_SIZE,
@@ -55,7 +55,7 @@ NO_FACTS = {
 NATIVE_MAGIC = b"GSNATIVE"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class KernelCode:
     """One compiled variant of a kernel."""
 
@@ -68,7 +68,7 @@ class KernelCode:
     binary: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class _Source:
     """One module with what it was specialised with."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from groundstate.compiler.record import record
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.types import Image, Pointer, Sampler, Type
 
@@ -15,7 +14,7 @@ SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
 """How many work-items can run side by side, and make up a sub-group."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Argument:
     """One argument of a kernel."""
 
@@ -30,7 +29,7 @@ class Argument:
     access: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Signature:
     """A kernel as a caller sees it."""
 

@@ -7,10 +7,10 @@ place in memory: what a pointer to it holds is its number, by which `kernel_ir` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from groundstate.compiler.errors import UnresolvedNameError
+from groundstate.compiler.record import record
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Function, Module, Variable
 from groundstate.compiler.spirv.opcodes import Decoration
@@ -21,7 +21,7 @@ STEP = 16
 """Between the numbers of functions, so that they look like addresses and none of them is null."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Target:
     """A function that a pointer may lead to."""
 

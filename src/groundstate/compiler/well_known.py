@@ -8,9 +8,9 @@ becomes a single node.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from groundstate.compiler.record import record
 from groundstate.compiler.spirv.types import Float, Int, Type
 
 STORAGE_CASTS = {"__to_local": 4, "__to_global": 5, "__to_private": 7}
@@ -43,7 +43,7 @@ CLASSIFY = "llvm.is.fpclass"
 OVERLOADED = re.compile(r"(llvm\.[a-z.]+)\.(?:v\d+)?(?:i|f|bf)\d+")
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class WellKnown:
     """The node that a call becomes."""
 

@@ -12,10 +12,10 @@ import importlib.util
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from groundstate import knobs
+from groundstate.compiler.record import record
 
 if TYPE_CHECKING:  # imported when a clang is run or looked for: costly for who only asks the cache
     import subprocess
@@ -39,7 +39,7 @@ class ClangMissingError(RuntimeError):
     """There is no clang on this machine that can be used."""
 
 
-@dataclass(frozen=True)
+@record()
 class Clang:
     """One clang: how to start it, and what tells it from any other."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from groundstate.compiler.record import record
 
 _COUNT = re.compile(r"\d+ (warning|error)s?( and \d+ errors?)? generated\.$")
 _MESSAGE = re.compile(
@@ -13,7 +14,7 @@ _MESSAGE = re.compile(
 _BACK_END = re.compile(r"(?:LLVM ERROR|error in backend|fatal error|error): (.*)")
 
 
-@dataclass(frozen=True)
+@record()
 class Message:
     """One message about a place in the source."""
 

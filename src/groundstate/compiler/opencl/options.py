@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from groundstate.compiler.record import field, record
 
 INCLUDE_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 """Where our own headers are."""
@@ -71,7 +72,7 @@ class UnknownOptionError(ValueError):
     """An option that OpenCL C does not have."""
 
 
-@dataclass
+@record(frozen=False)
 class Options:
     """The options of one compilation, understood."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from groundstate.compiler.record import field, record
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import Bool, Float, Int, Type, member_count, member_type
 
@@ -12,7 +12,7 @@ MAX_WEIGHT = 1 << 24
 """How many values one constant may hold, counting a part each time it appears."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Address:
     """The place of a variable or a function, which is known only when the program is loaded."""
 
@@ -22,7 +22,7 @@ class Address:
     """Bytes from there."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class SamplerValue:
     """What OpConstantSampler says, in its numbers."""
 
@@ -36,7 +36,7 @@ class SamplerValue:
         return self.normalized & 1 | self.addressing << 1 | (self.filter & 1) << 4
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class PipeStorageValue:
     """What OpConstantPipeStorage says."""
 
@@ -48,7 +48,7 @@ class PipeStorageValue:
 Value: TypeAlias = "int | tuple[Constant, ...] | Address | SamplerValue | PipeStorageValue | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Constant:
     """A constant of a type.
 
@@ -60,11 +60,11 @@ class Constant:
     type: Type
     value: Value
     undef: bool = False
-    is_null: bool = field(init=False, compare=False, repr=False)
+    is_null: bool = field(init=False, repr=False)
     """Whether all its bits are zero."""
-    has_address: bool = field(init=False, compare=False, repr=False)
+    has_address: bool = field(init=False, repr=False)
     """Whether some of its bits are known only when the program is loaded."""
-    weight: int = field(init=False, compare=False, repr=False)
+    weight: int = field(init=False, repr=False)
     """How many values it holds."""
 
     def __post_init__(self) -> None:

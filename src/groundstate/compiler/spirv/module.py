@@ -7,10 +7,10 @@ thousand kernels costs no more than a walk through its words.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from groundstate.compiler.record import field, record
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import Pointer, Type
@@ -36,7 +36,7 @@ class Instruction:
         return f"Instruction({self.opcode}, {self.type}, {self.result}, {self.operands})"
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Block:
     """Instructions without a branch into or out of their middle; the last one ends the block."""
 
@@ -44,7 +44,7 @@ class Block:
     instructions: list[Instruction] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Function:
     """A function. One without blocks is an import."""
 
@@ -56,7 +56,7 @@ class Function:
     blocks: list[Block] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class EntryPoint:
     """A kernel, by the name under which programs ask for it."""
 
@@ -66,7 +66,7 @@ class EntryPoint:
     model: int = 6  # ExecutionModel.Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Variable:
     """A variable of the module."""
 
@@ -80,7 +80,7 @@ class Variable:
     """What is stored there."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Source:
     """The language that a module was made from."""
 
@@ -88,7 +88,7 @@ class Source:
     version: int
 
 
-@dataclass
+@record(frozen=False)
 class Module:
     """Everything a module says, except for the bodies of functions, which are read on first use."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from groundstate.compiler.record import replace
 from groundstate.compiler.spirv.annotations import Annotations
 from groundstate.compiler.spirv.bodies import read_function
 from groundstate.compiler.spirv.declarations import Declarations

@@ -2,14 +2,14 @@
 
 A type is an immutable value: two types that look the same are equal. The exception is a structure,
 which is equal only to itself, so that types which contain pointers to themselves can be compared.
-Sizes are in bytes. Only classes that add fields are made dataclasses again: that takes a while.
+Sizes are in bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 
+from groundstate.compiler.record import field, record
 from groundstate.compiler.spirv.errors import InvalidModule
 
 POINTER_SIZE = 8
@@ -19,7 +19,7 @@ MAX_DEPTH = 255
 """How deep types may nest: SPIR-V's own limit for structures, taken for all."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Type:
     """Any type. `size` and `align` are those of OpenCL; 0 for what has none."""
 
@@ -71,7 +71,7 @@ class Bool(Type):
         self._settle((), 1, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Int(Type):
     """An integer."""
 
@@ -86,7 +86,7 @@ class Int(Type):
         return f"{'i' if self.signed else 'u'}{self.width}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Float(Type):
     """A floating-point number; `encoding` is None for those of IEEE 754."""
 
@@ -106,7 +106,7 @@ class Float(Type):
         return "bf16" if self.is_bfloat16 else f"f{self.width}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Vector(Type):
     """A vector of numbers; one of three takes the room of one of four."""
 
@@ -121,7 +121,7 @@ class Vector(Type):
         return f"{self.element}x{self.count}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Array(Type):
     """Elements one behind the other."""
 
@@ -142,7 +142,7 @@ class Array(Type):
         return f"[{self.length} x {self.element}]"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RuntimeArray(Type):
     """An array whose length is not known."""
 
@@ -155,7 +155,7 @@ class RuntimeArray(Type):
         return f"[? x {self.element}]"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Struct(Type):
     """A structure; `offsets` says where its members lie."""
 
@@ -184,7 +184,7 @@ class Struct(Type):
         return f"struct %{self.id}"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Pointer(Type):
     """An address in a storage class; `pointee` is None where it is not said what is there."""
 
@@ -210,7 +210,7 @@ class Pointer(Type):
         return f"Pointer({self.storage}, {self.pointee})"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class FunctionType(Type):
     """What a function takes and returns."""
 
@@ -263,7 +263,7 @@ class Sampler(Handle):
     """How an image is read between its pixels."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Pipe(Handle):
     """A pipe, to read from or to write to."""
 
@@ -273,7 +273,7 @@ class Pipe(Handle):
         self._settle(self.access, POINTER_SIZE, POINTER_SIZE)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Image(Handle):
     """An image; the fields are the operands of OpTypeImage."""
 
@@ -292,7 +292,7 @@ class Image(Handle):
         self._settle(key, POINTER_SIZE, POINTER_SIZE)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SampledImage(Handle):
     """An image together with a sampler."""
 
@@ -303,7 +303,7 @@ class SampledImage(Handle):
         self._settle(self.image, 2 * POINTER_SIZE, POINTER_SIZE, depth)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Opaque(Handle):
     """A type of which only the name is known."""
 
