@@ -240,3 +240,60 @@ def test_residency_and_what_is_shown(ctx: gs.Context) -> None:
     assert "2d 8 uint r001 (4, 6)" in repr(image)
     sampler = gs.Sampler(ctx, gs.AddressMode.MIRROR, normalized=False)
     assert "MIRROR NEAREST in texels" in repr(sampler)
+
+
+# --- Kernels ------------------------------------------------------------------------------------
+
+SCALING = """
+kernel void scale(read_only image2d_t from, write_only image2d_t to, sampler_t sampler) {
+    int2 place = (int2)(get_global_id(0), get_global_id(1));
+    float2 share = (convert_float2(place) + 0.5f) / convert_float2(get_image_dim(to));
+    write_imagef(to, place, read_imagef(from, sampler, share));
+}
+"""
+
+
+def test_kernels_take_images_and_samplers(ctx: gs.Context, commands: gs.CommandList) -> None:
+    """Twice as large with linear filtering: each texel is a mean of four, weighted 9, 3, 3, 1."""
+    source, target = gs.Image(ctx, (6, 8), "r32float"), gs.Image(ctx, (12, 16), "r32float")
+    sampler = gs.Sampler(ctx, gs.AddressMode.CLAMP, gs.FilterMode.LINEAR)
+    array = np.random.default_rng(1).random((6, 8), np.float32)
+    commands.copy_image(source, array)
+    kernel = gs.Module(ctx, opencl=SCALING)["scale"]
+    kernel(commands, (4, 3), (4, 4), source, target, sampler)
+    commands.synchronize()
+    padded = np.pad(array, 1, mode="edge")
+    rows = np.stack(
+        [0.25 * padded[:-1] + 0.75 * padded[1:], 0.75 * padded[:-1] + 0.25 * padded[1:]]
+    )
+    tall = np.stack([rows[0][:-1], rows[1][1:]], 1).reshape(12, 10)
+    left, right = 0.25 * tall[:, :-1] + 0.75 * tall[:, 1:], 0.75 * tall[:, :-1] + 0.25 * tall[:, 1:]
+    expected = np.stack([left[:, :-1], right[:, 1:]], 2).reshape(12, 16)
+    assert np.allclose(target.download(), expected, atol=1e-5)
+
+
+def test_a_kernel_takes_no_other_object_for_an_image(
+    ctx: gs.Context, commands: gs.CommandList
+) -> None:
+    kernel, image = gs.Module(ctx, opencl=SCALING)["scale"], gs.Image(ctx, (4, 4), "r32float")
+    sampler = gs.Sampler(ctx)
+    for wrong in (sampler, ctx.alloc_host(4), None, 5):
+        with pytest.raises(TypeError, match=r"takes a groundstate\.Image"):
+            kernel(commands, 1, 1, wrong, image, sampler)
+    with pytest.raises(TypeError, match=r"takes a groundstate\.Sampler"):
+        kernel(commands, 1, 1, image, image, image)
+
+
+def test_an_image_lives_until_the_kernel_has_run(ctx: gs.Context) -> None:
+    target, kernel = gs.Image(ctx, (4, 4), "r32float"), gs.Module(ctx, opencl=SCALING)["scale"]
+    source, sampler = gs.Image(ctx, (4, 4), "r32float"), gs.Sampler(ctx)
+    source.upload(np.full((4, 4), 2.5, np.float32))
+    gate = gs.EventPool(ctx, 1).event()
+    with gs.CommandList.immediate(ctx) as commands:
+        kernel(commands, 1, (4, 4), source, target, sampler, wait=gate)
+        source.close()
+        sampler.close()
+        del source, sampler
+        gc.collect()
+        gate.signal()
+    assert target.download().tolist() == [[2.5] * 4] * 4

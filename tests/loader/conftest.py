@@ -44,7 +44,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         path = folder / (output or name)
         if not path.exists():
             source = PROGRAMS / f"{name}.c"
-            command = [compiler, *FLAGS, f"-I{PROGRAMS}", str(source), "-o", str(path), *flags]
+            options = [*FLAGS, f"-I{PROGRAMS}"]
+            command = [compiler, *options, str(source), "-o", str(path), *flags, "-lm"]
             done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
         return path

@@ -40,13 +40,26 @@ def test_pipeline(door: Door) -> None:
     assert succeeded(door.run("pipeline")) == "pipeline ok\n"
 
 
-@pytest.fixture(scope="session")
-def launches(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The kernels of the program of the same name, as a file of SPIR-V."""
-    source = (PROGRAMS / "launches.cl").read_text(encoding="utf-8")
-    path = tmp_path_factory.mktemp("kernels") / "launches.spv"
+def compiled(name: str, factory: pytest.TempPathFactory) -> str:
+    """The kernels of the program of a name, as a file of SPIR-V."""
+    source = (PROGRAMS / f"{name}.cl").read_text(encoding="utf-8")
+    path = factory.mktemp("kernels") / f"{name}.spv"
     path.write_bytes(compile_opencl(source))
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compiled("launches", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def scaling(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compiled("images", tmp_path_factory)
+
+
+def test_images_as_in_the_programming_guide(door: Door, scaling: str) -> None:
+    assert succeeded(door.run("images", scaling)) == "images ok\n"
 
 
 def test_every_form_of_launch(door: Door, launches: str) -> None:

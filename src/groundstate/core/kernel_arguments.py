@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from groundstate.core.api import number, size
 from groundstate.core.dtype import DType, dtype
 from groundstate.core.handle import Handle
+from groundstate.core.image import Image
 from groundstate.core.memory import Memory, Shape, shape_of
 from groundstate.core.operand import borrow
+from groundstate.core.sampler import Sampler
 
 if TYPE_CHECKING:
     from groundstate.compiler.spirv.module import Module as SpirvModule
@@ -303,10 +305,11 @@ class OpaqueArgument(Argument):
         self.kind = type(type_).__name__.lower()
 
     def encode(self, value: Any, kept: dict[int, object]) -> int:
-        if isinstance(value, Handle) and not isinstance(value, Memory):
-            kept[id(value.resource)] = value.resource
-            return value.handle
-        raise self._problem(value, f"an object of type {self.kind}")
+        expected = Image if self.kind == "image" else Sampler
+        if not isinstance(value, expected):
+            raise self._problem(value, f"a groundstate.{expected.__name__}")
+        kept[id(value.resource)] = value.resource
+        return value.handle
 
 
 class UntypedArgument(Argument):
