@@ -13,6 +13,7 @@ enum {
     PIECE = 256 << 10,           /* what one worker takes at a time */
     SHARED_FROM = 512 << 10,    /* smaller work is not worth sharing out */
     STREAMED_FROM = 16 << 20,   /* larger work would only push everything else out of the cache */
+    STREAMED_ROW = 1 << 10,     /* shorter rows are mostly beginnings and ends, which are not streamed */
 };
 
 #if defined(__x86_64__)
@@ -86,22 +87,28 @@ void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size
 
 /* --- Regions: rows of rows ------------------------------------------------------------------------- */
 
-static void copy_row(const gs_region *region, uint64_t slice, uint64_t row) {
-    memmove(region->destination + slice * region->destination_slice + row * region->destination_pitch,
-            region->source + slice * region->source_slice + row * region->source_pitch, region->width);
-}
-
 typedef struct region_job {
     const gs_region *region;
     uint64_t rows_per_part;
+    bool streamed;
 } region_job;
+
+static void copy_row(const region_job *job, uint64_t slice, uint64_t row) {
+    const gs_region *region = job->region;
+    char *destination = region->destination + slice * region->destination_slice + row * region->destination_pitch;
+    const char *source = region->source + slice * region->source_slice + row * region->source_pitch;
+    if (job->streamed)
+        stream(destination, source, region->width);
+    else
+        memmove(destination, source, region->width);
+}
 
 static void copy_rows(void *argument, uint64_t part) {
     const region_job *job = argument;
     uint64_t rows = job->region->height * job->region->depth;
     uint64_t end = (part + 1) * job->rows_per_part;
     for (uint64_t row = part * job->rows_per_part; row < end && row < rows; row++)
-        copy_row(job->region, row / job->region->height, row % job->region->height);
+        copy_row(job, row / job->region->height, row % job->region->height);
 }
 
 void gs_copy_region(gs_pool *pool, const gs_region *region) {
@@ -114,7 +121,8 @@ void gs_copy_region(gs_pool *pool, const gs_region *region) {
         return;
     }
     uint64_t rows_per_part = total < SHARED_FROM ? rows : (PIECE + region->width - 1) / region->width;
-    region_job job = {region, rows_per_part};
+    bool streamed = total >= STREAMED_FROM && region->width >= STREAMED_ROW && can_stream();
+    region_job job = {region, rows_per_part, streamed};
     gs_pool_run(pool, copy_rows, &job, (rows + rows_per_part - 1) / rows_per_part);
 }
 
