@@ -8,6 +8,7 @@
 
 #include "fault.h"
 #include "launch.h"
+#include "mutable.h"
 #include "queue.h"
 
 /* Copies and fills up to this size take less time than waking another thread. A row of a region takes as long as
@@ -171,6 +172,7 @@ void gs_program_drop(gs_program *program) {
         next = each->next;
         gs_command_free(each);
     }
+    gs_mutable_free(program->mutables);
     gs_counter_drop(program->counter);
     free(program->events);
     free(program);

@@ -29,6 +29,7 @@ typedef struct gs_program {
     uint64_t steps;      /* commands that advance the counter in one run */
     uint64_t runs;
     _Atomic uint32_t pending; /* submitted runs that have not ended */
+    struct gs_mutable *mutables; /* the commands that have a name; the youngest name first */
 } gs_program;
 
 /* One run of a program: its number of steps is added to what earlier runs counted. */

@@ -42,7 +42,7 @@ static ze_result_t check_lists(gs_queue *queue, uint32_t count, ze_command_list_
             return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
                            "%s: list %u was created for queue group %u, the queue for group %u", name, each,
                            list->ordinal, queue->ordinal);
-        if (!list->closed)
+        if (!list->closed || list->changed)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
                            name, each);
     }

@@ -45,6 +45,31 @@ ze_result_t gs_zeKernelDestroy(ze_kernel_handle_t hKernel) {
     return ZE_RESULT_SUCCESS;
 }
 
+gs_kernel *gs_kernel_copy(const gs_kernel *kernel) {
+    const gs_entry_point *entry_point = kernel->entry_point;
+    gs_kernel *copy = malloc(sizeof *copy);
+    char *block = malloc(entry_point->block_bytes + 1);
+    bool *is_set = malloc(entry_point->argument_count + 1);
+    if (copy == NULL || block == NULL || is_set == NULL) {
+        free(copy);
+        free(block);
+        free(is_set);
+        return NULL;
+    }
+    *copy = *kernel;
+    copy->block = memcpy(block, kernel->block, entry_point->block_bytes + 1);
+    copy->is_set = memcpy(is_set, kernel->is_set, entry_point->argument_count + 1);
+    gs_object_hold(copy->module);
+    return copy;
+}
+
+void gs_kernel_free_copy(gs_kernel *copy) {
+    if (copy == NULL)
+        return;
+    release_kernel(&copy->object);
+    free(copy);
+}
+
 /* For the Python half, which knows a kernel by its entry point. */
 GS_EXPORT void *gs_kernel_entry_point(const gs_kernel *kernel) { return kernel->entry_point; }
 GS_EXPORT const void *gs_kernel_block(const gs_kernel *kernel) { return kernel->block; }

@@ -110,6 +110,10 @@ ze_result_t gs_kernel_prepare(gs_kernel *kernel);
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                                    const void *value);
 
+/* A kernel of the driver's own, which is no object of the API, or NULL if memory ran out. */
+gs_kernel *gs_kernel_copy(const gs_kernel *kernel);
+void gs_kernel_free_copy(gs_kernel *copy);
+
 /* --- What the Python half calls (native_kernel.py), and the tests in C ------------------------------- */
 
 /* module.c: the key comes back from gs_module_next_dead when nothing refers to the module any more. */

@@ -13,6 +13,7 @@ void gs_launch_free(gs_launch *launch) {
     for (gs_launch *next; launch != NULL; launch = next) {
         next = launch->next;
         gs_object_drop(launch->module);
+        gs_kernel_free_copy(launch->kernel);
         free(launch);
     }
 }
@@ -26,6 +27,10 @@ static gs_launch *copy_one(const gs_launch *launch) {
     copy->next = NULL;
     copy->dispatch.arguments = copy->block;
     gs_object_hold(copy->module);
+    if (launch->kernel != NULL && (copy->kernel = gs_kernel_copy(launch->kernel)) == NULL) {
+        gs_launch_free(copy);
+        return NULL;
+    }
     return copy;
 }
 
@@ -115,6 +120,8 @@ static ze_result_t capture(enum gs_function function, const gs_list *list, gs_ke
     dispatch->local_bytes = place_local_arguments(launch, entry_point);
     gs_object_hold(module);
     result = check_local(function, entry_point, dispatch->local_bytes);
+    if (result == ZE_RESULT_SUCCESS && list->is_mutable && (launch->kernel = gs_kernel_copy(kernel)) == NULL)
+        result = gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another launch");
     if (result != ZE_RESULT_SUCCESS) {
         gs_launch_free(launch);
         return result;
@@ -147,6 +154,36 @@ static ze_result_t check_counts(enum gs_function function, const gs_list *list, 
     return ZE_RESULT_SUCCESS;
 }
 
+static void set_counts(gs_launch *launch, const ze_group_count_t *counts) {
+    launch->dispatch.group_counts[0] = counts->groupCountX;
+    launch->dispatch.group_counts[1] = counts->groupCountY;
+    launch->dispatch.group_counts[2] = counts->groupCountZ;
+}
+
+ze_result_t gs_launch_set_counts(enum gs_function function, const gs_list *list, gs_launch *launch,
+                                 const ze_group_count_t *counts) {
+    ze_result_t result = check_counts(function, list, counts, launch->cooperative);
+    if (result == ZE_RESULT_SUCCESS)
+        set_counts(launch, counts);
+    return result;
+}
+
+ze_result_t gs_launch_renew(enum gs_function function, const gs_list *list, gs_launch **launch) {
+    gs_launch *old = *launch, *fresh;
+    ze_result_t result = capture(function, list, old->kernel, &fresh);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    memcpy(fresh->dispatch.group_counts, old->dispatch.group_counts, sizeof fresh->dispatch.group_counts);
+    fresh->cooperative = old->cooperative;
+    fresh->indirect_counts = old->indirect_counts;
+    fresh->indirect_number = old->indirect_number;
+    fresh->next = old->next;
+    old->next = NULL;
+    gs_launch_free(old);
+    *launch = fresh;
+    return ZE_RESULT_SUCCESS;
+}
+
 static ze_result_t append_direct(enum gs_function function, ze_command_list_handle_t hList, ze_kernel_handle_t hKernel,
                                  const ze_group_count_t *counts, bool cooperative, ze_event_handle_t signal,
                                  uint32_t wait_count, ze_event_handle_t *waits) {
@@ -157,9 +194,7 @@ static ze_result_t append_direct(enum gs_function function, ze_command_list_hand
         result = capture(function, list, (gs_kernel *)hKernel, &launch);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    launch->dispatch.group_counts[0] = counts->groupCountX;
-    launch->dispatch.group_counts[1] = counts->groupCountY;
-    launch->dispatch.group_counts[2] = counts->groupCountZ;
+    set_counts(launch, counts);
     launch->cooperative = cooperative;
     return append(function, hList, launch, signal, wait_count, waits);
 }

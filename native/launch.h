@@ -4,6 +4,8 @@
 
 #include "kernel.h"
 
+struct gs_list;
+
 typedef struct gs_launch {
     struct gs_launch *next; /* launched after this one, by the same command */
     gs_module *module;      /* held: it owns the code and the variables */
@@ -13,6 +15,7 @@ typedef struct gs_launch {
     const uint32_t *indirect_number; /* where it will be read how many of a command's launches run, or NULL */
     uint32_t index;                  /* of this one among them */
     bool cooperative;
+    gs_kernel *kernel; /* on a mutable list: a copy of what was launched, else NULL */
     uint64_t block_bytes;
     char block[]; /* the arguments */
 } gs_launch;
@@ -25,6 +28,11 @@ bool gs_launch_is_short(const gs_launch *launch);
 
 /* "kernel 'add'", for sentences. */
 void gs_launch_describe(const gs_launch *launch, char *text, size_t room);
+
+/* For a command of a mutable list: other group counts, or what was changed in its copy of the kernel. */
+ze_result_t gs_launch_set_counts(enum gs_function function, const struct gs_list *list, gs_launch *launch,
+                                 const ze_group_count_t *counts);
+ze_result_t gs_launch_renew(enum gs_function function, const struct gs_list *list, gs_launch **launch);
 
 /* A copy with all launches after it, or NULL if memory ran out. */
 gs_launch *gs_launch_copy(const gs_launch *launch);

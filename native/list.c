@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lost.h"
+#include "mutable.h"
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
@@ -50,6 +51,7 @@ ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handl
     if (list == NULL || (list->program = gs_program_new(in_order)) == NULL)
         return no_memory(list);
     list->flags = desc->flags;
+    list->is_mutable = gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_DESC) != NULL;
     *phCommandList = (ze_command_list_handle_t)list;
     return ZE_RESULT_SUCCESS;
 }
@@ -95,9 +97,11 @@ ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
 ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
     gs_list *list = (gs_list *)hCommandList;
     pthread_mutex_lock(&list->lock);
+    ze_result_t result = list->changed ? gs_mutable_apply(list) : ZE_RESULT_SUCCESS;
     list->closed = !list->immediate;
+    list->changed = result != ZE_RESULT_SUCCESS;
     pthread_mutex_unlock(&list->lock);
-    return ZE_RESULT_SUCCESS;
+    return result;
 }
 
 ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
@@ -110,7 +114,7 @@ ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
     pthread_mutex_lock(&list->lock);
     gs_program *old = list->program;
     list->program = fresh;
-    list->closed = false;
+    list->closed = list->changed = false;
     pthread_mutex_unlock(&list->lock);
     gs_program_drop(old);
     return ZE_RESULT_SUCCESS;
@@ -176,21 +180,71 @@ static bool note_event(gs_program *program, gs_event *event) {
     return true;
 }
 
-/* Called with the list locked. */
-static bool record(gs_program *program, gs_command *command) {
+static bool note_events(gs_program *program, const gs_command *command) {
     for (uint32_t each = 0; each < command->target_count; each++) {
         if (!note_event(program, command->targets[each].event))
             return false;
         program->waits_for_counters |= command->targets[each].counter != NULL;
     }
-    if (command->signal != NULL && !note_event(program, command->signal))
+    return command->signal == NULL || note_event(program, command->signal);
+}
+
+/* Called with the list locked. */
+static bool record(gs_program *program, gs_command *command) {
+    if (!note_events(program, command))
         return false;
     if (program->first == NULL)
         program->first = command;
     else
         program->last->next = command;
     program->last = command;
+    gs_mutable_bind(program, command);
     return true;
+}
+
+/* After a command has got other events. */
+static ze_result_t note_events_again(gs_program *program) {
+    program->event_count = 0;
+    for (gs_command *command = program->first; command != NULL; command = command->next)
+        if (!note_events(program, command))
+            return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another event");
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_command *command, gs_event *signal) {
+    ze_result_t result = check_signal(function, list, signal);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (signal != NULL)
+        gs_object_hold(signal);
+    if (command->signal != NULL)
+        gs_object_drop(command->signal);
+    command->signal = signal;
+    if (command->counter == NULL)
+        number_command(list, command, signal);
+    else if (signal != NULL)
+        gs_event_track(signal, command->counter, command->step);
+    return note_events_again(list->program);
+}
+
+ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t count, ze_event_handle_t *waits) {
+    gs_command fresh = {.operation = GS_NOTHING};
+    ze_event_handle_t *some = calloc(count + 1, sizeof *some);
+    if (some == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for %u wait events", count);
+    uint32_t there = 0;
+    for (uint32_t each = 0; each < count; each++)
+        if (waits[each] != NULL)
+            some[there++] = waits[each];
+    ze_result_t result = take_targets(&fresh, there, some);
+    free(some);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    gs_command spent = {.operation = GS_NOTHING, .targets = command->targets, .target_count = command->target_count};
+    command->targets = fresh.targets;
+    command->target_count = fresh.target_count;
+    gs_command_release(&spent);
+    return note_events_again(list->program);
 }
 
 /* On an idle immediate list whose waits are over, a short command is done here and now. */
@@ -309,7 +363,7 @@ static ze_result_t append_lists(enum gs_function function, ze_command_list_handl
         if (list->immediate || list->ordinal != into->ordinal)
             return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
                            "%s: list %u must be a regular list of the same queue group", name, each);
-        if (!list->closed)
+        if (!list->closed || list->changed)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
                            name, each);
     }

@@ -11,6 +11,7 @@ typedef struct gs_list {
     uint32_t ordinal;
     ze_command_list_flags_t flags;
     bool immediate, in_order, closed;
+    bool is_mutable, changed; /* changed: to be closed again before it runs */
     pthread_mutex_t lock;
     gs_program *program; /* what was recorded; NULL for an immediate list */
     gs_queue queue;      /* of an immediate list */
@@ -22,6 +23,11 @@ typedef struct gs_list {
  * copied; what it holds passes to the list, also on failure. */
 ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t list, const gs_command *command,
                       ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits);
+
+/* For mutable.c, with the list locked: another event to signal, or none, and other events to wait for; those that
+ * are null are left out. */
+ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_command *command, gs_event *signal);
+ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t count, ze_event_handle_t *waits);
 
 /* A command that runs closed lists, or NULL if memory ran out. */
 gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "launch.h"
-#include "list.h"
+#include "mutable.h"
 
 ze_result_t gs_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice) {
     *phDevice = (ze_device_handle_t)((gs_list *)hCommandList)->device;
@@ -116,7 +116,7 @@ ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList
     if (original->immediate || !(original->flags & ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeCommandListCreateCloneExp: the list was not created with ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE");
-    if (!original->closed)
+    if (!original->closed || original->changed)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "zeCommandListCreateCloneExp: close the list first");
     const ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC,
                                          .commandQueueGroupOrdinal = original->ordinal,
@@ -129,6 +129,10 @@ ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList
     for (const gs_command *each = original->program->first; each != NULL && result == ZE_RESULT_SUCCESS;
          each = each->next)
         result = append_again(clone, each);
+    gs_list *made = (gs_list *)clone;
+    made->is_mutable = original->is_mutable;
+    if (result == ZE_RESULT_SUCCESS && !gs_mutable_copy(made->program, original->program))
+        result = gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command list");
     if (result == ZE_RESULT_SUCCESS)
         result = gs_zeCommandListClose(clone);
     if (result == ZE_RESULT_SUCCESS)

@@ -66,6 +66,9 @@ _ALL_BITS_ALLOWED = {("zeInitDrivers", "flags")}
 # A format of acceleration structures is an opaque number; its enumeration names only the bounds.
 _OPEN_ENUMS = {"ze_rtas_format_exp_t", "ze_rtas_format_ext_t"}
 
+# An array in which a null handle stands for a place that is left empty.
+_EMPTY_PLACES = {"zeCommandListUpdateMutableCommandWaitEventsExp"}
+
 # Data that a callback receives back, which may be anything, null included.
 _OPAQUE_MEMBERS = {("zet_tracer_exp_desc_t", "pUserData")}
 
@@ -129,7 +132,14 @@ def _handles(function: Function, registry: Registry) -> list[Check]:
 
 def _handle_arrays(function: Function, registry: Registry) -> list[Check]:
     return [
-        Check(CheckKind.HANDLE_ARRAY, _dead(function, p), p.name, type=p.type.base, count=p.count)
+        Check(
+            CheckKind.HANDLE_ARRAY,
+            _dead(function, p),
+            p.name,
+            type=p.type.base,
+            count=p.count,
+            guard=f"NULL != {p.name}[i]" if function.name in _EMPTY_PLACES else None,
+        )
         for p in function.parameters
         if p.type.depth == 1
         and p.direction is Direction.IN

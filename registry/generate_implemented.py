@@ -41,6 +41,7 @@ def generate() -> Iterator[str]:
         own = [f for f in functions if f.namespace == namespace]
         yield _summary_row(f"{TITLES[namespace]} (`{namespace}`)", own, native, python)
     yield _summary_row("all", functions, native, python)
+    yield from _extensions()
     for namespace in NAMESPACES:
         yield f"\n## {TITLES[namespace].capitalize()} (`{namespace}`)"
         own = [f for f in functions if f.namespace == namespace]
@@ -51,6 +52,37 @@ def generate() -> Iterator[str]:
                 since = ".".join(map(str, function.since))
                 where = _where(function, native, python)
                 yield f"| `{function.name}` | {since} | {where} |"
+
+
+def _extensions() -> Iterator[str]:
+    advertised, reasons = extensions(DRIVER / "extensions.py")
+    yield "\n## Extensions\n"
+    yield "| extension | advertised |\n|---|---|"
+    for name in extension_names():
+        yield f"| `{name}` | {'yes' if name in advertised else 'no: ' + reasons[name]} |"
+
+
+def extension_names() -> list[str]:
+    """Every extension of the core API, by the name with which a driver would advertise it."""
+    return sorted(
+        constant.value
+        for constant in load().constants.values()
+        if constant.namespace == "ze" and isinstance(constant.value, str)
+    )
+
+
+def extensions(source: Path) -> tuple[set[str], dict[str, str]]:
+    """The extensions that the driver advertises, and why it does not advertise the others."""
+    tree = ast.parse(source.read_text(encoding="utf-8"), str(source))
+    constants = load().constants
+    advertised, reasons = set(), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in constants:
+            advertised.add(str(constants[node.attr].value))
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NOT_ADVERTISED":
+            assert node.value is not None
+            reasons = ast.literal_eval(node.value)
+    return advertised, reasons
 
 
 def native_functions(folder: Path) -> set[str]:

@@ -57,11 +57,12 @@ def _check(check: Check, function: Function, registry: Registry) -> Iterator[str
     if check.kind is CheckKind.HANDLE_ARRAY:
         bound = f"NULL != {check.parameter} && i < {check.count}"
         yield f"    for (size_t i = 0; {bound}; i++)"
-        yield from _refuse(condition, failure, function, "        ")
+        indent = "        "
     else:
-        if check.guard:
-            condition = f"{check.guard} && ({condition})"
-        yield from _refuse(condition, failure, function, "    ")
+        indent = "    "
+    if check.guard:
+        condition = f"{check.guard} && ({condition})"
+    yield from _refuse(condition, failure, function, indent)
 
 
 def _loss(function: Function, registry: Registry) -> Iterator[str]:

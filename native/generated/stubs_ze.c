@@ -3517,7 +3517,7 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
+        if (NULL != phWaitEvents[i] && (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT)))
             return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, hCommandList, GS_KIND_COMMAND_LIST);

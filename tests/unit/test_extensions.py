@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from groundstate import ze
-from groundstate.driver.extensions import Extension, advertised
-from registry.generate_implemented import native_functions, python_functions
+from groundstate.driver.extensions import NOT_ADVERTISED, Extension, advertised
+from registry.generate_implemented import extension_names, native_functions, python_functions
+from registry.load import load
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
@@ -37,3 +38,30 @@ def test_everything_in_an_advertised_extension_exists(extension: Extension, sour
 def test_no_extension_is_advertised_twice() -> None:
     names = [extension.name for extension in advertised()]
     assert len(set(names)) == len(names)
+
+
+def test_every_extension_is_advertised_or_has_a_reason_not_to_be() -> None:
+    names = {extension.name for extension in advertised()}
+    assert names | set(NOT_ADVERTISED) == set(extension_names())
+    assert not names & set(NOT_ADVERTISED)
+
+
+# Functions of the core API that have the ending of an extension.
+WITHOUT_EXTENSION = {
+    "zeImageGetDeviceOffsetExp",
+    "zeMemGetFileDescriptorFromIpcHandleExp",
+    "zeMemGetIpcHandleFromFileDescriptorExp",
+    "zeMemGetAtomicAccessAttributeExp",
+    "zeMemSetAtomicAccessAttributeExp",
+}
+
+
+def test_no_function_of_an_extension_exists_that_is_not_advertised() -> None:
+    implemented = native_functions(NATIVE) | python_functions(DRIVER)
+    promised = {name for extension in advertised() for name in extension.functions}
+    extra = {
+        function.name
+        for function in load().functions.values()
+        if function.namespace == "ze" and function.name.endswith(("Ext", "Exp"))
+    }
+    assert extra & implemented <= promised | WITHOUT_EXTENSION

@@ -150,7 +150,15 @@ def _readonly_memory(
 @DEVICE_EXTENSIONS.add("ze_mutable_command_list_exp_properties_t")
 def _mutable_lists(properties: ze.ze_mutable_command_list_exp_properties_t, device: Device) -> None:
     properties.mutableCommandListFlags = 0
-    properties.mutableCommandFlags = 0
+    properties.mutableCommandFlags = (
+        ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS
+        | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT
+        | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_SIZE
+        | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GLOBAL_OFFSET
+        | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT
+        | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS
+        | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION
+    )
 
 
 @DEVICE_EXTENSIONS.add("ze_record_replay_graph_ext_properties_t")

@@ -25,6 +25,23 @@ class Extension:
         self.structs = structs
 
 
+NOT_ADVERTISED: dict[str, str] = {
+    "ZE_experimental_bandwidth_properties": "the speed of memory is not measured",
+    "ZE_experimental_bindless_image": "images have no handles that kernels could read from memory",
+    "ZE_extension_cache_reservation": "a program cannot reserve a part of a CPU's cache",
+    "ZE_experimental_power_saving_hint": "the system decides how fast a CPU runs",
+    "ZE_extension_device_compute_dotproduct_ext_properties": "for systolic arrays",
+    "ZE_extension_device_luid": "for Windows",
+    "ZE_extension_external_semaphores": "there is no other device that would signal them",
+    "ZE_extension_memory_compression_hints": "memory is not compressed",
+    "ZE_extension_raytracing": "for hardware that traces rays",
+    "ZE_extension_record_replay_graph": "an immediate list does not record what it is given",
+    "ZE_experimental_rtas_builder": "for hardware that traces rays",
+    "ZE_extension_rtas": "for hardware that traces rays",
+}
+"""Every other extension of the specification, and why the driver does not advertise it."""
+
+
 @cache
 def advertised() -> tuple[Extension, ...]:
     """The extensions of this driver. Made when first asked for, as the names in `ze` are."""
@@ -120,6 +137,44 @@ def advertised() -> tuple[Extension, ...]:
             ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME,
             ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_1_0,
             functions=("zeCommandListImmediateAppendCommandListsExp",),
+        ),
+        Extension(
+            ze.ZE_MUTABLE_COMMAND_LIST_EXP_NAME,
+            ze.ZE_MUTABLE_COMMAND_LIST_EXP_VERSION_1_1,
+            functions=(
+                "zeCommandListGetNextCommandIdExp",
+                "zeCommandListGetNextCommandIdWithKernelsExp",
+                "zeCommandListUpdateMutableCommandsExp",
+                "zeCommandListIsMutableExp",
+                "zeCommandListUpdateMutableCommandSignalEventExp",
+                "zeCommandListUpdateMutableCommandWaitEventsExp",
+                "zeCommandListUpdateMutableCommandKernelsExp",
+            ),
+            structs=(
+                "ze_mutable_command_list_exp_properties_t",
+                "ze_mutable_command_list_exp_desc_t",
+                "ze_mutable_kernel_argument_exp_desc_t",
+                "ze_mutable_group_count_exp_desc_t",
+                "ze_mutable_group_size_exp_desc_t",
+                "ze_mutable_global_offset_exp_desc_t",
+            ),
+        ),
+        Extension(
+            ze.ZE_SUBGROUPS_EXT_NAME,
+            ze.ZE_SUBGROUP_EXT_VERSION_1_0,
+        ),
+        Extension(
+            ze.ZE_BFLOAT16_CONVERSIONS_EXT_NAME,
+            ze.ZE_BFLOAT16_CONVERSIONS_EXT_VERSION_1_0,
+        ),
+        Extension(
+            ze.ZE_FLOAT_ATOMICS_EXT_NAME,
+            ze.ZE_FLOAT_ATOMICS_EXT_VERSION_1_0,
+            structs=("ze_float_atomic_ext_properties_t",),
+        ),
+        Extension(
+            ze.ZE_LINKONCE_ODR_EXT_NAME,
+            ze.ZE_LINKONCE_ODR_EXT_VERSION_1_0,
         ),
         Extension(
             ze.ZE_MODULE_PROGRAM_EXP_NAME,
