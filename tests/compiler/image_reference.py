@@ -49,6 +49,7 @@ class View(ctypes.Structure):
         ("channel_order", ctypes.c_uint32),
         ("is_srgb", ctypes.c_uint32),
         ("samples", ctypes.c_uint32),
+        ("sampler", ctypes.c_uint64),
     )
 
 

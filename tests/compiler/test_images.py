@@ -39,7 +39,7 @@ GROUP, COUNT = 64, 192
 WIDTHS = [1, 8, None]
 
 
-def _source(shape: str) -> str:
+def source_of(shape: str) -> str:
     axes, is_array = SHAPES[shape]
     count = axes + is_array
     width = 4 if count == 3 else count
@@ -67,7 +67,7 @@ def _source(shape: str) -> str:
 
 @cache
 def program(shape: str) -> Program:
-    return program_of(_source(shape))
+    return program_of(source_of(shape))
 
 
 def make(shape: str, format_: Format, seed: int = 1) -> Image:

@@ -26,6 +26,7 @@ from groundstate.compiler.support import (
     refused_builtins,
 )
 from tests.compiler.instruction_support import each_item, module
+from tests.compiler.test_images_bindless import bindless_module
 from tests.compiler.test_images_used import image_modules
 from tests.compiler.test_instructions import BATCHES
 
@@ -49,6 +50,7 @@ def test_every_instruction_is_in_one_table() -> None:
 
 def test_the_tables_name_nothing_else() -> None:
     ours = {"Builtin", "ReadCell", "WriteCell", "WriteGroupCell", "ReadGroupCells", "CombineGroup"}
+    ours.add("SamplerOfImage")
     known = {*NAMES, *ours}
     named = {name for names in TABLES.values() for name in names if not name.startswith("llvm.")}
     assert named - known == set()
@@ -58,7 +60,7 @@ def test_the_tables_name_nothing_else() -> None:
 def names_in_cases() -> frozenset[str]:
     """The instructions in the modules of test_instructions, and of the tests of images."""
     found: set[str] = set()
-    for spirv in (*(batch.spirv for batch in BATCHES), *image_modules()):
+    for spirv in (*(batch.spirv for batch in BATCHES), *image_modules(), bindless_module()):
         words = memoryview(spirv).cast("I")
         position = 5
         while position < len(words):

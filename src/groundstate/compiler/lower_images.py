@@ -7,24 +7,42 @@ no value is a pair.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.spirv.types import Sampler
 
 PAIRS = frozenset(["SampledImage"])
 """The instructions that nothing is left of."""
+BINDLESS = "ConvertHandleToSampledImageINTEL"
+"""A pair that is one handle: the image brings its sampler along."""
 
 
 def split_sampled_images(kernel: Kernel) -> None:
     """Gives each user of a pair its two parts."""
-    pairs = [node for node in kernel.nodes() if node.op in PAIRS]
+    pairs = {
+        node: _parts(node) for node in kernel.nodes() if node.op in PAIRS or node.op == BINDLESS
+    }
     if not pairs:
         return
-    for node in kernel.nodes():
-        node.operands = [part for each in node.operands for part in _parts(node, each)]
     for block in kernel.blocks:
-        block.nodes = [node for node in block.nodes if node.op not in PAIRS]
+        nodes = []
+        for node in block.nodes:
+            node.operands = [part for each in node.operands for part in _given(node, each, pairs)]
+            if node.op not in PAIRS:
+                nodes.append(node)
+            if node.op == BINDLESS:
+                nodes.append(pairs[node][1])
+        block.nodes = nodes
     kernel.renumber()
 
 
-def _parts(user: Node, operand: Node) -> list[Node]:
-    if operand.op not in PAIRS or user.op in PAIRS:
+def _parts(pair: Node) -> list[Node]:
+    """The image and the sampler."""
+    if pair.op in PAIRS:
+        return pair.operands
+    return [pair, Node("SamplerOfImage", Sampler(), [pair], where=pair.where)]
+
+
+def _given(user: Node, operand: Node, pairs: dict[Node, list[Node]]) -> list[Node]:
+    """What a user takes in place of an operand."""
+    if operand not in pairs:
         return [operand]
-    return operand.operands[:1] if user.op == "Image" else operand.operands
+    return pairs[operand][:1] if user.op == "Image" else pairs[operand]

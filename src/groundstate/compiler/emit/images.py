@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groundstate.compiler.emit.emitter import Emitter, handles
+from groundstate.compiler.emit.image_handles import for_each_handle
+from groundstate.compiler.emit.memory import load
+from groundstate.compiler.emit.routines import Results, splat
 from groundstate.compiler.emit.sampling import Shape, read, sample
 from groundstate.compiler.emit.texel_writes import write
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
-from groundstate.compiler.emit.views import FIRST_CHANNEL_ORDER, FIRST_CHANNEL_TYPE, View
+from groundstate.compiler.emit.views import (
+    FIRST_CHANNEL_ORDER,
+    FIRST_CHANNEL_TYPE,
+    SAMPLER_OFFSET,
+    View,
+)
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.math.vec import Vec, element, like
-from groundstate.compiler.spirv.types import Float, Image, Int, Type, Vector
+from groundstate.compiler.math.vec import Vec, element
+from groundstate.compiler.spirv.types import Float, Image, Int, SampledImage, Type, Vector
 
 AXES = {0: 1, 1: 2, 2: 3, 5: 1}
 """How many axes the dimensions 1D, 2D, 3D and Buffer of SPIR-V have."""
@@ -19,6 +29,7 @@ AXES = {0: 1, 1: 2, 2: 3, 5: 1}
 
 def _shape(node: Node) -> Shape:
     image = node.operands[0].type
+    image = image.image if isinstance(image, SampledImage) else image
     if not isinstance(image, Image):
         raise BuildError(f"a value of type {image} is not an image")
     if image.dim not in AXES or image.multisampled:
@@ -59,28 +70,20 @@ class _Access:
             return [each.to_float("float") for each in found]
         return [each if element(each.t) == "float" else each.to_int(32) for each in found]
 
-    def uniform(self, node: Node, what: str) -> Vec:
-        """A handle that is the same for all lanes."""
-        value = self.emitter.scalar(node)
-        if value.stride != 0 and self.emitter.width > 1:
-            raise BuildError(f"{what} that differs between work-items is not supported")
-        return Vec(self.text, value.type, value.name)
-
-    def view(self, node: Node) -> Vec:
-        """The address of an image's view."""
-        return self.uniform(node, "an image")
-
-    def flags(self, node: Node) -> Vec:
-        """What a sampler says."""
-        sampler = self.uniform(node, "a sampler")
-        return Vec(self.text, "i64", self.text.emit(f"ptrtoint ptr {sampler.name} to i64"))
-
     def mask(self) -> Vec:
         """All bits set in the lanes that are active."""
         t = self.text.vector_type("i32") if self.varies else "i32"
         if not self.varies or self.emitter.mask is None:
             return Vec(self.text, t, "").constant(-1)
         return Vec(self.text, self.text.vector_type("i1"), self.emitter.mask).to_int(32)
+
+    def with_handles(self, nodes: list[Node], write: Callable[..., Results]) -> Results:
+        """What a writer gives for a mask and some handles, which are scalars."""
+        handles = [self.emitter.scalar(node) for node in nodes]
+        if self.emitter.width == 1 or all(each.stride == 0 for each in handles):
+            return write(self.mask(), *(Vec(self.text, "ptr", each.name) for each in handles))
+        vectors = [self.vec(each) for each in handles]
+        return for_each_handle(self.emitter, self.mask(), vectors, write)
 
     def define(self, node: Node, texel: tuple[Vec, ...]) -> None:
         """Gives a node the channels that it asks for, in its own type."""
@@ -114,14 +117,14 @@ def _kind(type_: Type) -> str:
 def _sample(emitter: Emitter, node: Node) -> None:
     image, sampler, coordinate = node.operands[:3]
     access = _Access(emitter, node)
-    texel = sample(
-        access.shape,
-        access.view(image),
-        access.flags(sampler),
-        access.place(coordinate),
-        _kind(node.type),
-    )
-    access.define(node, texel)
+    place = access.place(coordinate)
+
+    def of_image(mask: Vec, view: Vec, sampler: Vec) -> Results:
+        del mask  # whoever is not there may look as well: no coordinate leads out of an image
+        flags = Vec(emitter.text, "i64", emitter.text.emit(f"ptrtoint ptr {sampler.name} to i64"))
+        return sample(access.shape, view, flags, place, _kind(node.type))
+
+    access.define(node, access.with_handles([image, sampler], of_image))
 
 
 @handles("ImageRead", "ImageFetch")
@@ -129,7 +132,12 @@ def _read(emitter: Emitter, node: Node) -> None:
     image, coordinate = node.operands[:2]
     access = _Access(emitter, node)
     place = access.place(coordinate)
-    access.define(node, read(access.shape, access.view(image), place, _kind(node.type)))
+
+    def of_image(mask: Vec, view: Vec) -> Results:
+        del mask
+        return read(access.shape, view, place, _kind(node.type))
+
+    access.define(node, access.with_handles([image], of_image))
 
 
 @handles("ImageWrite")
@@ -144,13 +152,47 @@ def _write(emitter: Emitter, node: Node) -> None:
         texel = [each.to_int(32) for each in texel]
     texel += [texel[0].constant(0)] * (4 - len(texel))
     place = access.place(coordinate)
-    write(access.shape, access.view(image), place, texel, access.mask())
+
+    def of_image(mask: Vec, view: Vec) -> Results:
+        write(access.shape, view, place, texel, mask)
+        return ()
+
+    access.with_handles([image], of_image)
 
 
 @handles("Image")
 def _image(emitter: Emitter, node: Node) -> None:
     """The image of a pair, which is all that is left of it."""
     emitter.define(node, emitter.get(node.operands[0]))
+
+
+@handles(
+    "ConvertHandleToImageINTEL", "ConvertHandleToSamplerINTEL", "ConvertHandleToSampledImageINTEL"
+)
+def _from_number(emitter: Emitter, node: Node) -> None:
+    """A handle that the program has as a number."""
+    value = emitter.scalar(node.operands[0])
+    text = emitter.text
+    vector = value.stride != 0 and emitter.width > 1
+    t = text.vector_type("i64") if vector else "i64"
+    given = text.vector_type(value.type) if vector else value.type
+    number = Vec(text, given, text.as_vector(value) if vector else value.name)
+    wide = number if value.type == "i64" else number.zero_extend(64)
+    pointers = text.vector_type("ptr") if vector else "ptr"
+    name = text.emit(f"inttoptr {t} {wide.name} to {pointers}")
+    emitter.define(node, Lanes("ptr", name, None if vector else 0))
+
+
+@handles("SamplerOfImage")
+def _own_sampler(emitter: Emitter, node: Node) -> None:
+    """The sampler that a sampled image brings along."""
+    image = emitter.scalar(node.operands[0])
+    vector = image.stride != 0 and emitter.width > 1
+    name = emitter.text.as_vector(image) if vector else image.name
+    t = emitter.text.vector_type("ptr") if vector else "ptr"
+    place = emitter.text.emit(f"getelementptr i8, {t} {name}, i64 {SAMPLER_OFFSET}")
+    pointer = Lanes("ptr", place, None if vector else 0)
+    emitter.define(node, load(emitter, pointer, node.type, 8))
 
 
 # --- Questions ------------------------------------------------------------------------------------
@@ -181,15 +223,10 @@ def _levels(emitter: Emitter, node: Node) -> None:
 
 def _answer(emitter: Emitter, node: Node, fields: list[str], start: int = 0) -> None:
     """Members of a view, counted from some number."""
-    image = emitter.scalar(node.operands[0])
-    if image.stride != 0 and emitter.width > 1:
-        raise BuildError("an image that differs between work-items is not supported")
-    view = View(Vec(emitter.text, "ptr", image.name))
-    part = node.type.element if isinstance(node.type, Vector) else node.type
-    assert isinstance(part, Int)
-    parts: list[Value] = []
-    for field in fields:
-        number = view.get(field) - start if start else view.get(field)
-        wide = number.zero_extend(part.width) if part.width > 32 else number.to_int(part.width)
-        parts.append(Lanes(like(number.t, f"i{part.width}"), wide.name))
-    emitter.define(node, parts if isinstance(node.type, Vector) else parts[0])
+    access = _Access(emitter, node)
+
+    def of_image(mask: Vec, view: Vec) -> Results:
+        numbers = [View(view).get(field) - start for field in fields]
+        return tuple(splat(each, mask.t) for each in numbers)
+
+    access.define(node, access.with_handles(node.operands[:1], of_image))

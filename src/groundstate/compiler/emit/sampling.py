@@ -117,13 +117,10 @@ def _fields(shape: Shape) -> list[tuple[str, str]]:
 
 
 def times_pitch(view: View, index: Vec, pitch: str) -> Vec:
-    """Bytes up to a column, a row or a slice. Columns and rows are less than 4 GiB apart."""
+    """Bytes up to a column, a row or a slice."""
     step = view.get(pitch)
-    if pitch == "row_pitch":
-        step = step.to_int(32)
-    if pitch != "slice_pitch":
-        step = step.zero_extend(64)
-    return index.zero_extend(64) * splat(step, index.t)
+    wide = step if step.t == "i64" else step.zero_extend(64)
+    return index.zero_extend(64) * splat(wide, index.t)
 
 
 # --- Sampling -------------------------------------------------------------------------------------

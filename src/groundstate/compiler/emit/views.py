@@ -26,7 +26,7 @@ FIELDS = {
 }
 """Offsets and types of the members of gs_image_view."""
 
-READING, WRITING = 48, 64
+READING, WRITING, SAMPLER_OFFSET = 48, 64, 96
 UINT, SINT, UNORM, SNORM, HALF, FLOAT, SMALL_FLOAT = range(7)
 """gs_texel_kind."""
 FROM_TEXEL, ZERO, ONE = range(3)

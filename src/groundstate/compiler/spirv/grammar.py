@@ -569,6 +569,9 @@ INSTRUCTIONS = """\
 6426 RoundFToTF32INTEL type result id
 6428 MaskedGatherINTEL type result id integer id id
 6429 MaskedScatterINTEL id id integer id
+6529 ConvertHandleToImageINTEL type result id
+6530 ConvertHandleToSamplerINTEL type result id
+6531 ConvertHandleToSampledImageINTEL type result id
 """
 
 OPENCL = """\

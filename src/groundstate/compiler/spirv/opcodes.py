@@ -581,6 +581,9 @@ class Op:
     RoundFToTF32INTEL = 6426
     MaskedGatherINTEL = 6428
     MaskedScatterINTEL = 6429
+    ConvertHandleToImageINTEL = 6529
+    ConvertHandleToSamplerINTEL = 6530
+    ConvertHandleToSampledImageINTEL = 6531
 
 
 class CL:
