@@ -365,6 +365,11 @@ ze_result_t gs_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage,
 ze_result_t gs_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage,
                                             ze_image_allocation_ext_properties_t *pImageAllocProperties) {
     const gs_image *image = (gs_image *)hImage;
+    const void *next = pImageAllocProperties->pNext;
+    if (gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD) != NULL ||
+        gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_WIN32) != NULL)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                       "zeImageGetAllocPropertiesExt: images are not exported (zeDeviceGetExternalMemoryProperties)");
     gs_memory_lock();
     const gs_allocation *found = gs_allocation_at((gs_context *)hContext, image->view.texels);
     pImageAllocProperties->id = found != NULL ? found->id : 0;
