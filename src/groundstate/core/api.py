@@ -147,7 +147,7 @@ class Api:
         and what a signal handler raises, such as KeyboardInterrupt, when a signal arrives.
         """
         call: Callable[..., int] = getattr(self.direct, function)
-        deadline = deadline_of(timeout)
+        deadline = None if timeout is None else deadline_of(timeout)
         if deadline is None:
             while (result := call(handle, _A_SLICE)) == NOT_READY:
                 pass
@@ -170,9 +170,9 @@ class Api:
         return (text.value or b"").decode(errors="replace")
 
 
-def deadline_of(timeout: float | None) -> int | None:
-    """When a timeout that starts now is over, on the monotonic clock in nanoseconds."""
-    if timeout is None or timeout == math.inf:
+def deadline_of(timeout: float) -> int | None:
+    """When a timeout that starts now is over, on the monotonic clock in nanoseconds; None: never."""
+    if timeout == math.inf:
         return None
     if not timeout >= 0:
         raise ValueError(f"a timeout is a number of seconds, 0 or more, or None; not {timeout}")
