@@ -171,7 +171,7 @@ class Api:
 
 
 def deadline_of(timeout: float) -> int | None:
-    """When a timeout that starts now is over, in nanoseconds of the monotonic clock; None: never."""
+    """When a timeout that starts now is over, in monotonic nanoseconds; None if never."""
     if timeout == math.inf:
         return None
     if not timeout >= 0:
