@@ -10,6 +10,7 @@ import pytest
 
 import groundstate as gs
 from groundstate.core.image import ImageKind
+from tests.compiler.instruction_support import module
 
 EXTENTS: dict[ImageKind, tuple[int, ...]] = {
     "1d": (11,),
@@ -297,3 +298,45 @@ def test_an_image_lives_until_the_kernel_has_run(ctx: gs.Context) -> None:
         gc.collect()
         gate.signal()
     assert target.download().tolist() == [[2.5] * 4] * 4
+
+
+BINDLESS_TYPES = """
+%image = OpTypeImage %void 1 0 0 0 0 Unknown ReadOnly
+%takes = OpTypeFunction %void %g*u64 %g*v4f32
+"""
+BINDLESS = """
+%kernel = OpFunction %void None %takes
+%handles = OpFunctionParameter %g*u64
+%found = OpFunctionParameter %g*v4f32
+%entry = OpLabel
+%ids = OpLoad %v3u64 %in:GlobalInvocationId
+%i = OpCompositeExtract %u64 %ids 0
+%from = OpInBoundsPtrAccessChain %g*u64 %handles %i
+%handle = OpLoad %u64 %from Aligned 8
+%picture = OpConvertHandleToImageINTEL %image %handle
+%place = OpCompositeConstruct %v2u32 %u32:1 %u32:0
+%texel = OpImageFetch %v4f32 %picture %place
+%to = OpInBoundsPtrAccessChain %g*v4f32 %found %i
+OpStore %to %texel
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_a_kernel_finds_images_by_their_offsets(ctx: gs.Context, commands: gs.CommandList) -> None:
+    """Each work-item reads the second texel of an image of its own."""
+    spirv = module(
+        BINDLESS,
+        declarations=BINDLESS_TYPES,
+        capabilities=("BindlessImagesINTEL",),
+        extensions=("SPV_INTEL_bindless_images",),
+    )
+    images = [gs.Image(ctx, (1, 2), "rg32float") for _ in range(5)]
+    for number, image in enumerate(images):
+        image.upload(np.array([[[-1, -1], [number, number / 2]]], np.float32))
+    handles = ctx.alloc_shared(5, "uint64")
+    handles.numpy()[:] = [image.device_offset for image in images]
+    found = ctx.alloc_shared((5, 4), "float32")
+    gs.Module(ctx, spirv=spirv)["kernel"](commands, 1, 5, handles, found)
+    commands.synchronize()
+    assert found.tolist() == [[number, number / 2, 0, 1] for number in range(5)]

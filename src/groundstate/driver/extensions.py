@@ -27,7 +27,6 @@ class Extension:
 
 NOT_ADVERTISED: dict[str, str] = {
     "ZE_experimental_bandwidth_properties": "the speed of memory is not measured",
-    "ZE_experimental_bindless_image": "images have no handles that kernels could read from memory",
     "ZE_extension_cache_reservation": "a program cannot reserve a part of a CPU's cache",
     "ZE_experimental_power_saving_hint": "the system decides how fast a CPU runs",
     "ZE_extension_device_compute_dotproduct_ext_properties": "for systolic arrays",
@@ -279,6 +278,18 @@ def advertised() -> tuple[Extension, ...]:
             ze.ZE_IMAGE_VIEW_PLANAR_EXP_NAME,
             ze.ZE_IMAGE_VIEW_PLANAR_EXP_VERSION_1_0,
             structs=("ze_image_view_planar_exp_desc_t",),
+        ),
+        Extension(
+            ze.ZE_BINDLESS_IMAGE_EXP_NAME,
+            ze.ZE_BINDLESS_IMAGE_EXP_VERSION_1_0,
+            functions=("zeMemGetPitchFor2dImage", "zeImageGetDeviceOffsetExp"),
+            structs=(
+                "ze_image_bindless_exp_desc_t",
+                "ze_image_pitched_exp_desc_t",
+                "ze_custom_pitch_exp_desc_t",
+                "ze_device_pitched_alloc_exp_properties_t",
+                "ze_pitched_alloc_2dimage_linear_pitch_exp_info_t",
+            ),
         ),
         Extension(
             ze.ZE_SRGB_EXT_NAME,
