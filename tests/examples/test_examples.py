@@ -44,6 +44,16 @@ EXPECTED = {
         "the destination has 8 bytes, fewer than 21",
         "memory outlives its context: 42\nthis Memory was closed\n",
     ],
+    "07_kernels.py": [
+        "kernels: scale, add_up, plot\n",
+        "scale takes: global float* numbers, float by, uint count\n",
+        "sums of 128 numbers: [192.0, 192.0, 192.0, 192.0]\n",
+        "board: [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.25, 0.0]]\n",
+        "argument 1 (float by) of kernel 'scale' takes a number, not 'three' (str)\n",
+        "kernel 'scale' takes 3 arguments (",
+        "takes memory of float, not Memory of int32\n",
+        "wrong.cl:1:39: error: use of undeclared identifier 'b'\n",
+    ],
     "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }

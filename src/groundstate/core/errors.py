@@ -104,15 +104,11 @@ class OutOfDeviceMemory(LevelZeroError, MemoryError):
 
 
 class ModuleBuildFailure(LevelZeroError):
-    """A module could not be built."""
-
-    next_step = "The build log says why"
+    """A module could not be built. The description is the build log."""
 
 
 class ModuleLinkFailure(LevelZeroError):
-    """Modules could not be linked."""
-
-    next_step = "The link log says why"
+    """Modules could not be linked. The description is the link log."""
 
 
 class DeviceRequiresReset(LevelZeroError):

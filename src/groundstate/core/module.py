@@ -195,7 +195,7 @@ def _compiled(source: str, options: list[str], name: str) -> bytes:
     except CompileError as problem:
         raise failure(
             ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "compile_opencl", problem.log
-        ) from problem
+        ) from None
 
 
 def _take_log(api: Api, log: int | None) -> str:
