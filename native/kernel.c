@@ -206,33 +206,40 @@ static gs_code *find_code(gs_entry_point *entry_point, uint32_t x, uint32_t y, u
     return code;
 }
 
-static ze_result_t check_group_size(const gs_entry_point *entry_point, uint32_t x, uint32_t y, uint32_t z) {
+static ze_result_t check_group_size(enum gs_function function, const gs_entry_point *entry_point, uint32_t x,
+                                    uint32_t y, uint32_t z) {
+    const char *name = gs_function_names[function];
     const uint32_t *required = entry_point->default_size;
     if (entry_point->size_is_required && !is_size(required, x, y, z))
         return gs_fail(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
-                       "zeKernelSetGroupSize: the kernel requires groups of %u x %u x %u, not %u x %u x %u", required[0], required[1],
-                       required[2], x, y, z);
+                       "%s: the kernel requires groups of %u x %u x %u, not %u x %u x %u", name, required[0],
+                       required[1], required[2], x, y, z);
     uint32_t most = entry_point->most_items;
     bool fits = x <= most && y <= most && z <= most && (uint64_t)x * y * z <= most;
     if (x == 0 || y == 0 || z == 0 || !fits)
         return gs_fail(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
-                       "zeKernelSetGroupSize: groups of %u x %u x %u; each must be at least 1 and the product at most %u", x, y, z, most);
+                       "%s: groups of %u x %u x %u; each must be at least 1 and the product at most %u", name, x, y, z,
+                       most);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_kernel_set_group_size(enum gs_function function, gs_kernel *kernel, uint32_t x, uint32_t y, uint32_t z) {
+    if (is_size(kernel->group_size, x, y, z))
+        return ZE_RESULT_SUCCESS;
+    ze_result_t result = check_group_size(function, kernel->entry_point, x, y, z);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    kernel->group_size[0] = x;
+    kernel->group_size[1] = y;
+    kernel->group_size[2] = z;
+    kernel->code = NULL;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t gs_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY,
                                     uint32_t groupSizeZ) {
-    gs_kernel *kernel = (gs_kernel *)hKernel;
-    if (is_size(kernel->group_size, groupSizeX, groupSizeY, groupSizeZ))
-        return ZE_RESULT_SUCCESS;
-    ze_result_t result = check_group_size(kernel->entry_point, groupSizeX, groupSizeY, groupSizeZ);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    kernel->group_size[0] = groupSizeX;
-    kernel->group_size[1] = groupSizeY;
-    kernel->group_size[2] = groupSizeZ;
-    kernel->code = NULL;
-    return ZE_RESULT_SUCCESS;
+    return gs_kernel_set_group_size(GS_FN_zeKernelSetGroupSize, (gs_kernel *)hKernel, groupSizeX, groupSizeY,
+                                    groupSizeZ);
 }
 
 /* Code for a size that was used before is found here; else Python compiles it. */

@@ -106,9 +106,10 @@ typedef struct gs_kernel {
  * size is set: programs try sizes that they never launch. */
 ze_result_t gs_kernel_prepare(gs_kernel *kernel);
 
-/* Sets one argument; says what is wrong with it. */
+/* Each sets one thing, or says what is wrong with it and changes nothing. */
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                                    const void *value);
+ze_result_t gs_kernel_set_group_size(enum gs_function function, gs_kernel *kernel, uint32_t x, uint32_t y, uint32_t z);
 
 /* A kernel of the driver's own, which is no object of the API, or NULL if memory ran out. */
 gs_kernel *gs_kernel_copy(const gs_kernel *kernel);

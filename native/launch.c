@@ -270,7 +270,8 @@ ze_result_t gs_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_hand
     bool cooperative;
     ze_result_t result = read_parameters(function, pNext, &cooperative);
     if (result == ZE_RESULT_SUCCESS)
-        result = gs_zeKernelSetGroupSize(hKernel, groupSizes.groupSizeX, groupSizes.groupSizeY, groupSizes.groupSizeZ);
+        result = gs_kernel_set_group_size(function, (gs_kernel *)hKernel, groupSizes.groupSizeX, groupSizes.groupSizeY,
+                                          groupSizes.groupSizeZ);
     if (result == ZE_RESULT_SUCCESS)
         result = set_arguments(function, (gs_kernel *)hKernel, pArguments);
     if (result != ZE_RESULT_SUCCESS)

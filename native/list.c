@@ -46,12 +46,16 @@ ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handl
         gs_queue_check(GS_FN_zeCommandListCreate, context, device, desc->commandQueueGroupOrdinal, 0);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    const ze_mutable_command_list_exp_desc_t *mutable =
+        gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_DESC);
+    if (mutable != NULL && (mutable->flags & ~ZE_MUTABLE_COMMAND_LIST_EXP_FLAG_RESERVED) != 0)
+        return gs_fail_enum(GS_FN_zeCommandListCreate, "ze_mutable_command_list_exp_desc_t.flags", mutable->flags);
     bool in_order = desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER;
     gs_list *list = new_list(context, device, desc->commandQueueGroupOrdinal, in_order);
     if (list == NULL || (list->program = gs_program_new(in_order)) == NULL)
         return no_memory(list);
     list->flags = desc->flags;
-    list->is_mutable = gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_DESC) != NULL;
+    list->is_mutable = mutable != NULL;
     *phCommandList = (ze_command_list_handle_t)list;
     return ZE_RESULT_SUCCESS;
 }
@@ -91,17 +95,6 @@ ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
                        "zeCommandListDestroy: the list still runs; synchronise with it first");
     gs_object_close(hCommandList);
     return ZE_RESULT_SUCCESS;
-}
-
-/* An immediate list never needs closing; the call is accepted and changes nothing. */
-ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
-    gs_list *list = (gs_list *)hCommandList;
-    pthread_mutex_lock(&list->lock);
-    ze_result_t result = list->changed ? gs_mutable_apply(list) : ZE_RESULT_SUCCESS;
-    list->closed = !list->immediate;
-    list->changed = result != ZE_RESULT_SUCCESS;
-    pthread_mutex_unlock(&list->lock);
-    return result;
 }
 
 ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
@@ -202,13 +195,31 @@ static bool record(gs_program *program, gs_command *command) {
     return true;
 }
 
-/* After a command has got other events. */
+/* After commands have got other events. */
 static ze_result_t note_events_again(gs_program *program) {
     program->event_count = 0;
     for (gs_command *command = program->first; command != NULL; command = command->next)
         if (!note_events(program, command))
             return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another event");
     return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t apply_changes(gs_list *list) {
+    if (!list->changed)
+        return ZE_RESULT_SUCCESS;
+    ze_result_t result = gs_mutable_apply(list);
+    return result == ZE_RESULT_SUCCESS ? note_events_again(list->program) : result;
+}
+
+/* An immediate list never needs closing; the call is accepted and changes nothing. */
+ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
+    gs_list *list = (gs_list *)hCommandList;
+    pthread_mutex_lock(&list->lock);
+    ze_result_t result = apply_changes(list);
+    list->closed = !list->immediate;
+    list->changed = result != ZE_RESULT_SUCCESS;
+    pthread_mutex_unlock(&list->lock);
+    return result;
 }
 
 ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_command *command, gs_event *signal) {
@@ -220,11 +231,14 @@ ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_c
     if (command->signal != NULL)
         gs_object_drop(command->signal);
     command->signal = signal;
+    if (command->counter != list->program->counter)
+        command->counter = NULL; /* it was the old event's own */
     if (command->counter == NULL)
         number_command(list, command, signal);
     else if (signal != NULL)
         gs_event_track(signal, command->counter, command->step);
-    return note_events_again(list->program);
+    list->changed = true;
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t count, ze_event_handle_t *waits) {
@@ -244,7 +258,8 @@ ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t co
     command->targets = fresh.targets;
     command->target_count = fresh.target_count;
     gs_command_release(&spent);
-    return note_events_again(list->program);
+    list->changed = true;
+    return ZE_RESULT_SUCCESS;
 }
 
 /* On an idle immediate list whose waits are over, a short command is done here and now. */

@@ -1,6 +1,7 @@
 /* Changing commands of a closed list. A launch on a mutable list keeps a copy of its kernel: arguments, group size
  * and offset are set there, with all the checks of a kernel, and the launch is captured from it again when the list
- * is closed. Group counts and events are changed in the command itself. */
+ * is closed. Group counts and events are changed in the command itself. A call changes everything that it names, or
+ * fails and changes nothing. */
 #include "mutable.h"
 
 #include <stdlib.h>
@@ -13,10 +14,11 @@ static _Atomic uint64_t last_id;
 /* --- Names ------------------------------------------------------------------------------------------- */
 
 void gs_mutable_bind(gs_program *program, gs_command *command) {
-    for (gs_mutable *each = program->mutables; each != NULL && each->command == NULL; each = each->next) {
-        each->command = command;
-        each->wait_count = command->target_count;
-    }
+    gs_mutable *youngest = program->mutables;
+    if (youngest == NULL || youngest->command != NULL)
+        return;
+    youngest->command = command;
+    youngest->wait_count = command->target_count;
 }
 
 void gs_mutable_free(gs_mutable *first) {
@@ -24,23 +26,53 @@ void gs_mutable_free(gs_mutable *first) {
         next = first->next;
         for (uint32_t each = 0; each < first->kernel_count; each++)
             gs_object_drop(first->kernels[each]);
+        free(first->events);
         free(first);
     }
 }
 
-static gs_mutable *new_mutable(uint64_t id, ze_mutable_command_exp_flags_t flags, uint32_t kernel_count,
-                               gs_kernel *const *kernels) {
-    gs_mutable *made = calloc(1, sizeof *made + kernel_count * sizeof *kernels);
+/* A name, or one with more kernels to choose from. The old one, if any, is used up unless memory ran out. */
+static gs_mutable *add_kernels(gs_mutable *old, uint32_t count, gs_kernel *const *kernels) {
+    uint32_t before = old != NULL ? old->kernel_count : 0;
+    gs_mutable *made = realloc(old, sizeof *made + ((size_t)before + count) * sizeof *kernels);
     if (made == NULL)
         return NULL;
-    made->id = id;
-    made->flags = flags;
-    made->kernel_count = kernel_count;
-    for (uint32_t each = 0; each < kernel_count; each++) {
-        made->kernels[each] = kernels[each];
+    if (old == NULL)
+        memset(made, 0, sizeof *made);
+    for (uint32_t each = 0; each < count; each++) {
+        made->kernels[before + each] = kernels[each];
         gs_object_hold(kernels[each]);
     }
+    made->kernel_count = before + count;
     return made;
+}
+
+static ze_result_t check_flags(enum gs_function function, ze_mutable_command_exp_flags_t flags) {
+    if ((flags & ~(2 * ZE_MUTABLE_COMMAND_EXP_FLAG_GRAPH_ARGUMENTS - 1)) != 0)
+        return gs_fail_enum(function, "desc->flags", flags);
+    if (flags & ZE_MUTABLE_COMMAND_EXP_FLAG_GRAPH_ARGUMENTS)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                       "%s: arguments of graphs cannot change (mutableCommandFlags of the device)",
+                       gs_function_names[function]);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Called with the list locked. Who asks twice before a command is appended gets its one name twice. */
+static ze_result_t name_next(gs_program *program, ze_mutable_command_exp_flags_t flags, uint32_t kernel_count,
+                             gs_kernel *const *kernels, uint64_t *id) {
+    gs_mutable *before = program->mutables;
+    bool again = before != NULL && before->command == NULL;
+    gs_mutable *made = add_kernels(again ? before : NULL, kernel_count, kernels);
+    if (made == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
+    if (!again) {
+        made->id = ++last_id;
+        made->next = before;
+    }
+    made->flags |= flags;
+    program->mutables = made;
+    *id = made->id;
+    return ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t give_id(enum gs_function function, ze_command_list_handle_t hList,
@@ -48,20 +80,20 @@ static ze_result_t give_id(enum gs_function function, ze_command_list_handle_t h
                            ze_kernel_handle_t *kernels, uint64_t *id) {
     const ze_mutable_command_exp_flags_t all = ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION - 1;
     gs_list *list = (gs_list *)hList;
-    if (!list->is_mutable || list->closed)
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: %s", gs_function_names[function],
-                       list->closed ? "the list is closed"
-                                    : "the list is not mutable; pass ze_mutable_command_list_exp_desc_t when it is created");
-    gs_mutable *made =
-        new_mutable(++last_id, desc->flags != 0 ? desc->flags : all, kernel_count, (gs_kernel *const *)kernels);
-    if (made == NULL)
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
+    ze_result_t result = check_flags(function, desc->flags);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     pthread_mutex_lock(&list->lock);
-    made->next = list->program->mutables;
-    list->program->mutables = made;
+    if (!list->is_mutable || list->closed)
+        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: %s", gs_function_names[function],
+                         !list->is_mutable ? "the list is not mutable; pass ze_mutable_command_list_exp_desc_t when it "
+                                             "is created"
+                                           : "the list is closed");
+    else
+        result = name_next(list->program, desc->flags != 0 ? desc->flags : all, kernel_count,
+                           (gs_kernel *const *)kernels, id);
     pthread_mutex_unlock(&list->lock);
-    *id = made->id;
-    return ZE_RESULT_SUCCESS;
+    return result;
 }
 
 ze_result_t gs_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList,
@@ -92,13 +124,20 @@ static const gs_command *nth(const gs_program *program, const gs_command *like, 
 bool gs_mutable_copy(gs_program *clone, const gs_program *original) {
     gs_mutable **link = &clone->mutables;
     for (const gs_mutable *each = original->mutables; each != NULL; each = each->next) {
-        gs_mutable *made = new_mutable(each->id, each->flags, each->kernel_count, each->kernels);
+        gs_mutable *made = add_kernels(NULL, each->kernel_count, each->kernels);
         if (made == NULL)
             return false;
-        made->command = each->command != NULL ? (gs_command *)nth(clone, each->command, original) : NULL;
-        made->wait_count = each->wait_count;
         *link = made;
         link = &made->next;
+        made->id = each->id;
+        made->flags = each->flags;
+        made->command = each->command != NULL ? (gs_command *)nth(clone, each->command, original) : NULL;
+        made->wait_count = each->wait_count;
+        const size_t size = (each->wait_count + 1) * sizeof *made->events;
+        if (each->events != NULL && (made->events = malloc(size)) == NULL)
+            return false;
+        if (each->events != NULL)
+            memcpy(made->events, each->events, size);
     }
     return true;
 }
@@ -113,7 +152,8 @@ static ze_result_t check_list(enum gs_function function, gs_list *list) {
     if (!list->is_mutable)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the list is not mutable", name);
     if (!gs_wait_moment(is_idle, list))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "%s: the list still runs; synchronise with it first", name);
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "%s: the list still runs; synchronise with it first",
+                       name);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -134,108 +174,139 @@ static ze_result_t find(enum gs_function function, const gs_list *list, uint64_t
     return ZE_RESULT_SUCCESS;
 }
 
-/* The same for what only launches have. */
+/* The same for what only launches of one kernel have. */
 static ze_result_t find_launch(enum gs_function function, const gs_list *list, uint64_t id,
                                ze_mutable_command_exp_flags_t flag, gs_mutable **found) {
     ze_result_t result = find(function, list, id, flag, found);
-    if (result == ZE_RESULT_SUCCESS && (*found)->command->operation != GS_LAUNCH)
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: command %llu launches no kernel",
-                       gs_function_names[function], (unsigned long long)id);
-    return result;
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    const gs_command *command = (*found)->command;
+    if (command->operation != GS_LAUNCH || command->launch->next != NULL)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: command %llu launches %s", gs_function_names[function],
+                       (unsigned long long)id,
+                       command->operation != GS_LAUNCH ? "no kernel" : "several kernels, which cannot change");
+    return ZE_RESULT_SUCCESS;
 }
 
 /* --- Launches ---------------------------------------------------------------------------------------- */
 
-static ze_result_t change_argument(const gs_list *list, const ze_mutable_kernel_argument_exp_desc_t *desc) {
-    const enum gs_function function = GS_FN_zeCommandListUpdateMutableCommandsExp;
-    gs_mutable *found;
-    ze_result_t result =
-        find_launch(function, list, desc->commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS, &found);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    found->changed = true;
-    result = gs_kernel_set_argument(function, found->command->launch->kernel, desc->argIndex, desc->argSize,
-                                    desc->pArgValue);
-    return result == ZE_RESULT_SUCCESS ? result : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+/* How each struct of a chain begins. */
+typedef struct change {
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint64_t command;
+} change;
+
+static ze_mutable_command_exp_flags_t flag_of(const change *change) {
+    switch (change->stype) {
+    case ZE_STRUCTURE_TYPE_MUTABLE_KERNEL_ARGUMENT_EXP_DESC: return ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS;
+    case ZE_STRUCTURE_TYPE_MUTABLE_GROUP_COUNT_EXP_DESC: return ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT;
+    case ZE_STRUCTURE_TYPE_MUTABLE_GROUP_SIZE_EXP_DESC: return ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_SIZE;
+    case ZE_STRUCTURE_TYPE_MUTABLE_GLOBAL_OFFSET_EXP_DESC: return ZE_MUTABLE_COMMAND_EXP_FLAG_GLOBAL_OFFSET;
+    default: return 0;
+    }
 }
 
-static ze_result_t change_counts(const gs_list *list, const ze_mutable_group_count_exp_desc_t *desc) {
+static ze_result_t change_counts(const gs_list *list, const ze_mutable_group_count_exp_desc_t *desc,
+                                 gs_launch *launch) {
     const enum gs_function function = GS_FN_zeCommandListUpdateMutableCommandsExp;
-    gs_mutable *found;
-    ze_result_t result =
-        find_launch(function, list, desc->commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT, &found);
-    if (result == ZE_RESULT_SUCCESS && desc->pGroupCount == NULL)
-        result = gs_fail_pointer(function, "pGroupCount");
-    if (result == ZE_RESULT_SUCCESS)
-        result = gs_launch_set_counts(function, list, found->command->launch, desc->pGroupCount);
+    if (desc->pGroupCount == NULL)
+        return gs_fail_pointer(function, "pGroupCount");
+    if (launch->indirect_counts != NULL)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: command %llu reads its group counts when it runs",
+                       gs_function_names[function], (unsigned long long)desc->commandId);
+    return gs_launch_set_counts(function, list, launch, desc->pGroupCount);
+}
+
+static ze_result_t change_kernel(const change *change, gs_kernel *kernel) {
+    const enum gs_function function = GS_FN_zeCommandListUpdateMutableCommandsExp;
+    const ze_mutable_kernel_argument_exp_desc_t *argument = (const void *)change;
+    const ze_mutable_group_size_exp_desc_t *size = (const void *)change;
+    const ze_mutable_global_offset_exp_desc_t *offset = (const void *)change;
+    ze_result_t result;
+    switch (change->stype) {
+    case ZE_STRUCTURE_TYPE_MUTABLE_KERNEL_ARGUMENT_EXP_DESC:
+        result = gs_kernel_set_argument(function, kernel, argument->argIndex, argument->argSize, argument->pArgValue);
+        return result == ZE_RESULT_SUCCESS ? result : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    case ZE_STRUCTURE_TYPE_MUTABLE_GROUP_SIZE_EXP_DESC:
+        return gs_kernel_set_group_size(function, kernel, size->groupSizeX, size->groupSizeY, size->groupSizeZ);
+    default:
+        return gs_zeKernelSetGlobalOffsetExp((ze_kernel_handle_t)kernel, offset->offsetX, offset->offsetY,
+                                             offset->offsetZ);
+    }
+}
+
+static ze_result_t try_kernel(const change *change, const gs_kernel *kernel) {
+    gs_kernel *copy = gs_kernel_copy(kernel);
+    if (copy == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another kernel");
+    ze_result_t result = change_kernel(change, copy);
+    gs_kernel_free_copy(copy);
     return result;
 }
 
-static ze_result_t change_size(const gs_list *list, const ze_mutable_group_size_exp_desc_t *desc) {
+/* Tries what one struct of a chain says, or really does it. */
+static ze_result_t change_launch(const gs_list *list, const change *change, bool really) {
+    const enum gs_function function = GS_FN_zeCommandListUpdateMutableCommandsExp;
+    const ze_mutable_command_exp_flags_t flag = flag_of(change);
+    if (flag == 0)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: a struct of type %#x changes nothing",
+                       gs_function_names[function], change->stype);
     gs_mutable *found;
-    ze_result_t result = find_launch(GS_FN_zeCommandListUpdateMutableCommandsExp, list, desc->commandId,
-                                     ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_SIZE, &found);
+    ze_result_t result = find_launch(function, list, change->command, flag, &found);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    found->changed = true;
-    return gs_zeKernelSetGroupSize((ze_kernel_handle_t)found->command->launch->kernel, desc->groupSizeX,
-                                   desc->groupSizeY, desc->groupSizeZ);
+    gs_launch *launch = found->command->launch, trial = *launch;
+    if (flag == ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT)
+        return change_counts(list, (const void *)change, really ? launch : &trial);
+    found->changed |= really;
+    return really ? change_kernel(change, launch->kernel) : try_kernel(change, launch->kernel);
 }
 
-static ze_result_t change_offset(const gs_list *list, const ze_mutable_global_offset_exp_desc_t *desc) {
-    gs_mutable *found;
-    ze_result_t result = find_launch(GS_FN_zeCommandListUpdateMutableCommandsExp, list, desc->commandId,
-                                     ZE_MUTABLE_COMMAND_EXP_FLAG_GLOBAL_OFFSET, &found);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
-    found->changed = true;
-    return gs_zeKernelSetGlobalOffsetExp((ze_kernel_handle_t)found->command->launch->kernel, desc->offsetX,
-                                         desc->offsetY, desc->offsetZ);
-}
-
-static ze_result_t change_one(const gs_list *list, const ze_base_desc_t *desc) {
-    switch (desc->stype) {
-    case ZE_STRUCTURE_TYPE_MUTABLE_KERNEL_ARGUMENT_EXP_DESC:
-        return change_argument(list, (const void *)desc);
-    case ZE_STRUCTURE_TYPE_MUTABLE_GROUP_COUNT_EXP_DESC:
-        return change_counts(list, (const void *)desc);
-    case ZE_STRUCTURE_TYPE_MUTABLE_GROUP_SIZE_EXP_DESC:
-        return change_size(list, (const void *)desc);
-    case ZE_STRUCTURE_TYPE_MUTABLE_GLOBAL_OFFSET_EXP_DESC:
-        return change_offset(list, (const void *)desc);
-    default:
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                       "zeCommandListUpdateMutableCommandsExp: a struct of type %#x changes nothing", desc->stype);
-    }
+static ze_result_t change_launches(const gs_list *list, const change *first, bool really) {
+    const uint32_t most = 1 << 24; /* a chain that is longer bites its tail */
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    uint32_t length = 0;
+    for (const change *each = first; each != NULL && result == ZE_RESULT_SUCCESS; each = each->pNext)
+        result = ++length <= most ? change_launch(list, each, really)
+                                  : gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                                            "zeCommandListUpdateMutableCommandsExp: the chain has no end");
+    return result;
 }
 
 ze_result_t gs_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList,
                                                      const ze_mutable_commands_exp_desc_t *desc) {
     gs_list *list = (gs_list *)hCommandList;
     ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandsExp, list);
+    if (result == ZE_RESULT_SUCCESS && desc->flags != 0)
+        result = gs_fail_enum(GS_FN_zeCommandListUpdateMutableCommandsExp, "desc->flags", desc->flags);
     pthread_mutex_lock(&list->lock);
-    const ze_base_desc_t *each = desc->pNext;
-    for (; each != NULL && result == ZE_RESULT_SUCCESS; each = each->pNext) {
-        list->changed = true;
-        result = change_one(list, each);
-    }
+    if (result == ZE_RESULT_SUCCESS)
+        result = change_launches(list, desc->pNext, false);
+    if (result == ZE_RESULT_SUCCESS)
+        result = change_launches(list, desc->pNext, true);
+    list->changed |= result == ZE_RESULT_SUCCESS;
     pthread_mutex_unlock(&list->lock);
     return result;
 }
 
-static ze_result_t change_kernel(const gs_list *list, uint64_t id, gs_kernel *kernel) {
+/* --- Kernels ----------------------------------------------------------------------------------------- */
+
+static ze_result_t find_choice(const gs_list *list, uint64_t id, const gs_kernel *kernel, gs_mutable **found) {
     const enum gs_function function = GS_FN_zeCommandListUpdateMutableCommandKernelsExp;
-    gs_mutable *found;
-    ze_result_t result = find_launch(function, list, id, ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION, &found);
+    ze_result_t result = find_launch(function, list, id, ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION, found);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    uint32_t index = 0;
-    while (index < found->kernel_count && found->kernels[index] != kernel)
-        index++;
-    if (index == found->kernel_count)
-        return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE,
-                       "%s: the kernel was not among those of command %llu (zeCommandListGetNextCommandIdWithKernelsExp)",
-                       gs_function_names[function], (unsigned long long)id);
+    for (uint32_t each = 0; each < (*found)->kernel_count; each++)
+        if ((*found)->kernels[each] == kernel)
+            return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE,
+                   "%s: the kernel was not among those of command %llu (zeCommandListGetNextCommandIdWithKernelsExp)",
+                   gs_function_names[function], (unsigned long long)id);
+}
+
+/* The copy takes over what is set on the kernel now; what the command was given before was for another kernel. */
+static ze_result_t replace_kernel(gs_mutable *found, const gs_kernel *kernel) {
     gs_kernel *copy = gs_kernel_copy(kernel);
     if (copy == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another kernel");
@@ -248,11 +319,15 @@ static ze_result_t change_kernel(const gs_list *list, uint64_t id, gs_kernel *ke
 ze_result_t gs_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels,
                                                            uint64_t *pCommandId, ze_kernel_handle_t *phKernels) {
     gs_list *list = (gs_list *)hCommandList;
+    gs_mutable *found = NULL;
     ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, list);
     pthread_mutex_lock(&list->lock);
+    for (uint32_t each = 0; each < numKernels && result == ZE_RESULT_SUCCESS; each++)
+        result = find_choice(list, pCommandId[each], (gs_kernel *)phKernels[each], &found);
     for (uint32_t each = 0; each < numKernels && result == ZE_RESULT_SUCCESS; each++) {
         list->changed = true;
-        result = change_kernel(list, pCommandId[each], (gs_kernel *)phKernels[each]);
+        find_choice(list, pCommandId[each], (gs_kernel *)phKernels[each], &found);
+        result = replace_kernel(found, (gs_kernel *)phKernels[each]);
     }
     pthread_mutex_unlock(&list->lock);
     return result;
@@ -272,14 +347,43 @@ ze_result_t gs_mutable_apply(gs_list *list) {
 
 /* --- Events ------------------------------------------------------------------------------------------ */
 
-static bool same_mode(const gs_event *left, const gs_event *right) {
-    return (left->mode == GS_EVENT_PLAIN) == (right->mode == GS_EVENT_PLAIN);
+/* What an event must have in common with the one whose place it takes. 0: there was none. */
+static uint32_t kind_of(const gs_event *event, ze_event_scope_flags_t scope) {
+    enum { EVENT = 1, COUNTER = 2, AGGREGATE = 4, FOREIGN = 8, TIMESTAMPS = 16, SCOPE = 32 };
+    const bool aggregate = event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0;
+    return EVENT | (event->mode != GS_EVENT_PLAIN ? COUNTER : 0) | (aggregate ? AGGREGATE : 0) |
+           (event->heap == &event->mapped ? FOREIGN : 0) | (event->timestamps ? TIMESTAMPS : 0) | scope * SCOPE;
 }
 
-static ze_result_t fail_mode(enum gs_function function) {
+/* Before the first change of a command's events: remembers what they were. */
+static ze_result_t learn_kinds(gs_mutable *of) {
+    if (of->events != NULL)
+        return ZE_RESULT_SUCCESS;
+    of->events = calloc(of->wait_count + 1, sizeof *of->events);
+    if (of->events == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for %u wait events", of->wait_count);
+    const gs_command *command = of->command;
+    for (uint32_t each = 0; each < of->wait_count; each++)
+        of->events[each] = kind_of(command->targets[each].event, command->targets[each].event->wait_scope);
+    if (command->signal != NULL)
+        of->events[of->wait_count] = kind_of(command->signal, command->signal->signal_scope);
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t check_kind(enum gs_function function, uint32_t before, uint32_t now) {
+    if (before == 0 || before == now)
+        return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                   "%s: an event can only take the place of one of its kind, counter-based or not",
+                   "%s: an event can only take the place of one of its kind: counter-based or not, with timestamps or "
+                   "not, and of the same scope",
                    gs_function_names[function]);
+}
+
+/* The command whose events are to change; the kinds of those that it was appended with are known. */
+static ze_result_t find_events(enum gs_function function, const gs_list *list, uint64_t id,
+                               ze_mutable_command_exp_flags_t flag, gs_mutable **found) {
+    ze_result_t result = find(function, list, id, flag, found);
+    return result == ZE_RESULT_SUCCESS ? learn_kinds(*found) : result;
 }
 
 ze_result_t gs_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList,
@@ -291,13 +395,26 @@ ze_result_t gs_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_h
     ze_result_t result = check_list(function, list);
     pthread_mutex_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
-        result = find(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT, &found);
-    if (result == ZE_RESULT_SUCCESS && signal != NULL && found->command->signal != NULL &&
-        !same_mode(signal, found->command->signal))
-        result = fail_mode(function);
+        result = find_events(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT, &found);
+    if (result == ZE_RESULT_SUCCESS && signal != NULL)
+        result = check_kind(function, found->events[found->wait_count], kind_of(signal, signal->signal_scope));
     if (result == ZE_RESULT_SUCCESS)
         result = gs_list_change_signal(function, list, found->command, signal);
     pthread_mutex_unlock(&list->lock);
+    return result;
+}
+
+static ze_result_t check_waits(enum gs_function function, const gs_mutable *of, uint32_t count,
+                               ze_event_handle_t *waits) {
+    if (count != of->wait_count)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: command %llu was appended with %u wait events, not %u",
+                       gs_function_names[function], (unsigned long long)of->id, of->wait_count, count);
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    for (uint32_t each = 0; each < count && result == ZE_RESULT_SUCCESS; each++) {
+        const gs_event *event = (gs_event *)waits[each];
+        if (event != NULL)
+            result = check_kind(function, of->events[each], kind_of(event, event->wait_scope));
+    }
     return result;
 }
 
@@ -310,10 +427,9 @@ ze_result_t gs_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_ha
     ze_result_t result = check_list(function, list);
     pthread_mutex_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
-        result = find(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS, &found);
-    if (result == ZE_RESULT_SUCCESS && phWaitEvents != NULL && numWaitEvents != found->wait_count)
-        result = gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: command %llu was appended with %u wait events, not %u",
-                         gs_function_names[function], (unsigned long long)commandId, found->wait_count, numWaitEvents);
+        result = find_events(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS, &found);
+    if (result == ZE_RESULT_SUCCESS && phWaitEvents != NULL)
+        result = check_waits(function, found, numWaitEvents, phWaitEvents);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_list_change_waits(list, found->command, phWaitEvents != NULL ? numWaitEvents : 0, phWaitEvents);
     pthread_mutex_unlock(&list->lock);

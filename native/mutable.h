@@ -10,12 +10,13 @@ typedef struct gs_mutable {
     ze_mutable_command_exp_flags_t flags;
     gs_command *command; /* NULL: still to be appended */
     uint32_t wait_count; /* events that it was appended with */
+    uint32_t *events;    /* the kinds of those, and of the one to signal; NULL: they are still the same */
     bool changed;        /* its launch is to be captured anew when the list is closed */
     uint32_t kernel_count;
     struct gs_kernel *kernels[]; /* that it may launch; held */
 } gs_mutable;
 
-/* Gives the names that were asked for to the command that was appended. */
+/* Gives the name that was asked for, if any, to the command that was appended. */
 void gs_mutable_bind(gs_program *program, gs_command *command);
 
 /* Captures what was changed, before the list runs again. */

@@ -64,9 +64,9 @@ static void mark_pending(gs_command *command, int32_t change) {
         return;
     for (uint32_t each = 0; each < command->run.count; each++) {
         gs_program *program = command->run.runs[each].program;
-        program->pending += (uint32_t)change;
         for (uint32_t event = 0; event < program->event_count; event++)
             program->events[event]->pending += (uint32_t)change;
+        program->pending += (uint32_t)change; /* last: at 0 the events of a mutable list may change */
     }
     if (command->run.fence != NULL)
         command->run.fence->pending += (uint32_t)change;

@@ -17,7 +17,7 @@ from registry.load import load
 from registry.model import Direction, Function, Parameter
 from tests.conftest import check
 from tests.driver.images import describe, format_of, image
-from tests.driver.support import COPY_ORDINAL, Bench, close_list, handles
+from tests.driver.support import COPY_ORDINAL, Bench, barrier, close_list, handles
 
 REGISTRY = load()
 PAGE = 4096
@@ -29,7 +29,7 @@ _CHAPTERS = {
     "eventQueryKernelTimestamps", "commandListClone", "immediateCommandListAppend",
     "hostFunction", "PCIProperties", "deviceVectorSizes", "ipcMemHandleType", "image", "sampler",
     "imageCopy", "imageQueryAllocProperties", "imagememoryproperties", "imageview",
-    "bindlessimages",
+    "bindlessimages", "mutableCommandList",
 }  # fmt: skip
 
 _ELSEWHERE = {
@@ -40,6 +40,9 @@ _ELSEWHERE = {
     "zeFabricVertexGetSubVerticesExp",
     "zeFabricEdgeGetVerticesExp",
     "zeFabricEdgeGetPropertiesExp",
+    # they take kernels; test_lists_mutable_rules.py has them
+    "zeCommandListGetNextCommandIdWithKernelsExp",
+    "zeCommandListUpdateMutableCommandKernelsExp",
 }
 
 
@@ -258,6 +261,28 @@ def _ipc_event(calls: Calls) -> Any:
     return handle
 
 
+def _mutable(calls: Calls) -> dict[str, Any]:
+    """A mutable list and the name of a command in it that signals an event and waits for one."""
+    chained = ze.ze_mutable_command_list_exp_desc_t()
+    description = ze.ze_command_list_desc_t(pNext=ctypes.addressof(chained))
+    bench, name = calls.bench, ctypes.c_uint64()
+    commands = bench._made(
+        ze.zeCommandListDestroy,
+        ze.zeCommandListCreate,
+        bench.context,
+        bench.device,
+        ctypes.byref(description),
+    )
+    request = ctypes.byref(ze.ze_mutable_command_id_exp_desc_t())
+    check(ze.zeCommandListGetNextCommandIdExp(commands, request, ctypes.byref(name)))
+    barrier(commands, calls.event, [calls.event])
+    return {"hCommandList": commands, "commandId": name.value}
+
+
+def _mutable_list(calls: Calls) -> dict[str, Any]:
+    return {"hCommandList": _mutable(calls)["hCommandList"]}
+
+
 def _region() -> Any:
     return ze.ze_copy_region_t(width=16, height=4, depth=1)
 
@@ -321,6 +346,10 @@ _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
     "zeVirtualMemUnmap": _pages,
     "zeVirtualMemSetAccessAttribute": _pages,
     "zeVirtualMemGetAccessAttribute": _pages,
+    "zeCommandListGetNextCommandIdExp": _mutable_list,
+    "zeCommandListUpdateMutableCommandsExp": _mutable_list,
+    "zeCommandListUpdateMutableCommandSignalEventExp": _mutable,
+    "zeCommandListUpdateMutableCommandWaitEventsExp": _mutable,
     "zeCommandListCreateCloneExp": lambda calls: {"hCommandList": calls.closed_list},
     "zeCommandListAppendMemoryRangesBarrier": lambda calls: {
         "numRanges": 1,
