@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.dominators import immediate_dominators
 from groundstate.compiler.ir import Block, Kernel
+from groundstate.compiler.limits import check_loops
 
 
 class Loop:
@@ -47,6 +49,7 @@ class Graph:
 
     def _find_loops(self) -> list[Loop]:
         by_header: dict[int, Loop] = {}
+        memberships = 0
         for block in self.kernel.blocks:
             for successor in block.successors:
                 if successor.index > block.index:
@@ -56,7 +59,8 @@ class Graph:
                     continue
                 loop = by_header.setdefault(successor.index, Loop(successor, None))
                 loop.latches.append(block)
-                _collect(loop, block)
+                memberships += _collect(loop, block)
+                check_loops(self.kernel, memberships)
         loops = sorted(by_header.values(), key=lambda loop: len(loop.blocks))
         for position, loop in enumerate(loops):
             outer = [each for each in loops[position + 1 :] if loop.header in each.blocks]
@@ -88,105 +92,51 @@ class Graph:
         return deciders
 
 
-def _collect(loop: Loop, latch: Block) -> None:
+def _collect(loop: Loop, latch: Block) -> int:
+    """Adds the blocks between a loop's head and a latch, and returns how many were new."""
+    before = len(loop.blocks)
     stack = [latch]
     while stack:
         block = stack.pop()
         if block not in loop.blocks:
             loop.blocks.add(block)
             stack.extend(block.predecessors)
+    return len(loop.blocks) - before
 
 
 def _dominators(blocks: list[Block]) -> list[Block | None]:
-    """The immediate dominator of each block (Cooper, Harvey and Kennedy's iteration)."""
-    above: list[int] = [-1] * len(blocks)
-    above[0] = 0
-    changed = True
-    while changed:
-        changed = False
-        for block in blocks[1:]:
-            known = [each.index for each in block.predecessors if above[each.index] >= 0]
-            best = known[0]
-            for other in known[1:]:
-                best = _meet(above, best, other)
-            if above[block.index] != best:
-                above[block.index] = best
-                changed = True
+    """The immediate dominator of each block."""
+    successors = [[each.index for each in block.successors] for block in blocks]
+    above = immediate_dominators(successors, 0)
     return [None] + [blocks[index] for index in above[1:]]
-
-
-def _meet(above: list[int], left: int, right: int) -> int:
-    while left != right:
-        while left > right:
-            left = above[left]
-        while right > left:
-            right = above[right]
-    return left
 
 
 def _post_dominators(blocks: list[Block]) -> list[int]:
     """The immediate post-dominator of each block, by index; len(blocks) stands for the end."""
-    end = len(blocks)
-    order, ends = _backward_order(blocks)
-    rank = {index: position for position, index in enumerate(order)}
-    above: list[int] = [-1] * (end + 1)
-    above[end] = end
-    changed = True
-    while changed:
-        changed = False
-        for index in order[1:]:
-            ahead = [each.index for each in blocks[index].successors]
-            ahead += [end] if index in ends else []
-            known = [each for each in ahead if above[each] >= 0]
-            best = known[0]
-            for other in known[1:]:
-                best = _meet_by_rank(above, rank, best, other)
-            if above[index] != best:
-                above[index] = best
-                changed = True
-    return above[:end]
+    behind = [[each.index for each in block.predecessors] for block in blocks]
+    return immediate_dominators([*behind, _ends(blocks, behind)], len(blocks))[:-1]
 
 
-def _backward_order(blocks: list[Block]) -> tuple[list[int], set[int]]:
-    """Reverse postorder of the backward graph from the end, and the blocks that lead there.
+def _ends(blocks: list[Block], behind: list[list[int]]) -> list[int]:
+    """The blocks that lead to the end.
 
     A loop that never ends has no way to the end; one of its blocks is given one."""
-    end = len(blocks)
-    behind: list[list[int]] = [[each.index for each in block.predecessors] for block in blocks]
     ends = [block.index for block in blocks if not block.successors]
-    parts: list[list[int]] = []
-    seen = {end}
-    for start in [*ends, *(block.index for block in reversed(blocks))]:
-        if start in seen:
-            continue
-        if start not in ends:
-            ends.append(start)
-        seen.add(start)
-        part: list[int] = []
-        _walk(start, behind, seen, part)
-        parts.append(part)
-    postorder = [index for part in parts for index in part]
-    return [end, *reversed(postorder)], set(ends)
+    seen: set[int] = set()
+    for start in ends:
+        _reach(start, behind, seen)
+    for block in reversed(blocks):
+        if block.index not in seen:
+            ends.append(block.index)
+            _reach(block.index, behind, seen)
+    return ends
 
 
-def _walk(start: int, behind: list[list[int]], seen: set[int], postorder: list[int]) -> None:
-    stack = [(start, iter(behind[start]))]
+def _reach(start: int, behind: list[list[int]], seen: set[int]) -> None:
+    """Adds everything from which there is a way to `start`."""
+    stack = [start]
     while stack:
-        index, rest = stack[-1]
-        for each in rest:
-            if each not in seen:
-                seen.add(each)
-                stack.append((each, iter(behind[each])))
-                break
-        else:
-            postorder.append(index)
-            stack.pop()
-
-
-def _meet_by_rank(above: list[int], rank: dict[int, int], left: int, right: int) -> int:
-    while left != right:
-        while rank[left] > rank[right]:
-            left = above[left]
-        while rank[right] > rank[left]:
-            right = above[right]
-    return left
+        index = stack.pop()
+        if index not in seen:
+            seen.add(index)
+            stack += behind[index]

@@ -10,6 +10,7 @@ from groundstate.compiler.byval import needs_copy
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.kernel_ir import STORAGE_FUNCTION, Builder, Words
+from groundstate.compiler.limits import MAX_CALL_DEPTH
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
@@ -68,6 +69,8 @@ class Instance:
         self.where = self.module.function_name(function.id)
         if (home, function.id) in callers:
             raise BuildError(self._recursion(callers))
+        if len(callers) > MAX_CALL_DEPTH:
+            raise BuildError(f"in function '{self.where}': calls nest deeper than {MAX_CALL_DEPTH}")
         if not function.blocks:
             raise UnresolvedNameError(
                 self.where, f"{self.where} is declared but not defined in this module"
@@ -95,6 +98,8 @@ class Instance:
         )
 
     def type_of(self, type_id: int) -> Type:
+        if type_id and type_id not in self.module.types:
+            raise BuildError(f"in function '{self.where}': %{type_id} is not a type")
         return self.module.types[type_id] if type_id else Void()
 
     def operand(self, identifier: int, user: Node) -> Node:

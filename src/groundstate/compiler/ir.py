@@ -85,7 +85,7 @@ class Kernel:
             block.predecessors = []
         for block in self.blocks:
             for successor in block.successors:
-                if block not in successor.predecessors:
+                if successor.predecessors[-1:] != [block]:  # a switch may lead there twice
                     successor.predecessors.append(block)
         for block in self.blocks:
             for phi in block.phis:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.spirv.types import Pointer, Type
@@ -16,7 +17,6 @@ from groundstate.compiler.symbols import Symbols
 if TYPE_CHECKING:
     from groundstate.compiler.inlining import Instance
 
-MAX_NODES = 2_000_000
 STORAGE_FUNCTION = 7
 
 Words = list[tuple[str, int]]
@@ -46,6 +46,7 @@ class Builder:
         )
         module = self.modules[home]
         function = module.function(module.entry_points[self.name].function)
+        limits.check_calls(self.symbols, home, function.id)
         arguments = [
             Node("Argument", module.types[each.type], literals=(index,))
             for index, each in enumerate(function.parameters)
@@ -61,8 +62,9 @@ class Builder:
     def new_node(self, op: str, type_: Type, where: str, literals: tuple[object, ...] = ()) -> Node:
         """A node, counted against the limit."""
         self.node_count += 1
-        if self.node_count > MAX_NODES:
-            raise BuildError(f"{self.name}: more than {MAX_NODES} operations after inlining")
+        if self.node_count > 2 * limits.MAX_NODES:  # calls through pointers come on top
+            raise BuildError(f"{self.name}: more than {limits.MAX_NODES} operations")
+        limits.check_value(type_, where)
         return Node(op, type_, literals=literals, where=where)
 
     def constant(self, home: int, identifier: int) -> Node | None:
@@ -73,6 +75,7 @@ class Builder:
         module = self.modules[home]
         if identifier in module.constants:
             value = self.symbols.settled(home, module.constants[identifier])
+            limits.check_value(value.type, self.name)
             node = Node("Constant", value.type, literals=(value, home))
         elif identifier in module.variables:
             owner, variable = self.symbols.variable(home, identifier)
@@ -106,6 +109,7 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     from groundstate.compiler.variables import promote_variables
 
     kernel = Builder(symbols, name).build()
+    limits.check_kernel(kernel)
     _remove_copies(kernel)
     promote_variables(kernel)
     return kernel

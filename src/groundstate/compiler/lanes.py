@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from groundstate.compiler.emit.function import FREE, components
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.liveness import live_at_start
+from groundstate.compiler.liveness import Liveness
 from groundstate.compiler.lower import SCOPE_SUBGROUP
 from groundstate.compiler.spirv.types import Bool, Type
 from groundstate.compiler.uniformity import VARYING, Uniformity, constant_int, lane_axis
@@ -73,7 +73,7 @@ def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
 def pressure(uniformity: Uniformity, natural: int) -> int:
     """The most vector registers that values of lanes take up at the same time."""
     most = 0
-    live = live_at_start(uniformity.kernel)
+    live = Liveness(uniformity.kernel)
     for block in uniformity.kernel.blocks:
         ends: set[Node] = set()
         for successor in block.successors:

@@ -15,6 +15,10 @@ _lock = Lock()
 VERSION = b"groundstate-code-2"
 LARGE_LINES = 1500
 """Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""
+HUGE_LINES = 50_000
+"""From which on it would take minutes with any: it is translated as it stands."""
+MOST_LINES = 400_000
+"""Beyond which it would take minutes even so."""
 
 
 class Target:
@@ -26,9 +30,17 @@ class Target:
         self.cpu = llvm.get_host_cpu_name()
         self.features = llvm.get_host_cpu_features().flatten()
         self.triple = llvm.get_process_triple()
+        self.machine = self._translator(2)
+
+    @cached_property
+    def quick_machine(self) -> llvm.TargetMachine:
+        """Writes slow code for a huge kernel in seconds rather than good code in minutes."""
+        return self._translator(0)
+
+    def _translator(self, effort: int) -> llvm.TargetMachine:
         found = llvm.Target.from_triple(self.triple)
-        self.machine = found.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
+        return found.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=effort, reloc="pic", codemodel="default"
         )
 
     @cached_property
@@ -75,17 +87,21 @@ _count = iter(range(1 << 62))
 
 def optimise(text: str) -> llvm.ModuleRef:
     """Parses and optimises LLVM IR."""
+    lines = text.count("\n")
+    if lines > MOST_LINES:
+        raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
     try:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise BuildError(f"the compiler wrote wrong LLVM IR: {error}") from error
+    if lines > HUGE_LINES:
+        return module
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(target().machine, options)
-    is_large = text.count("\n") > LARGE_LINES
-    manager = _few_passes() if is_large else builder.getModulePassManager()
+    manager = _few_passes() if lines > LARGE_LINES else builder.getModulePassManager()
     manager.run(module, builder)
     return module
 
@@ -106,16 +122,20 @@ def _few_passes() -> llvm.ModulePassManager:
     return passes
 
 
+def _machine_for(text: str) -> llvm.TargetMachine:
+    return target().quick_machine if text.count("\n") > HUGE_LINES else target().machine
+
+
 def assembly(text: str) -> str:
     """The machine code of LLVM IR, to read."""
     with _lock:
-        return str(target().machine.emit_assembly(optimise(text)))
+        return str(_machine_for(text).emit_assembly(optimise(text)))
 
 
 def object_code(text: str) -> bytes:
     """Machine code of LLVM IR as an object file."""
     with _lock:
-        return bytes(target().machine.emit_object(optimise(text)))
+        return bytes(_machine_for(text).emit_object(optimise(text)))
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.record import record
 from groundstate.compiler.spirv.module import Module
-from groundstate.compiler.spirv.types import Image, Pointer, Sampler, Type
+from groundstate.compiler.spirv.types import (
+    FunctionType,
+    Image,
+    Pointer,
+    RuntimeArray,
+    Sampler,
+    Type,
+    Void,
+)
 
 STORAGE_UNIFORM_CONSTANT, STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP = 0, 4, 5
 STORAGE_FUNCTION, STORAGE_GENERIC = 7, 8
@@ -48,6 +57,10 @@ class Signature:
     source_hash: bytes = b""
 
 
+MAX_BLOCK_BYTES = 1 << 16
+"""Of all arguments of a kernel together: far more than the device says that it takes."""
+
+
 def describe_arguments(module: Module, function_id: int) -> tuple[tuple[Argument, ...], list[Type]]:
     """The arguments of a kernel function, and the types of its parameters."""
     function = module.function(function_id)
@@ -58,6 +71,11 @@ def describe_arguments(module: Module, function_id: int) -> tuple[tuple[Argument
         type_ = module.types[parameter.type]
         kind, size, align = _passing(type_)
         offset = -(-offset // align) * align
+        if isinstance(type_, Void | FunctionType | RuntimeArray) or offset + size > MAX_BLOCK_BYTES:
+            raise BuildError(
+                f"in function '{module.function_name(function_id)}': argument {len(arguments)} "
+                f"cannot be passed: its type is {type_}"
+            )
         space = type_.storage if isinstance(type_, Pointer) else STORAGE_FUNCTION
         name = module.names.get(parameter.result, f"argument{len(arguments)}")
         arguments.append(Argument(name, str(type_), kind, size, offset, space))

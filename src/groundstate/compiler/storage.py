@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.initial import Image
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.limits import check_program
 from groundstate.compiler.signature import (
     STORAGE_CROSS_WORKGROUP,
     STORAGE_UNIFORM_CONSTANT,
@@ -48,6 +49,7 @@ class Globals:
         kind = variable.data_type
         if kind is None:
             return
+        check_program(len(image.data) + kind.size)
         initial = variable.initializer
         if initial is not None:
             initial = self.symbols.settled(home, initial)

@@ -13,6 +13,7 @@ from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan
+from groundstate.compiler.limits import check_private
 from groundstate.compiler.lower import split_at_barriers
 from groundstate.compiler.lower_builtins import lower_builtins
 from groundstate.compiler.lower_groups import lower_group_operations
@@ -68,7 +69,9 @@ def prepare(symbols: Symbols, name: str) -> Prepared:
     lower_builtins(kernel)
     observes = observes_subgroups(kernel)
     cells = lower_group_operations(kernel)
-    return Prepared(kernel, split_at_barriers(kernel), cells, observes)
+    prepared = Prepared(kernel, split_at_barriers(kernel), cells, observes)
+    check_private(name, prepared.private_bytes)
+    return prepared
 
 
 def write(

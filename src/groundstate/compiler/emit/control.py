@@ -11,7 +11,7 @@ from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Node
-from groundstate.compiler.liveness import live_at_start
+from groundstate.compiler.liveness import Liveness, incoming_values
 from groundstate.compiler.lower import is_group_barrier
 
 
@@ -41,7 +41,9 @@ class ControlFlow:
         self._mask = ""
         """The mask of the block that is being written, if it is partial."""
         self._after = self._what_follows()
-        self._live = live_at_start(emitter.kernel)
+        self._live = Liveness(emitter.kernel)
+        self._ways: dict[Block, tuple[set[Block], Block | None]] = {}
+        self._phis: dict[Block, dict[Block, list[tuple[Node, Node]]]] = {}
 
     # --- The line of blocks ---------------------------------------------------------------------
 
@@ -289,23 +291,26 @@ class ControlFlow:
         overwrite."""
         if self._leaves_loop(source, target):
             return False
+        if target not in self._ways:
+            self._ways[target] = self._ways_into(target)
+        back, first = self._ways[target]
+        return len(back) == 1 if source in back else source is first
+
+    def _ways_into(self, target: Block) -> tuple[set[Block], Block | None]:
+        """The ways round a loop to its head, and the first of the other ways to a block."""
         loop = self.graph.loop_of.get(target)
-        is_header = loop is not None and loop.header is target
-        back = [each for each in target.predecessors if is_header and loop and loop.contains(each)]
-        if source in back:
-            return len(back) == 1
-        ways = [each for each in target.predecessors if each not in back]
-        return source is min(ways, key=self.place_of.__getitem__)
+        back: set[Block] = set()
+        if loop is not None and loop.header is target:
+            back = {each for each in target.predecessors if loop.contains(each)}
+        others = [each for each in target.predecessors if each not in back]
+        return back, min(others, key=self.place_of.__getitem__, default=None)
 
     def _copy_phis(self, source: Block, target: Block, edge: str | None) -> None:
         """Gives the phis of a block their values for control that comes from `source`."""
         emitter = self.emitter
-        incoming: list[tuple[Node, Value]] = []
-        for phi in target.phis:
-            for value, origin in zip(phi.operands, phi.literals, strict=True):
-                if origin is source:
-                    incoming.append((phi, emitter.get(value)))
-                    break
+        if target not in self._phis:
+            self._phis[target] = incoming_values(target)
+        incoming = [(phi, emitter.get(value)) for phi, value in self._phis[target].get(source, ())]
         first = self._comes_first(source, target)
         taken: str | None = None
         for phi, given in incoming:

@@ -1,0 +1,302 @@
+"""Modules that are made to crash, to hang or to exhaust a compiler, by name: `MODULES`.
+
+Most break no rule of SPIR-V: they ask for too much. Those that take a number are large but for
+that harmless, and are compiled; ten times the number still is, in a minute or so.
+"""
+
+from __future__ import annotations
+
+from tests.compiler.assembler import assemble
+
+HEAD = """
+OpCapability Addresses
+OpCapability Kernel
+OpCapability Linkage
+OpCapability Int8
+OpCapability Int64
+OpCapability GenericPointer
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %k "k" %gid
+OpDecorate %gid BuiltIn GlobalInvocationId
+"""
+TYPES = """
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uchar = OpTypeInt 8 0
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%one = OpConstant %uint 1
+%zero = OpConstant %uint 0
+%wide_zero = OpConstant %ulong 0
+%true = OpConstantTrue %bool
+%many = OpConstant %ulong 1099511627776
+%some = OpConstant %ulong 4000000
+%ptr = OpTypePointer CrossWorkgroup %uint
+%plain = OpTypeFunction %void %ptr
+%v3 = OpTypeVector %ulong 3
+%p_v3 = OpTypePointer Input %v3
+%gid = OpVariable %p_v3 Input
+"""
+START = """
+%k = OpFunction %void None %plain
+%out = OpFunctionParameter %ptr
+%entry = OpLabel
+"""
+END = """
+OpReturn
+OpFunctionEnd
+"""
+SUM = """
+%id3 = OpLoad %v3 %gid
+%id = OpCompositeExtract %ulong %id3 0
+%sum = OpUConvert %uint %id
+"""
+
+
+def module(body: str, types: str = "", modes: str = "", functions: str = "") -> bytes:
+    """A kernel with some lines in it, between its label and its return."""
+    head = HEAD.replace("OpDecorate", f"{modes}\nOpDecorate")
+    return assemble(head + TYPES + types + START + body + END + functions)
+
+
+def private_array() -> bytes:
+    """More private memory than a machine has addresses for."""
+    types = "%array = OpTypeArray %uint %many\n%p_array = OpTypePointer Function %array\n"
+    types += "%p_uint = OpTypePointer Function %uint"
+    return module(
+        """
+        %a = OpVariable %p_array Function
+        %at = OpLoad %uint %out Aligned 4
+        %place = OpInBoundsAccessChain %p_uint %a %at
+        OpStore %place %one
+        %back = OpLoad %uint %place
+        OpStore %out %back Aligned 4
+        """,
+        types,
+    )
+
+
+def local_array() -> bytes:
+    """More local memory than there is."""
+    types = "%array = OpTypeArray %uint %many\n%p_array = OpTypePointer Workgroup %array\n"
+    types += "%p_uint = OpTypePointer Workgroup %uint\n%a = OpVariable %p_array Workgroup"
+    return module(
+        "%place = OpInBoundsAccessChain %p_uint %a %zero\nOpStore %place %one Aligned 4", types
+    )
+
+
+def program_array() -> bytes:
+    """A variable of the program that fills all memory with zeros."""
+    types = "%array = OpTypeArray %uint %many\n%p_array = OpTypePointer CrossWorkgroup %array\n"
+    types += "%null = OpConstantNull %array\n%a = OpVariable %p_array CrossWorkgroup %null"
+    return module(
+        "%place = OpInBoundsAccessChain %ptr %a %zero\nOpStore %place %one Aligned 4", types
+    )
+
+
+def array_by_value() -> bytes:
+    """An array of millions of numbers, loaded and stored as one value."""
+    types = "%array = OpTypeArray %uint %some\n%p_array = OpTypePointer CrossWorkgroup %array"
+    return module(
+        """
+        %from = OpBitcast %p_array %out
+        %all = OpLoad %array %from Aligned 4
+        OpStore %from %all Aligned 4
+        """,
+        types,
+    )
+
+
+def array_of_constants() -> bytes:
+    """An array of arrays of arrays of zeros, made from few words."""
+    types, inner = "", "%uint"
+    zero = "%zero"
+    for level in range(9):
+        types += f"%n{level} = OpConstant %uint 10\n%t{level} = OpTypeArray {inner} %n{level}\n"
+        types += f"%c{level} = OpConstantComposite %t{level} {' '.join([zero] * 10)}\n"
+        inner, zero = f"%t{level}", f"%c{level}"
+    types += "%p = OpTypePointer CrossWorkgroup %t8\n%v = OpVariable %p CrossWorkgroup %c8"
+    return module(
+        f"%place = OpInBoundsAccessChain %ptr %v {'%zero ' * 9}\nOpStore %place %one Aligned 4",
+        types,
+    )
+
+
+def calls_that_double() -> bytes:
+    """Functions that each call the next one twice: 2^40 calls."""
+    functions = ""
+    for level in range(40):
+        call = f"OpFunctionCall %void %f{level + 1} %p{level}"
+        functions += f"%f{level} = OpFunction %void None %plain\n"
+        functions += f"%p{level} = OpFunctionParameter %ptr\n%l{level} = OpLabel\n"
+        functions += f"%a{level} = {call}\n%b{level} = {call}\nOpReturn\nOpFunctionEnd\n"
+    functions += "%f40 = OpFunction %void None %plain\n%p40 = OpFunctionParameter %ptr\n"
+    functions += "%l40 = OpLabel\nOpStore %p40 %one Aligned 4\nOpReturn\nOpFunctionEnd\n"
+    return module("%call = OpFunctionCall %void %f0 %out", functions=functions)
+
+
+def recursion() -> bytes:
+    """A function that calls itself."""
+    functions = """
+        %f = OpFunction %void None %plain
+        %p = OpFunctionParameter %ptr
+        %l = OpLabel
+        %again = OpFunctionCall %void %f %p
+        OpReturn
+        OpFunctionEnd
+        """
+    return module("%call = OpFunctionCall %void %f %out", functions=functions)
+
+
+def long_chain_of_blocks(count: int = 30_000) -> bytes:
+    """Very many blocks, one behind the other, each of which may leave."""
+    lines = [SUM, "%odd = OpIEqual %bool %sum %one"]
+    for number in range(count):
+        lines.append(f"OpBranchConditional %odd %b{number} %end\n%b{number} = OpLabel")
+    lines.append("OpBranch %end\n%end = OpLabel")
+    return module("\n".join(lines))
+
+
+def nested_loops(depth: int = 2000) -> bytes:
+    """Loops within loops within loops."""
+    lines = [SUM, "%odd = OpIEqual %bool %sum %one"]
+    for number in range(depth):
+        lines.append(f"OpBranch %head{number}\n%head{number} = OpLabel")
+    for number in reversed(range(depth)):
+        lines.append(f"OpBranchConditional %odd %head{number} %after{number}")
+        lines.append(f"%after{number} = OpLabel")
+    return module("\n".join(lines))
+
+
+def tangle(count: int = 150) -> bytes:
+    """Blocks that lead to each other without any order: no loop has one head."""
+    lines = [SUM, "%odd = OpIEqual %bool %sum %one", "OpBranch %b0"]
+    for number in range(count):
+        far, near = (number * 7 + 3) % count, (number * 13 + 5) % count
+        lines.append(f"%b{number} = OpLabel")
+        other = "%end" if number % 17 == 0 else f"%b{near}"
+        lines.append(f"OpBranchConditional %odd %b{far} {other}")
+    lines.append("%end = OpLabel")
+    return module("\n".join(lines))
+
+
+def large_switch(count: int = 3000) -> bytes:
+    """A switch with very many cases."""
+    cases = " ".join(f"{number} %b{number % 3}" for number in range(count))
+    lines = [SUM, f"OpSwitch %sum %end {cases}"]
+    lines += [f"%b{number} = OpLabel\nOpBranch %end" for number in range(3)]
+    return module("\n".join([*lines, "%end = OpLabel"]))
+
+
+def deep_structures(depth: int = 3000) -> bytes:
+    """A structure in a structure in a structure."""
+    types, inner = "", "%uint"
+    for level in range(depth):
+        types += f"%s{level} = OpTypeStruct {inner} %uint\n"
+        inner = f"%s{level}"
+    types += f"%p_deep = OpTypePointer CrossWorkgroup {inner}"
+    return module(
+        f"%from = OpBitcast %p_deep %out\n%all = OpLoad {inner} %from Aligned 4\n"
+        "OpStore %from %all Aligned 4",
+        types,
+    )
+
+
+def deep_expression(depth: int = 2000) -> bytes:
+    """A value that was made from one that was made from one..."""
+    lines = [SUM, "%x0 = OpIAdd %uint %sum %one"]
+    lines += [f"%x{n + 1} = OpIMul %uint %x{n} %x{n}" for n in range(depth)]
+    return module("\n".join([*lines, f"OpStore %out %x{depth} Aligned 4"]))
+
+
+def group_of_all_numbers() -> bytes:
+    """A group size that no device has."""
+    return module("", modes="OpExecutionMode %k LocalSize 4294967295 4294967295 4294967295")
+
+
+def group_of_none() -> bytes:
+    """A group size without work-items."""
+    return module("", modes="OpExecutionMode %k LocalSize 0 1 1")
+
+
+def endless_loop() -> bytes:
+    """A kernel that never ends: compiled, for it is not the compiler's to judge."""
+    return module("OpBranch %again\n%again = OpLabel\nOpBranch %again\n%never = OpLabel")
+
+
+def function_as_argument() -> bytes:
+    """An argument whose type is that of a function."""
+    text = HEAD + TYPES + "%odd = OpTypeFunction %void %plain\n"
+    text += "%k = OpFunction %void None %odd\n%f = OpFunctionParameter %plain\n%l = OpLabel\n"
+    return assemble(text + "OpReturn\nOpFunctionEnd")
+
+
+def phis_of_many(count: int = 500) -> bytes:
+    """A block with very many ways in, and values that differ by the way."""
+    lines = [SUM, "%odd = OpIEqual %bool %sum %one"]
+    lines += [f"%x{number} = OpIAdd %uint %sum %one" for number in range(20)]
+    ways = []
+    for number in range(count):
+        block = f"%b{number - 1}" if number else "%entry"
+        lines.append(f"OpBranchConditional %odd %b{number} %end\n%b{number} = OpLabel")
+        ways.append(f"%x{number % 20} {block}")
+    lines.append("OpBranch %end\n%end = OpLabel")
+    ways.append(f"%one %b{count - 1}")
+    lines += [f"%phi{number} = OpPhi %uint {' '.join(ways)}" for number in range(5)]
+    lines += [f"OpStore %out %phi{number} Aligned 4" for number in range(5)]
+    return module("\n".join(lines))
+
+
+def values_that_live_long(count: int = 300) -> bytes:
+    """Very many values, all of which are needed at the very end."""
+    lines = [SUM, "%odd = OpIEqual %bool %sum %one"]
+    for number in range(count):
+        lines.append(f"%x{number} = OpIAdd %uint %sum %one")
+        lines.append(f"OpBranchConditional %odd %b{number} %c{number}\n%b{number} = OpLabel")
+        lines.append(
+            f"OpStore %out %x{number} Aligned 4\nOpBranch %c{number}\n%c{number} = OpLabel"
+        )
+    lines += [f"OpStore %out %x{number} Aligned 4" for number in range(count)]
+    return module("\n".join(lines))
+
+
+def large_argument() -> bytes:
+    """A structure of a terabyte, passed by value."""
+    text = HEAD + TYPES + "%array = OpTypeArray %uchar %many\n%s = OpTypeStruct %array\n"
+    text += "%odd = OpTypeFunction %void %s\n"
+    text += "%k = OpFunction %void None %odd\n%f = OpFunctionParameter %s\n%l = OpLabel\n"
+    return assemble(text + "OpReturn\nOpFunctionEnd")
+
+
+def constant_of_itself() -> bytes:
+    """A specialization constant that is computed from itself."""
+    types = "%a = OpSpecConstantOp %uint IAdd %b %one\n%b = OpSpecConstantOp %uint IAdd %a %one"
+    return module("OpStore %out %a Aligned 4", types)
+
+
+MODULES = {
+    make.__name__: make
+    for make in (
+        private_array,
+        local_array,
+        program_array,
+        array_by_value,
+        array_of_constants,
+        calls_that_double,
+        recursion,
+        long_chain_of_blocks,
+        nested_loops,
+        tangle,
+        large_switch,
+        phis_of_many,
+        values_that_live_long,
+        deep_structures,
+        deep_expression,
+        group_of_all_numbers,
+        group_of_none,
+        endless_loop,
+        function_as_argument,
+        large_argument,
+        constant_of_itself,
+    )
+}
