@@ -25,6 +25,7 @@ typedef struct gs_program {
     gs_event **events; /* every event that a command refers to, once for each reference */
     uint32_t event_count, event_capacity;
     bool waits_for_counters;
+    bool was_cloned; /* or is a clone: its counter-based events follow whichever of them runs */
     gs_counter *counter; /* of an in-order list, else NULL */
     uint64_t steps;      /* commands that advance the counter in one run */
     uint64_t runs;

@@ -339,6 +339,13 @@ static void resolve_waits(gs_program *program) {
         }
 }
 
+/* Points the counter-based events that a program signals at its own counter; a clone of it signals them, too. */
+static void claim_events(gs_program *program) {
+    for (gs_command *command = program->first; command != NULL; command = command->next)
+        if (command->signal != NULL && command->counter != NULL && command->counter == program->counter)
+            gs_event_track(command->signal, command->counter, command->step);
+}
+
 gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists) {
     gs_command *command = calloc(1, sizeof *command);
     gs_run *runs = calloc(count, sizeof *runs);
@@ -360,6 +367,8 @@ gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists
         runs[each] = (gs_run){program, program->runs++ * program->steps};
         if (program->counter != NULL)
             program->counter->base = runs[each].base;
+        if (program->was_cloned)
+            claim_events(program);
         pthread_mutex_unlock(&list->lock);
     }
     return command;

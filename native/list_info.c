@@ -79,6 +79,34 @@ static void *copy_of(const void *bytes, size_t size) {
     return copy != NULL ? memcpy(copy, bytes, size) : NULL;
 }
 
+/* Gives a copy of a command what it owns. False if memory ran out; then the copy owns nothing. */
+static bool copy_contents(gs_command *command, const gs_command *original) {
+    switch (original->operation) {
+    case GS_FILL:
+        command->fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
+        return (command->fill.pattern == NULL) == (original->fill.pattern == NULL);
+    case GS_RESET_EVENT:
+        gs_object_hold(command->reset);
+        return true;
+    case GS_LAUNCH:
+        command->launch = gs_launch_copy(original->launch);
+        return command->launch != NULL;
+    case GS_QUERY_TIMESTAMPS:
+        command->query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
+        command->query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));
+        if (command->query.events == NULL || (command->query.offsets == NULL) != (original->query.offsets == NULL)) {
+            free(command->query.events);
+            free(command->query.offsets);
+            return false;
+        }
+        for (uint32_t each = 0; each < original->query.count; each++)
+            gs_object_hold(original->query.events[each]);
+        return true;
+    default:
+        return true;
+    }
+}
+
 /* Appends the same command, with the same events, to another list. */
 static ze_result_t append_again(ze_command_list_handle_t into, const gs_command *original) {
     gs_command command = *original;
@@ -87,21 +115,11 @@ static ze_result_t append_again(ze_command_list_handle_t into, const gs_command 
     command.target_count = 0;
     command.signal = NULL;
     command.counter = NULL;
-    if (original->operation == GS_FILL) {
-        command.fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
-    } else if (original->operation == GS_RESET_EVENT) {
-        gs_object_hold(command.reset);
-    } else if (original->operation == GS_LAUNCH) {
-        command.launch = gs_launch_copy(original->launch);
-        if (command.launch == NULL)
-            return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a launch");
-    } else if (original->operation == GS_QUERY_TIMESTAMPS) {
-        command.query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
-        command.query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));
-        for (uint32_t each = 0; each < original->query.count; each++)
-            gs_object_hold(original->query.events[each]);
-    }
     ze_event_handle_t *waits = calloc(original->target_count + 1, sizeof *waits);
+    if (waits == NULL || !copy_contents(&command, original)) {
+        free(waits);
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command");
+    }
     for (uint32_t each = 0; each < original->target_count; each++)
         waits[each] = (ze_event_handle_t)original->targets[each].event;
     ze_result_t result = gs_append(GS_FN_zeCommandListCreateCloneExp, into, &command,
@@ -110,12 +128,48 @@ static ze_result_t append_again(ze_command_list_handle_t into, const gs_command 
     return result;
 }
 
-ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList,
-                                           ze_command_list_handle_t *phClonedCommandList) {
-    const gs_list *original = (gs_list *)hCommandList;
-    if (original->immediate || !(original->flags & ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                       "zeCommandListCreateCloneExp: the list was not created with ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE");
+/* What the counter-based events that a program signals stand for now; the last target has no event. */
+static gs_target *take_signals(const gs_program *program) {
+    uint32_t count = 0;
+    for (const gs_command *each = program->first; each != NULL; each = each->next)
+        count += each->signal != NULL && each->counter != NULL;
+    gs_target *taken = calloc(count + 1, sizeof *taken);
+    uint32_t next = 0;
+    for (const gs_command *each = program->first; each != NULL && taken != NULL; each = each->next)
+        if (each->signal != NULL && each->counter != NULL)
+            gs_target_take(each->signal, &taken[next++]);
+    return taken;
+}
+
+/* Lets the events stand for that again. */
+static void give_back_signals(gs_target *taken) {
+    for (gs_target *each = taken; each->event != NULL; each++) {
+        if (each->counter != NULL)
+            gs_event_track(each->event, each->counter, each->number);
+        gs_target_drop(each);
+    }
+    free(taken);
+}
+
+/* Appending lets counter-based events follow the clone, so that its own waits find them. When it is complete they go
+ * back: cloning signals nothing and takes no signal away. */
+static ze_result_t copy_commands(gs_program *original, ze_command_list_handle_t clone) {
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    gs_program *made = ((gs_list *)clone)->program;
+    gs_target *signals = take_signals(original);
+    if (signals == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command list");
+    for (const gs_command *each = original->first; each != NULL && result == ZE_RESULT_SUCCESS; each = each->next)
+        result = append_again(clone, each);
+    give_back_signals(signals);
+    original->was_cloned = made->was_cloned = true;
+    if (result == ZE_RESULT_SUCCESS && !gs_mutable_copy(made, original))
+        result = gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command list");
+    return result;
+}
+
+/* Called with the original locked, so that several threads may clone it. */
+static ze_result_t clone_list(const gs_list *original, ze_command_list_handle_t *cloned) {
     if (!original->closed || original->changed)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "zeCommandListCreateCloneExp: close the list first");
     const ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC,
@@ -126,18 +180,25 @@ ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList
                                                 (ze_device_handle_t)original->device, &desc, &clone);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    for (const gs_command *each = original->program->first; each != NULL && result == ZE_RESULT_SUCCESS;
-         each = each->next)
-        result = append_again(clone, each);
-    gs_list *made = (gs_list *)clone;
-    made->is_mutable = original->is_mutable;
-    if (result == ZE_RESULT_SUCCESS && !gs_mutable_copy(made->program, original->program))
-        result = gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command list");
+    ((gs_list *)clone)->is_mutable = original->is_mutable;
+    result = copy_commands(original->program, clone);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_zeCommandListClose(clone);
     if (result == ZE_RESULT_SUCCESS)
-        *phClonedCommandList = clone;
+        *cloned = clone;
     else
         gs_zeCommandListDestroy(clone);
+    return result;
+}
+
+ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList,
+                                           ze_command_list_handle_t *phClonedCommandList) {
+    gs_list *original = (gs_list *)hCommandList;
+    if (original->immediate || !(original->flags & ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "zeCommandListCreateCloneExp: the list was not created with ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE");
+    pthread_mutex_lock(&original->lock);
+    ze_result_t result = clone_list(original, phClonedCommandList);
+    pthread_mutex_unlock(&original->lock);
     return result;
 }

@@ -1,6 +1,7 @@
 """Command lists: recording, closing, running again, resetting, cloning."""
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -277,6 +278,47 @@ def test_a_clone_can_be_cloned(bench: Bench) -> None:
     queue = bench.queue()
     submit(queue, second)
     finish_queue(queue)
+    assert memory[0] == 7
+
+
+def test_counter_based_events_follow_the_list_that_ran_last(bench: Bench) -> None:
+    queue, gate = bench.queue(), bench.event()
+    event = bench.counter_event(ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE)
+    original = bench.list(in_order=True, flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
+    barrier(original, waits=[gate])
+    barrier(original, event)
+    barrier(original, waits=[event])
+    close_list(original)
+    check(ze.zeEventHostSignal(gate))
+    submit(queue, original)
+    finish_queue(queue)
+    clones = [bench.clone(original) for _ in range(2)]
+    assert is_signalled(event)  # cloning takes no signal away
+    for commands in (*clones, original, original, *reversed(clones)):
+        check(ze.zeEventHostReset(gate))
+        submit(queue, commands)
+        assert not is_signalled(event)
+        check(ze.zeEventHostSignal(gate))
+        check(ze.zeEventHostSynchronize(event, FOREVER))
+    finish_queue(queue)
+
+
+def test_several_threads_clone_a_list_while_it_runs(bench: Bench) -> None:
+    memory, gate = bench.bytes(1, fill=0), bench.event()
+    original = bench.list(in_order=True, flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
+    event = bench.counter_event(ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE)
+    fill(original, address(memory), b"\7", 1, signal=event, waits=[gate])
+    queue = bench.queue()
+    submit(queue, close_list(original))
+    with ThreadPoolExecutor(4) as threads:
+        clones = list(threads.map(bench.clone, [original] * 40))
+    assert not is_signalled(event)
+    check(ze.zeEventHostSignal(gate))
+    check(ze.zeEventHostSynchronize(event, FOREVER))
+    memory[0] = 0
+    submit(queue, *clones)
+    finish_queue(queue)
+    assert is_signalled(event)
     assert memory[0] == 7
 
 
