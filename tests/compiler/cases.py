@@ -14,6 +14,7 @@ from tests.compiler.kernels import (
     Value,
     given,
     int_,
+    packed,
     random,
     sorted_numbers,
     special,
@@ -563,3 +564,102 @@ case(
     N,
     128,
 )
+
+# --- flow.cl --------------------------------------------------------------------------------------
+
+SMALL = random("i4", N, -1000, 1000)
+case("flow", "jump_into_loop", [UINT, zeros("u4", N)], N, 64)
+case("flow", "switch_into_loop", [UINT, zeros("u4", N)], N, 64)
+case("flow", "states", [UINT, zeros("u4", N)], N, 64)
+case("flow", "several_ways_out", [INT, zeros("i4", 2 * N)], N, 64)
+case("flow", "returns_in_loops", [INT, zeros("i4", N)], N, 64)
+case("flow", "return_before_the_rest", [INT, zeros("i4", N), int_(30)], 999, 27)
+case("flow", "loop_carried", [UINT, zeros("u4", 4 * N)], N, 64)
+case("flow", "else_chain", [INT, zeros("i4", N)], N, 64)
+case("flow", "calls_of_calls", [INT, zeros("i4", N)], N, 64)
+for group in (1, 24, 64):
+    case(
+        "flow",
+        "until_nothing_changes",
+        [random("i4", 8 * group, -(10**9), 10**9), Local(4), Local(4)],
+        8 * group,
+        group,
+    )
+for rounds in (0, 1, 5):
+    case(
+        "flow",
+        "barriers_in_nested_loops",
+        [UINT, zeros("u4", N), Local(4), value("u4", 3), value("u4", rounds)],
+        960,
+        48,
+    )
+for way in (0, 1, 3):
+    case(
+        "flow", "barriers_in_functions", [UINT, zeros("u4", N), Local(4), value("u4", way)], 990, 33
+    )
+case("flow", "barrier_by_group", [INT, zeros("i4", N), Local(4)], N, 32)
+case("flow", "divergent_around_uniform", [INT, zeros("i4", N), int_(11)], N, 64)
+case("flow", "leave_one_by_one", [UINT, zeros("u4", N), zeros("u4", 64)], N, 64)
+
+# --- shapes.cl ------------------------------------------------------------------------------------
+
+TIGHT = np.dtype([("a", "i1"), ("b", "i4"), ("c", "i2"), ("d", "f8")])
+NESTED = np.dtype([("parts", SETTINGS.dtype, (2,)), ("last", "i2"), ("pad", "u1", (14,))])
+NESTED_SETTINGS = np.zeros((), NESTED)
+NESTED_SETTINGS["parts"] = SETTINGS
+NESTED_SETTINGS["parts"]["scale"] = (1.5, -2.0)
+NESTED_SETTINGS["last"] = -77
+case("shapes", "linked_list", [INT, zeros("u4", N)], N, 64)
+case("shapes", "pointers_to_pointers", [SMALL, SMALL, zeros("i4", N)], 1000, 40)
+case("shapes", "structures_by_value", [INT, zeros("i4", N)], N, 64)
+case(
+    "shapes",
+    "nested_argument",
+    [INT, zeros("i4", N), Value(NESTED_SETTINGS), value("i1", 5)],
+    N,
+    64,
+)
+case("shapes", "packed_structure", [packed(TIGHT, N), zeros("i4", N)], N, 64)
+case(
+    "shapes",
+    "three_local_arguments",
+    [random("i2", N), zeros("i2", N), Local(1), Local(2), Local(8)],
+    990,
+    45,
+)
+case("shapes", "tables", [UINT, zeros("i4", N)], N, 64)
+case("shapes", "private_tables", [UINT, zeros("u4", N)], N, 64)
+case("shapes", "pointer_differences", [SMALL, zeros("i8", 4 * N)], N, 64)
+case("shapes", "vector_memory", [random("i2", 16 * N + 1), zeros("i2", 40 * N)], N, 64)
+case("shapes", "vectors_in_private_memory", [FLOAT, zeros("f4", 8 * N)], N - 128, 64)
+case("shapes", "bytes_of_structures", [UINT, zeros("u4", N)], N, 64)
+case("shapes", "copies_by_a_group", [random("i4", 4 * N), zeros("i4", 4 * N), Local(16)], N, 32)
+case("shapes", "strided_copies", [random("i2", 3 * N), zeros("i2", 2 * N), Local(2)], N, 64)
+case("shapes", "local_structures", [INT, zeros("i4", N)], N, 64)
+case(
+    "shapes", "wide_indices", [random("u1", 4096), zeros("u1", N), value("u8", 12345678901)], N, 64
+)
+
+# --- widths.cl ------------------------------------------------------------------------------------
+
+for kind, name in (("u1", "uchar"), ("u2", "ushort"), ("u4", "uint"), ("u8", "ulong")):
+    data = [random(kind, 16 * 256), random(kind, 16 * 256), zeros(kind, 40 * 256)]
+    case("widths", f"arithmetic_{name}", data, 256, 64)
+for kind, name in (("i1", "char"), ("i2", "short"), ("i4", "int"), ("i8", "long")):
+    data = [random(kind, 16 * 256), random(kind, 16 * 256), zeros(kind, 40 * 256)]
+    case("widths", f"signed_{name}", data, 256, 64)
+for kind, name in (("f4", "float"), ("f8", "double")):
+    data = [random(kind, 16 * 256), random(kind, 16 * 256), zeros(kind, 40 * 256)]
+    case("widths", f"floating_{name}", data, 256, 64)
+case("widths", "swizzles", [random("u1", 16 * N), zeros("u1", 32 * N)], N, 64)
+case("widths", "reinterpretations", [random("u8", 2 * N), zeros("u4", 8 * N)], N, 64)
+case(
+    "widths",
+    "conversions_of_vectors",
+    [random("i4", 8 * N), zeros("i1", 8 * N), zeros("u2", 8 * N), zeros("f8", 8 * N)],
+    N,
+    64,
+)
+case("widths", "index_with_lanes", [UINT, zeros("u4", N)], N, 64)
+case("widths", "long_arithmetic", [LONG, LONG, zeros("i8", N)], N, 64)
+case("widths", "double_arithmetic", [DOUBLE, DOUBLE, zeros("f8", 2 * N)], N, 64)

@@ -217,6 +217,18 @@ def structure(fields: list[tuple[Any, ...]], count: int, high: int = 1000) -> Bu
     return Buffer(fill)
 
 
+def packed(kind: np.dtype[Any], count: int) -> Buffer:
+    """Structures without padding, whose fields hold small random numbers."""
+
+    def fill(generator: np.random.Generator) -> Array:
+        data = np.zeros(count, kind)
+        for name in kind.names or ():
+            data[name] = generator.integers(-100, 100, count)
+        return data
+
+    return Buffer(fill)
+
+
 def _fill_field(data: Array, name: str, generator: np.random.Generator, high: int) -> None:
     field = data[name]
     for inner in field.dtype.names or ():

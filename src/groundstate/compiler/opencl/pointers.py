@@ -19,6 +19,9 @@ from groundstate.compiler.opencl.spirv_module import (
     opcode_of,
 )
 
+MAKING = {*DERIVING, OP_PTR_CAST_TO_GENERIC}
+"""The instructions that make a pointer from another."""
+
 POINTER_FIRST = {62, 228, 319}
 """OpStore, OpAtomicStore, OpAtomicFlagClear: the pointer is their first operand."""
 POINTER_THIRD = {61, 227, *range(229, 243), 318, 5614, 5615, 6035}
@@ -70,17 +73,16 @@ def _without_unused(lines: list[Instruction], candidates: set[int]) -> list[Inst
         used: set[int] = set()
         for line in lines:
             if opcode_of(line) not in (OP_NAME, OP_DECORATE):
-                used.update(candidates.intersection(line[1:2] + line[3:]))
+                defines = opcode_of(line) in MAKING and line[2] in candidates
+                words = line[3:] if defines else line[1:]
+                used.update(candidates.intersection(words))
         unused = candidates - used
         if not unused:
             return lines
         lines = [
             line
             for line in lines
-            if not (
-                (opcode_of(line) in DERIVING or opcode_of(line) == OP_PTR_CAST_TO_GENERIC)
-                and line[2] in unused
-            )
+            if not (opcode_of(line) in MAKING and line[2] in unused)
             and not (opcode_of(line) in (OP_NAME, OP_DECORATE) and line[1] in unused)
         ]
         candidates -= unused
