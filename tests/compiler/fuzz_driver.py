@@ -157,7 +157,7 @@ def check(builder: Builder, seed: int, data: bytes) -> Failure | None:
 
 def mutation(modules: Sequence[bytes], seed: int) -> bytes:
     chance = random.Random(seed)
-    return mutate(chance.choice(modules), chance)
+    return mutate(chance.choice(modules), chance) or b"\0"  # to nothing there is another answer
 
 
 # --- Processes ------------------------------------------------------------------------------------

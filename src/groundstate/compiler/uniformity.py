@@ -9,6 +9,7 @@ may be there.
 
 from __future__ import annotations
 
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.interleaving import interleaved_addresses
 from groundstate.compiler.ir import Block, Kernel, Node
@@ -422,6 +423,10 @@ def constant_int(node: Node) -> int | None:
     return int(value) - 2 * half if value >= half else int(value)
 
 
+def _wrong_chain(node: Node, reason: str) -> BuildError:
+    return BuildError(f"in function '{node.where}', Op{node.op}: {reason}")
+
+
 def chain_steps(node: Node) -> list[tuple[int | None, int]]:
     """For each index of an access chain: the bytes of one step, or None and a fixed offset."""
     pointer = node.operands[0].type
@@ -438,13 +443,15 @@ def chain_steps(node: Node) -> list[tuple[int | None, int]]:
     for index in indices:
         if isinstance(current, Struct):
             member = constant_int(index) or 0
+            if member >= len(current.members):
+                raise _wrong_chain(node, f"{current} has no member {member}")
             steps.append((None, current.offsets[member]))
             current = current.members[member]
         elif isinstance(current, Array | RuntimeArray | Vector):
             current = current.element
             steps.append((array_step(current), 0))
         else:
-            raise TypeError(f"{node.op} steps into {current}")
+            raise _wrong_chain(node, f"a {current} has no parts to step into")
     return steps
 
 
