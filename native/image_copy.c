@@ -33,7 +33,8 @@ typedef struct range {
     uint64_t first[3], count[3];
 } range;
 
-/* Checks a region. No region means the whole image; what it says of axes that the image does not have is ignored. */
+/* Checks a region. No region means the whole image; what it says of axes that the image does not have is ignored. A
+ * region without width is empty: such a copy does nothing but signal. */
 static ze_result_t read_region(enum gs_function function, const char *parameter, const gs_image *image,
                                const ze_image_region_t *region, range *found) {
     axes of = axes_of(image);
@@ -45,7 +46,7 @@ static ze_result_t read_region(enum gs_function function, const char *parameter,
     for (int axis = 0; axis < of.count; axis++) {
         found->first[axis] = first[axis];
         found->count[axis] = axis > 0 && count[axis] == 0 ? 1 : count[axis];
-        if (found->count[axis] == 0 || found->first[axis] + found->count[axis] > of.extent[axis])
+        if (found->first[axis] + found->count[axis] > of.extent[axis])
             return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %s has %llu elements from %llu on along %c; the image has %llu",
                            gs_function_names[function], parameter, (unsigned long long)found->count[axis],
                            (unsigned long long)found->first[axis], "xyz"[axis], (unsigned long long)of.extent[axis]);

@@ -261,7 +261,7 @@ def test_regions_of_one_image_that_overlap(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     "outside",
-    [(1, 0, 0, 16, 1, 1), (0, 16, 0, 1, 1, 1), (0, 9, 0, 1, 8, 1), (0, 0, 0, 0, 1, 1),
+    [(1, 0, 0, 16, 1, 1), (0, 16, 0, 1, 1, 1), (0, 9, 0, 1, 8, 1), (17, 0, 0, 0, 1, 1),
      (0xFFFFFFFF, 0, 0, 0xFFFFFFFF, 1, 1)],
 )  # fmt: skip
 def test_a_region_must_be_inside(bench: Bench, outside: tuple[int, ...]) -> None:
@@ -272,6 +272,24 @@ def test_a_region_must_be_inside(bench: Bench, outside: tuple[int, ...]) -> None
     )
     assert result == ze.ZE_RESULT_ERROR_INVALID_SIZE
     assert "pSrcRegion" in last_error()
+
+
+@pytest.mark.parametrize("empty", [(0, 0, 0, 0, 0, 0), (3, 4, 0, 0, 5, 1)])
+def test_an_empty_region_only_signals(bench: Bench, empty: tuple[int, ...]) -> None:
+    commands, done = bench.immediate(), bench.event()
+    first, second = image(bench, "2D", (16, 16)), image(bench, "2D", (16, 16))
+    memory = bench.bytes(4096, fill=7)
+    nothing, address = region(*empty), memory.ctypes.data
+    calls: list[tuple[Any, tuple[Any, ...]]] = [
+        (ze.zeCommandListAppendImageCopyRegion, (first, second, nothing, nothing)),
+        (ze.zeCommandListAppendImageCopyToMemory, (address, first, nothing)),
+        (ze.zeCommandListAppendImageCopyFromMemory, (first, address, nothing)),
+    ]
+    for function, arguments in calls:
+        check(function(commands, *arguments, done, 0, None))
+        check(ze.zeEventHostSynchronize(done, (1 << 64) - 1))
+        check(ze.zeEventHostReset(done))
+    assert (memory == 7).all()
 
 
 def test_regions_of_different_extents(bench: Bench) -> None:
