@@ -13,6 +13,11 @@ from groundstate.compiler.program import Program
 from tests.compiler.hostile_modules import module
 
 TYPES = """
+%huge = OpTypeInt 256 0
+%float = OpTypeFloat 32
+%v2 = OpTypeVector %uint 2
+%half = OpConstant %float 0.5
+%two = OpConstantComposite %v2 %one %one
 %pair = OpTypeStruct %uint %uint
 %p_pair = OpTypePointer CrossWorkgroup %pair
 """
@@ -27,9 +32,25 @@ BROKEN = {
         "%x = OpInBoundsAccessChain %ptr %out %zero\nOpStore %x %one Aligned 4",
         "OpInBoundsAccessChain: a u32 has no parts to step into",
     ),
+    "comparison of integers as floats": (
+        "%x = OpFUnordEqual %bool %one %one",
+        "OpFUnordEqual: it is given a u32, and takes floats",
+    ),
+    "conversion to nothing": (
+        "%x = OpUConvert %void %one",
+        "OpUConvert: its result is a void, and not made of integers",
+    ),
+    "sum of a number and a vector": (
+        "%x = OpIAdd %uint %one %two",
+        "OpIAdd: its result is a u32, and it is given a u32x2",
+    ),
+    "huge integer": (
+        "%x = OpConvertFToU %huge %half",
+        "OpConvertFToU: integers of 256 bits are not supported",
+    ),
     "chain to no member": (
-        "%s = OpBitcast %p_pair %out\n%two = OpInBoundsAccessChain %ptr %s %many\n"
-        "OpStore %two %one Aligned 4",
+        "%s = OpBitcast %p_pair %out\n%far = OpInBoundsAccessChain %ptr %s %many\n"
+        "OpStore %far %one Aligned 4",
         "has no member 1099511627776",
     ),
 }

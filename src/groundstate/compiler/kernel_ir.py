@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.legality import check_operands
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.symbols import Symbols
 
@@ -111,6 +112,7 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
     _remove_copies(kernel)
+    check_operands(kernel)
     promote_variables(kernel)
     return kernel
 
