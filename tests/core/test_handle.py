@@ -28,6 +28,8 @@ MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
     "counter-based Event": lambda context: gs.Event.counter_based(context),
     "Module": lambda context: gs.Module(context, opencl=EMPTY),
     "Kernel": lambda context: gs.Module(context, opencl=EMPTY)["empty"],
+    "Image": lambda context: gs.Image(context, (4, 4)),
+    "Sampler": lambda context: gs.Sampler(context),
     "PhysicalMemory": lambda context: gs.PhysicalMemory(context, 4096),
     "VirtualMemory": lambda context: gs.VirtualMemory(context, 4096),
 }
