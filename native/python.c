@@ -1,8 +1,11 @@
 /* The interpreter inside the driver.
  *
- * If the process runs Python already, the driver uses that interpreter. Else it loads the libpython noted
- * in interpreter.cfg when the library was built, and starts one that belongs to it. All Python functions
- * are looked up at run time, so the library itself depends on no libpython. */
+ * It loads the libpython noted in interpreter.cfg when the library was built, and starts an interpreter that
+ * belongs to the driver. If the process runs Python already, that is a second one, apart from the first: code
+ * that calls the driver from one thread while another waits for it with Python's lock would wait for ever.
+ * Only a program that uses the bindings of this package, which release that lock, shares its interpreter
+ * (gs_share_python), and so does one for which there is no libpython to copy. All Python functions are looked
+ * up at run time, so the library itself depends on no libpython. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
@@ -12,9 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <wchar.h>
 
+#include "apart.h"
 #include "door.h"
+#include "settings.h"
 #include "wait.h"
 
 typedef struct PyObject PyObject;
@@ -54,87 +60,26 @@ typedef struct PyObject PyObject;
     X(int, Py_AddPendingCall, (int (*)(void *), void *))
 
 #define POINTER(result, name, parameters) result(*name) parameters;
-static struct {
+typedef struct api {
     PYTHON_API(POINTER)
     void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
     int (*PyGC_Disable)(void), (*PyGC_Enable)(void);
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
     PyObject *none;
-} python;
+} api;
+
+static api python; /* the interpreter that runs the driver */
+static api host;   /* the one of the process, if it is Python; often the same */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool started, initialised;
 static bool hosted; /* the process was Python before we came */
+static bool shared; /* and its interpreter runs the driver */
+static bool knows_host;
+static _Atomic bool asked_to_share;
 static ze_result_t start_failure;
 static char start_failure_text[512];
 static PyObject *handlers[GS_FN_COUNT];
-
-/* --- Finding things -------------------------------------------------------------------------------- */
-
-typedef struct settings {
-    char library[PATH_MAX]; /* this very library */
-    char version[16], executable[PATH_MAX], libpython[PATH_MAX], site[PATH_MAX], root[PATH_MAX];
-} settings;
-
-static bool strip_last(char *path, int parts) {
-    for (; parts > 0; parts--) {
-        char *slash = strrchr(path, '/');
-        if (slash == NULL)
-            return false;
-        *slash = 0;
-    }
-    return true;
-}
-
-/* Takes one `key=value` line of interpreter.cfg. */
-static void take_setting(settings *to, char *line) {
-    const struct {
-        const char *key;
-        char *value;
-        size_t size;
-    } known[] = {{"version", to->version, sizeof to->version},
-                 {"executable", to->executable, sizeof to->executable},
-                 {"libpython", to->libpython, sizeof to->libpython},
-                 {"site", to->site, sizeof to->site},
-                 {"root", to->root, sizeof to->root}};
-    char *equals = strchr(line, '=');
-    if (equals == NULL)
-        return;
-    *equals = 0;
-    equals[1 + strcspn(equals + 1, "\r\n")] = 0;
-    for (size_t each = 0; each < sizeof known / sizeof *known; each++)
-        if (strcmp(line, known[each].key) == 0)
-            snprintf(known[each].value, known[each].size, "%s", equals + 1);
-}
-
-/* Where the package, its interpreter and its site-packages are. The library lies in <root>/groundstate/_native;
- * when <root> is a site-packages folder, that decides, since the package may have been moved as a whole. */
-static void find_settings(settings *to) {
-    *to = (settings){0};
-    Dl_info self;
-    char file[PATH_MAX];
-    if (dladdr((void *)find_settings, &self) == 0 || realpath(self.dli_fname, to->library) == NULL)
-        return;
-    snprintf(file, sizeof file, "%s", to->library);
-    strip_last(file, 1);
-    strncat(file, "/interpreter.cfg", sizeof file - strlen(file) - 1);
-    FILE *stream = fopen(file, "r");
-    if (stream != NULL) {
-        char line[PATH_MAX + 32];
-        while (fgets(line, sizeof line, stream) != NULL)
-            take_setting(to, line);
-        fclose(stream);
-    }
-    snprintf(to->root, sizeof to->root, "%s", to->library);
-    strip_last(to->root, 3);
-    const char *folder = strrchr(to->root, '/');
-    if (folder != NULL && strcmp(folder, "/site-packages") == 0) {
-        snprintf(to->site, sizeof to->site, "%s", to->root);
-        snprintf(to->executable, sizeof to->executable, "%s", to->root);
-        if (strip_last(to->executable, 3))
-            strncat(to->executable, "/bin/python3", sizeof to->executable - strlen(to->executable) - 1);
-    }
-}
 
 /* --- Entering Python ------------------------------------------------------------------------------- */
 
@@ -150,7 +95,7 @@ static bool was_collecting;
  * destructors of the program inside of this call, and some of them wait for locks that the caller holds. */
 static visit enter_python(void) {
     visit here = {.state = python.PyGILState_Ensure()};
-    if (hosted && visits++ == 0)
+    if (shared && visits++ == 0)
         was_collecting = python.PyGC_Disable != NULL && python.PyGC_Disable() == 1;
     python.PyErr_Fetch(&here.type, &here.value, &here.trace);
     return here;
@@ -158,7 +103,7 @@ static visit enter_python(void) {
 
 static void leave_python(visit here) {
     python.PyErr_Restore(here.type, here.value, here.trace);
-    if (hosted && --visits == 0 && was_collecting && python.PyGC_Enable != NULL)
+    if (shared && --visits == 0 && was_collecting && python.PyGC_Enable != NULL)
         python.PyGC_Enable();
     python.PyGILState_Release(here.state);
 }
@@ -175,32 +120,47 @@ static ze_result_t refuse(const char *format, ...) {
     return gs_fail(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "%s", start_failure_text);
 }
 
-static bool look_up(void *from) {
+static bool look_up(api *to, void *from) {
     bool complete = true;
 #define LOOK_UP(result, name, parameters)                                                                          \
-    *(void **)&python.name = dlsym(from, #name);                                                                   \
-    complete &= python.name != NULL;
+    *(void **)&to->name = dlsym(from, #name);                                                                      \
+    complete &= to->name != NULL;
     PYTHON_API(LOOK_UP)
-    *(void **)&python.Py_SetProgramName = dlsym(from, "Py_SetProgramName");
-    *(void **)&python.PyGC_Disable = dlsym(from, "PyGC_Disable");
-    *(void **)&python.PyGC_Enable = dlsym(from, "PyGC_Enable");
-    *(void **)&python.is_finalizing = dlsym(from, "Py_IsFinalizing");
-    if (python.is_finalizing == NULL)
-        *(void **)&python.is_finalizing = dlsym(from, "_Py_IsFinalizing");
-    python.none = dlsym(from, "_Py_NoneStruct");
-    return complete && python.none != NULL;
+    *(void **)&to->Py_SetProgramName = dlsym(from, "Py_SetProgramName");
+    *(void **)&to->PyGC_Disable = dlsym(from, "PyGC_Disable");
+    *(void **)&to->PyGC_Enable = dlsym(from, "PyGC_Enable");
+    *(void **)&to->is_finalizing = dlsym(from, "Py_IsFinalizing");
+    if (to->is_finalizing == NULL)
+        *(void **)&to->is_finalizing = dlsym(from, "_Py_IsFinalizing");
+    to->none = dlsym(from, "_Py_NoneStruct");
+    return complete && to->none != NULL;
+}
+
+static bool is_usable(const api *interpreter) {
+    return interpreter->Py_IsInitialized() &&
+           (interpreter->is_finalizing == NULL || !interpreter->is_finalizing());
 }
 
 /* Opens libpython so that extension modules find its symbols too. */
-static void *open_libpython(const settings *at) {
+static void *open_libpython(const gs_settings *at) {
     char name[64];
     void *opened = at->libpython[0] != 0 ? dlopen(at->libpython, RTLD_LAZY | RTLD_GLOBAL) : NULL;
     snprintf(name, sizeof name, "libpython%s.so.1.0", at->version);
     return opened != NULL ? opened : dlopen(name, RTLD_LAZY | RTLD_GLOBAL);
 }
 
+/* Opens a libpython for an interpreter beside the one that the process has. Its extension modules need some
+ * preparation (driver/apart.py), so nothing may import one before: Py_NoSiteFlag is for that. */
+static void *open_second_libpython(const gs_settings *at) {
+    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_apart(at->libpython);
+    int *no_site = opened != NULL ? dlsym(opened, "Py_NoSiteFlag") : NULL;
+    if (no_site != NULL)
+        *no_site = 1;
+    return no_site != NULL ? opened : NULL;
+}
+
 /* PYTHONHOME and PYTHONPATH of the program's environment are for some other Python: they are not read. */
-static void start_interpreter(const settings *at, void *libpython) {
+static void start_interpreter(const gs_settings *at, void *libpython) {
     int *ignore_environment = dlsym(libpython, "Py_IgnoreEnvironmentFlag");
     if (ignore_environment != NULL)
         *ignore_environment = 1;
@@ -215,7 +175,7 @@ static void start_interpreter(const settings *at, void *libpython) {
 
 /* The Python that the process runs already: the handle to look its functions up with, or NULL. It may be
  * in the program itself, in a library all can see, or in one that only its opener sees. */
-static void *running_python(const settings *at) {
+static void *running_python(const gs_settings *at) {
     char name[64];
     snprintf(name, sizeof name, "libpython%s.so.1.0", at->version);
     void *places[] = {RTLD_DEFAULT, dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL)};
@@ -229,7 +189,7 @@ static void *running_python(const settings *at) {
     return NULL;
 }
 
-static ze_result_t check_version(const settings *at, void *libpython) {
+static ze_result_t check_version(const gs_settings *at, void *libpython) {
     const char *(*get_version)(void);
     *(void **)&get_version = dlsym(libpython, "Py_GetVersion");
     const char *running = get_version != NULL ? get_version() : "without a version";
@@ -241,29 +201,40 @@ static ze_result_t check_version(const settings *at, void *libpython) {
                   (int)strcspn(running, " "), running, at->library, at->version);
 }
 
-/* Makes the interpreter usable: the process's own, or a new one. */
-static ze_result_t find_interpreter(const settings *at) {
-    void *libpython = running_python(at);
-    hosted = libpython != NULL;
-    if (!hosted && (libpython = open_libpython(at)) == NULL)
+/* Makes an interpreter usable: a new one, or the process's own. */
+static ze_result_t find_interpreter(const gs_settings *at) {
+    void *running = running_python(at);
+    hosted = running != NULL;
+    knows_host = hosted && look_up(&host, running);
+    void *libpython = running != NULL ? open_second_libpython(at) : open_libpython(at);
+    shared = running != NULL && libpython == NULL;
+    if (shared)
+        libpython = running;
+    if (libpython == NULL)
         return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s), "
                       "then reinstall groundstate",
                       at->version, at->version);
     ze_result_t result = check_version(at, libpython);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    if (!look_up(libpython))
+    if (!look_up(&python, libpython))
         return refuse("this Python %s lacks functions that the driver needs", at->version);
-    if (!hosted)
+    if (!shared)
         start_interpreter(at, libpython);
     return ZE_RESULT_SUCCESS;
 }
 
 /* Imports the Python half from beside this library, wherever the process's own sys.path points. */
 static const char START[] =
-    "def _groundstate_start(library, root, site):\n"
-    "    import importlib, importlib.util, os, sys\n"
+    "def _groundstate_start(library, root, site, apart):\n"
+    "    import os, sys\n"
     "    package = os.path.join(root, 'groundstate')\n"
+    "    if apart:\n"
+    "        path, scope = os.path.join(package, 'driver', 'apart.py'), {'__name__': 'apart'}\n"
+    "        with open(path, encoding='utf-8') as file:\n"
+    "            exec(compile(file.read(), path, 'exec'), scope)\n"
+    "        scope['prepare']()\n"
+    "    import importlib, importlib.util\n"
     "    loaded = sys.modules.get('groundstate')\n"
     "    if loaded is None:\n"
     "        spec = importlib.util.spec_from_file_location(\n"
@@ -302,14 +273,14 @@ static ze_result_t explain_exception(char *text, size_t size) {
     return result;
 }
 
-static PyObject *call_start(const settings *at) {
+static PyObject *call_start(const gs_settings *at) {
     if (python.PyRun_SimpleString(START) != 0)
         return NULL;
     PyObject *main = python.PyImport_AddModule("__main__");
     PyObject *start = python.PyObject_GetAttrString(main, "_groundstate_start");
-    PyObject *arguments = python.PyTuple_New(3);
-    const char *texts[] = {at->library, at->root, at->site};
-    for (int each = 0; each < 3; each++)
+    PyObject *arguments = python.PyTuple_New(4);
+    const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
+    for (int each = 0; each < 4; each++)
         python.PyTuple_SetItem(arguments, each, python.PyUnicode_FromString(texts[each]));
     PyObject *table = python.PyObject_Call(start, arguments, NULL);
     python.Py_DecRef(arguments);
@@ -318,7 +289,7 @@ static PyObject *call_start(const settings *at) {
     return table;
 }
 
-static ze_result_t load_handlers(const settings *at) {
+static ze_result_t load_handlers(const gs_settings *at) {
     visit here = enter_python();
     PyObject *table = call_start(at);
     ze_result_t result = ZE_RESULT_SUCCESS;
@@ -341,8 +312,8 @@ static ze_result_t start(void) {
         return ZE_RESULT_SUCCESS;
     pthread_mutex_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
-        settings at;
-        find_settings(&at);
+        gs_settings at;
+        gs_find_settings(&at);
         start_failure = find_interpreter(&at);
         if (start_failure == ZE_RESULT_SUCCESS)
             start_failure = load_handlers(&at);
@@ -351,6 +322,10 @@ static ze_result_t start(void) {
     pthread_mutex_unlock(&start_lock);
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
 }
+
+/* For the bindings of this package: an interpreter of our own would only cost time. */
+__attribute__((visibility("default"))) void gs_share_python(void);
+void gs_share_python(void) { asked_to_share = true; }
 
 bool gs_is_initialised(void) { return initialised; }
 bool gs_process_is_python(void) { return hosted; }
@@ -380,7 +355,7 @@ static bool can_call(enum gs_function function, ze_result_t *result) {
         *result = gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s is not implemented by this driver", name);
         return false;
     }
-    if (!python.Py_IsInitialized() || (python.is_finalizing != NULL && python.is_finalizing())) {
+    if (!is_usable(&python)) {
         *result = gs_fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s: the process's Python has ended", name);
         return false;
     }
@@ -428,26 +403,26 @@ typedef struct exception {
 
 static int raise_again(void *argument) {
     exception *raised = argument;
-    python.PyErr_Restore(raised->type, raised->value, raised->trace);
+    host.PyErr_Restore(raised->type, raised->value, raised->trace);
     free(raised);
     return -1;
 }
 
-/* Lets a hosting Python run its signal handlers. If one raises (KeyboardInterrupt), the exception is set
+/* Lets a hosting Python run its signal handlers, which it does on its main thread only. If one raises (KeyboardInterrupt), the exception is set
  * aside until the call that waits has returned to Python, which it now should. */
 bool gs_python_interrupt(void) {
-    if (!hosted || !started || !python.Py_IsInitialized() || (python.is_finalizing != NULL && python.is_finalizing()))
+    if (!knows_host || !started || gettid() != getpid() || !is_usable(&host))
         return false;
-    int state = python.PyGILState_Ensure();
-    bool interrupted = python.PyErr_CheckSignals() != 0;
+    int state = host.PyGILState_Ensure();
+    bool interrupted = host.PyErr_CheckSignals() != 0;
     if (interrupted) {
         exception *raised = malloc(sizeof *raised);
         if (raised != NULL) {
-            python.PyErr_Fetch(&raised->type, &raised->value, &raised->trace);
-            python.Py_AddPendingCall(raise_again, raised);
+            host.PyErr_Fetch(&raised->type, &raised->value, &raised->trace);
+            host.Py_AddPendingCall(raise_again, raised);
         }
     }
-    python.PyGILState_Release(state);
+    host.PyGILState_Release(state);
     return interrupted;
 }
 

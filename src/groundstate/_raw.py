@@ -264,6 +264,8 @@ class Library:
     def __init__(self, path: str) -> None:
         self.path = path
         self._library = ctypes.CDLL(path)
+        if hasattr(self._library, "gs_share_python"):  # ours: this interpreter may run the driver
+            self._library.gs_share_python()
 
     def __repr__(self) -> str:
         return f"Library({self.path!r})"

@@ -1,0 +1,67 @@
+/* Where the driver's Python half and its interpreter are, as interpreter.cfg and the library's own place say. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "settings.h"
+
+static bool strip_last(char *path, int parts) {
+    for (; parts > 0; parts--) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return false;
+        *slash = 0;
+    }
+    return true;
+}
+
+/* Takes one `key=value` line of interpreter.cfg. */
+static void take_setting(gs_settings *to, char *line) {
+    const struct {
+        const char *key;
+        char *value;
+        size_t size;
+    } known[] = {{"version", to->version, sizeof to->version},
+                 {"executable", to->executable, sizeof to->executable},
+                 {"libpython", to->libpython, sizeof to->libpython},
+                 {"site", to->site, sizeof to->site},
+                 {"root", to->root, sizeof to->root}};
+    char *equals = strchr(line, '=');
+    if (equals == NULL)
+        return;
+    *equals = 0;
+    equals[1 + strcspn(equals + 1, "\r\n")] = 0;
+    for (size_t each = 0; each < sizeof known / sizeof *known; each++)
+        if (strcmp(line, known[each].key) == 0)
+            snprintf(known[each].value, known[each].size, "%s", equals + 1);
+}
+
+void gs_find_settings(gs_settings *to) {
+    *to = (gs_settings){0};
+    Dl_info self;
+    char file[PATH_MAX];
+    if (dladdr((void *)gs_find_settings, &self) == 0 || realpath(self.dli_fname, to->library) == NULL)
+        return;
+    snprintf(file, sizeof file, "%s", to->library);
+    strip_last(file, 1);
+    strncat(file, "/interpreter.cfg", sizeof file - strlen(file) - 1);
+    FILE *stream = fopen(file, "r");
+    if (stream != NULL) {
+        char line[PATH_MAX + 32];
+        while (fgets(line, sizeof line, stream) != NULL)
+            take_setting(to, line);
+        fclose(stream);
+    }
+    snprintf(to->root, sizeof to->root, "%s", to->library);
+    strip_last(to->root, 3);
+    const char *folder = strrchr(to->root, '/');
+    if (folder != NULL && strcmp(folder, "/site-packages") == 0) {
+        snprintf(to->site, sizeof to->site, "%s", to->root);
+        snprintf(to->executable, sizeof to->executable, "%s", to->root);
+        if (strip_last(to->executable, 3))
+            strncat(to->executable, "/bin/python3", sizeof to->executable - strlen(to->executable) - 1);
+    }
+}

@@ -1,0 +1,104 @@
+"""Python programs that reach the driver through libraries of others, as SYCL's bindings do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from groundstate.compiler.frontend import compile_opencl
+from tests.loader.conftest import TIMEOUT, Build
+
+HOLDS_THE_LOCK = """
+import ctypes, sys
+
+driver_path, helper_path, spirv_path = sys.argv[1:]
+ze = ctypes.PyDLL(driver_path)  # calls through it, and through the helper, keep Python's lock
+helper = ctypes.PyDLL(helper_path)
+
+
+class ModuleDesc(ctypes.Structure):
+    _fields_ = [("stype", ctypes.c_uint32), ("next", ctypes.c_void_p), ("format", ctypes.c_uint32),
+                ("size", ctypes.c_size_t), ("input", ctypes.c_char_p), ("flags", ctypes.c_char_p),
+                ("constants", ctypes.c_void_p)]
+
+
+class KernelDesc(ctypes.Structure):
+    _fields_ = [("stype", ctypes.c_uint32), ("next", ctypes.c_void_p), ("flags", ctypes.c_uint32),
+                ("name", ctypes.c_char_p)]
+
+
+class ContextDesc(ctypes.Structure):
+    _fields_ = [("stype", ctypes.c_uint32), ("next", ctypes.c_void_p), ("flags", ctypes.c_uint32)]
+
+
+def call(name, *arguments):
+    words = [getattr(each, "value", each) if not isinstance(each, ctypes.Structure) else each
+             for each in arguments]
+    given = (ctypes.c_void_p * 5)()
+    for index, each in enumerate(words):
+        given[index] = ctypes.addressof(each) if isinstance(each, ctypes.Structure) else each
+    result = helper.call_elsewhere(getattr(ze, name), given)
+    assert result == 0, (name, hex(result))
+
+
+def out():
+    return ctypes.c_void_p()
+
+
+def to(place):
+    return ctypes.addressof(place)
+
+
+count = ctypes.c_uint32(1)
+driver, device, context, module, kernel = out(), out(), out(), out(), out()
+call("zeInit", 0)
+call("zeDriverGet", to(count), to(driver))
+call("zeDeviceGet", driver, to(count), to(device))
+call("zeContextCreate", driver, ContextDesc(0xD), to(context))
+spirv = open(spirv_path, "rb").read()
+call("zeModuleCreate", context, device, ModuleDesc(0x1B, None, 0, len(spirv), spirv), to(module), 0)
+call("zeKernelCreate", module, KernelDesc(0x1D, None, 0, b"twice"), to(kernel))
+name_size = ctypes.c_size_t(0)
+call("zeKernelGetName", kernel, to(name_size), None)
+print(name_size.value, "groundstate" in sys.modules)
+"""
+
+SOURCE = "kernel void twice(global float *x) { size_t i = get_global_id(0); x[i] = sin(x[i]) * 2; }"
+
+
+@pytest.fixture(scope="module")
+def spirv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("spirv") / "twice.spv"
+    path.write_bytes(compile_opencl(SOURCE))
+    return path
+
+
+def test_a_thread_may_wait_for_the_driver_with_the_lock_of_python(
+    build: Build, library: Path, plain_venv: Path, spirv: Path
+) -> None:
+    """Without the package in the program, the driver has an interpreter of its own."""
+    helper = build("elsewhere", "-shared", "-fPIC", output="elsewhere.so")
+    done = subprocess.run(
+        [str(plain_venv), "-I", "-c", HOLDS_THE_LOCK, str(library), str(helper), str(spirv)],
+        env={"GROUNDSTATE_CACHE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(len("twice") + 1), "False"]
+
+
+def test_the_bindings_share_the_interpreter_of_their_program(library: Path) -> None:
+    program = (
+        "import groundstate.ze as ze, sys\n"
+        "assert ze.zeInit(0) == 0\n"
+        "print('groundstate.driver.entry' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.stdout == "True\n", done.stderr
