@@ -17,6 +17,7 @@ ze_result_t gs_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_hand
     if (created == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command queue");
     gs_queue_open(&created->queue, &created->object, context, device, desc);
+    gs_object_complete(created, context);
     *phCommandQueue = (ze_command_queue_handle_t)created;
     return ZE_RESULT_SUCCESS;
 }
@@ -121,6 +122,7 @@ ze_result_t gs_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_f
     gs_object_hold(fence->queue);
     if (desc->flags & ZE_FENCE_FLAG_SIGNALED)
         gs_bell_set(&fence->bell, 1);
+    gs_object_complete(fence, fence->queue->queue.context);
     *phFence = (ze_fence_handle_t)fence;
     return ZE_RESULT_SUCCESS;
 }

@@ -52,6 +52,7 @@ static ze_result_t create_pool(const gs_event_pool *request, ze_event_pool_handl
         gs_object_close(pool);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for %u events", request->count);
     }
+    gs_object_complete(pool, pool->context);
     *created = (ze_event_pool_handle_t)pool;
     return ZE_RESULT_SUCCESS;
 }
@@ -150,6 +151,7 @@ static gs_event *new_event(gs_context *context, gs_event_pool *pool) {
     gs_object_hold(context);
     if (pool != NULL)
         gs_object_hold(pool);
+    gs_object_complete(event, context);
     return event;
 }
 

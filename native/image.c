@@ -196,6 +196,7 @@ static ze_result_t publish(const gs_image *filled, ze_image_handle_t *handle) {
     gs_object_hold(image->context);
     if (image->viewed != NULL)
         gs_object_hold(image->viewed);
+    gs_object_complete(image, image->context);
     *handle = (ze_image_handle_t)image;
     return ZE_RESULT_SUCCESS;
 }

@@ -31,6 +31,7 @@ GS_EXPORT void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point) {
     kernel->module = module;
     gs_object_hold(module);
     module->kernels++;
+    gs_object_complete(kernel, module->context);
     return kernel;
 }
 

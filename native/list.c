@@ -29,6 +29,7 @@ static gs_list *new_list(gs_context *context, gs_device *device, uint32_t ordina
     list->in_order = in_order;
     pthread_mutex_init(&list->lock, NULL);
     gs_object_hold(context);
+    gs_object_complete(list, context);
     return list;
 }
 

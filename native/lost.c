@@ -106,17 +106,6 @@ static const struct {
     {GS_KIND_SAMPLER, end_sampler},
 };
 
-typedef struct reclaiming {
-    const gs_context *context;
-    size_t step;
-} reclaiming;
-
-static void end_if_of_context(void *object, void *state) {
-    const reclaiming *now = state;
-    if (context_of(object, endings[now->step].kind) == now->context)
-        endings[now->step].end(object);
-}
-
 static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
 
 /* Commands of a lost context end soon, but for functions of the program's own. */
@@ -132,8 +121,11 @@ ze_result_t gs_context_reclaim(gs_context *context) {
     if (!comes_to_rest(context))
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                        "zeContextDestroy: a function that the program appended to a list still runs");
-    reclaiming now = {context, 0};
-    for (; now.step < sizeof endings / sizeof *endings; now.step++)
-        gs_object_each(endings[now.step].kind, end_if_of_context, &now);
+    for (size_t step = 0; step < sizeof endings / sizeof *endings; step++) {
+        if (endings[step].kind == GS_KIND_CONTEXT)
+            endings[step].end(context);
+        else
+            gs_object_each(endings[step].kind, context, endings[step].end);
+    }
     return ZE_RESULT_SUCCESS;
 }

@@ -108,6 +108,7 @@ GS_EXPORT void *gs_module_new(gs_context *context, gs_device *device, uint64_t k
     module->device = device;
     gs_object_hold(context);
     pthread_mutex_init(&module->lock, NULL);
+    gs_object_complete(module, context);
     return module;
 }
 

@@ -75,8 +75,9 @@ void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
     pthread_mutex_unlock(&of->lock);
     if (taken == NULL)
         return NULL;
-    memset(taken, 0, GS_SLOT_SIZE);
     gs_object *object = &taken->object;
+    memset(object + 1, 0, GS_SLOT_SIZE - sizeof *object);
+    atomic_store_explicit(&object->context, NULL, memory_order_relaxed);
     object->tables = (ze_handle_t){
         (ze_dditable_driver_t *)&gs_core_table, (zet_dditable_driver_t *)&gs_tools_table,
         (zes_dditable_driver_t *)&gs_sysman_table, (zer_dditable_driver_t *)&gs_runtime_table};
@@ -165,15 +166,22 @@ void gs_object_drop(void *dropped) {
     pthread_mutex_unlock(&of->lock);
 }
 
-void gs_object_each(enum gs_kind kind, void (*visit)(void *object, void *state), void *state) {
+void gs_object_complete(void *object, const void *context) {
+    atomic_store_explicit(&((gs_object *)object)->context, context, memory_order_release);
+}
+
+void gs_object_each(enum gs_kind kind, const void *context, void (*visit)(void *object)) {
     slab *of = &slabs[kind];
     pthread_mutex_lock(&of->lock);
     uint32_t used = of->used;
     pthread_mutex_unlock(&of->lock);
     for (uint32_t index = 0; index < used; index++) {
-        GS_PIN void *object = gs_pin(slot_at(of, index), kind);
+        gs_object *found = &slot_at(of, index)->object;
+        if (atomic_load_explicit(&found->context, memory_order_acquire) != context)
+            continue;
+        GS_PIN void *object = gs_pin(found, kind);
         if (object != NULL)
-            visit(object, state);
+            visit(object);
     }
 }
 

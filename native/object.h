@@ -12,6 +12,7 @@ typedef struct gs_object {
     _Atomic uint32_t kind;      /* enum gs_kind while the handle is live, GS_KIND_NONE after */
     _Atomic uint32_t references; /* 1 for the handle itself, 1 for each object that needs this one */
     void (*release)(struct gs_object *object); /* runs when the last reference goes, may be NULL */
+    _Atomic(const void *) context; /* what it was made in; NULL while it is in the making */
 } gs_object;
 
 /* The size of a slot. The largest object must fit; object.c checks. */
@@ -29,8 +30,11 @@ void gs_object_hold(void *object);
 bool gs_object_try_hold(void *object);
 void gs_object_drop(void *object);
 
-/* Calls `visit` with each live object of a kind; it may close the object. */
-void gs_object_each(enum gs_kind kind, void (*visit)(void *object, void *state), void *state);
+/* Says that an object of a context is whole: from here on gs_object_each finds it. */
+void gs_object_complete(void *object, const void *context);
+
+/* Calls `visit` with each live object of a kind that was made in a context; it may close the object. */
+void gs_object_each(enum gs_kind kind, const void *context, void (*visit)(void *object));
 
 /* How many handles of a kind are live, or of all kinds for GS_KIND_NONE. */
 uint64_t gs_live_objects(int kind);

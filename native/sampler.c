@@ -29,6 +29,7 @@ ze_result_t gs_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t 
     sampler->context = context;
     gs_object_hold(context);
     sampler->flags = gs_sampler_flags(desc);
+    gs_object_complete(sampler, context);
     *phSampler = (ze_sampler_handle_t)sampler;
     return ZE_RESULT_SUCCESS;
 }
