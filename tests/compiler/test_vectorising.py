@@ -261,7 +261,9 @@ def test_a_native_binary_needs_no_compiler(
     out = np.zeros(32, np.int32)
     run(program, "table", (2, 1, 1), (16, 1, 1), out)
     again = Program.from_native(program.native_binary())
-    monkeypatch.setattr("groundstate.compiler.machine.object_code", lambda text: pytest.fail(text))
+    monkeypatch.setattr(
+        "groundstate.compiler.machine.object_code", lambda text, optimised: pytest.fail(text)
+    )
     other = np.zeros(32, np.int32)
     run(again, "table", (2, 1, 1), (16, 1, 1), other)
     assert np.array_equal(out, other)

@@ -147,9 +147,7 @@ def test_documented_options_reach_the_compiler_without_complaint(
         (b"-ze-intel-has-buffer-offset-arg", "-ze-intel-has-buffer-offset-arg"),
         (b"-g -cl-intel-gtpin-rera", "-cl-intel-gtpin-rera"),
         (b"-device pvc -g", "-device pvc"),
-        (b"-ze-opt-level=fast", "'fast'"),
-        (b"-ze-opt-level", "''"),
-        (b"\xff\xfe", "\\xff"),
+        (b"--strange=1,2", "--strange=1"),
     ],
 )
 def test_an_unknown_option_is_a_line_in_the_log(
@@ -161,6 +159,23 @@ def test_an_unknown_option_is_a_line_in_the_log(
     assert warning.startswith("warning: ")
     assert named in warning
     assert built == f"built with [{'-g' if b'-g ' in options + b' ' else ''}]"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (b"-ze-opt-level=fast", "-ze-opt-level takes 0, 1 or 2, not 'fast'"),
+        (b"-ze-opt-level", "not ''"),
+        (b"-g fast", "'fast' is not a build option"),
+        (b"- -g", "'-' is not a build option"),
+        (b"\xff\xfe", "\\xff"),
+    ],
+)
+def test_nonsense_is_refused(kernels: KernelBench, options: bytes, named: str) -> None:
+    result, _, log = create(kernels, module_description(spirv("add"), options))
+    assert result == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+    assert log.startswith("error: ")
+    assert named in log
 
 
 def words(*values: int) -> bytes:

@@ -34,7 +34,7 @@ class Target:
 
     @cached_property
     def quick_machine(self) -> llvm.TargetMachine:
-        """Writes slow code for a huge kernel in seconds rather than good code in minutes."""
+        """Writes slow code in a short time: for huge kernels, and where somebody asks for it."""
         return self._translator(0)
 
     def _translator(self, effort: int) -> llvm.TargetMachine:
@@ -85,8 +85,8 @@ class Linked:
 _count = iter(range(1 << 62))
 
 
-def optimise(text: str) -> llvm.ModuleRef:
-    """Parses and optimises LLVM IR."""
+def parse(text: str) -> llvm.ModuleRef:
+    """LLVM's own form of LLVM IR."""
     lines = text.count("\n")
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
@@ -95,13 +95,18 @@ def optimise(text: str) -> llvm.ModuleRef:
         module.verify()
     except RuntimeError as error:
         raise BuildError(f"the compiler wrote wrong LLVM IR: {error}") from error
-    if lines > HUGE_LINES:
-        return module
+    return module
+
+
+def optimise(text: str) -> llvm.ModuleRef:
+    """Parses and optimises LLVM IR."""
+    module = parse(text)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(target().machine, options)
-    manager = _few_passes() if lines > LARGE_LINES else builder.getModulePassManager()
+    is_large = text.count("\n") > LARGE_LINES
+    manager = _few_passes() if is_large else builder.getModulePassManager()
     manager.run(module, builder)
     return module
 
@@ -122,20 +127,18 @@ def _few_passes() -> llvm.ModulePassManager:
     return passes
 
 
-def _machine_for(text: str) -> llvm.TargetMachine:
-    return target().quick_machine if text.count("\n") > HUGE_LINES else target().machine
-
-
 def assembly(text: str) -> str:
     """The machine code of LLVM IR, to read."""
     with _lock:
-        return str(_machine_for(text).emit_assembly(optimise(text)))
+        return str(target().machine.emit_assembly(optimise(text)))
 
 
-def object_code(text: str) -> bytes:
+def object_code(text: str, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
     with _lock:
-        return bytes(_machine_for(text).emit_object(optimise(text)))
+        if optimised and text.count("\n") <= HUGE_LINES:
+            return bytes(target().machine.emit_object(optimise(text)))
+        return bytes(target().quick_machine.emit_object(parse(text)))
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:

@@ -54,6 +54,9 @@ NO_FACTS = {
 
 NATIVE_MAGIC = b"GSNATIVE"
 
+UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"))
+"""The build options that ask for code that is written quickly and runs slowly."""
+
 
 @record()
 class KernelCode:
@@ -315,6 +318,10 @@ class Program:
             found = self._codes[key] = self._load(*key)
         return found
 
+    @property
+    def _is_optimised(self) -> bool:
+        return UNOPTIMISED.isdisjoint(self.options.split())
+
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
         what = (name, *group_size, width)
         known = self._recall(*what)
@@ -325,7 +332,7 @@ class Program:
             formats = [each.hex() for each in code.formats]
             known = (
                 {"scratch_bytes": code.scratch_bytes, "formats": formats},
-                machine.object_code(code.text),
+                machine.object_code(code.text, self._is_optimised),
             )
             self._note(*known, *what)
         description, binary = known

@@ -1,7 +1,9 @@
 """Build options of a module: which are handed to the compiler, and a line for each that is not.
 
 The specification separates options by commas, its users by spaces; both are taken. An option that
-is not known is no error: it is ignored, and the build log says so.
+is not known is no error, since other drivers have many of their own: it is ignored, and the build
+log says so. What does not look like an option at all is an error, and so is a level that does not
+exist.
 """
 
 from __future__ import annotations
@@ -35,14 +37,17 @@ KNOWN = frozenset(
 _LEVEL = "-ze-opt-level"
 
 
-def read(text: str) -> tuple[str, list[str]]:
-    """The options for the compiler, separated by spaces, and warnings about the others.
+def read(text: str) -> tuple[str, list[str], list[str]]:
+    """The options for the compiler, separated by spaces, warnings about others, and errors.
 
     >>> read("-ze-opt-level 1, -ze-intel-magic")
-    ('-ze-opt-level=1', ['warning: build option -ze-intel-magic is not known and was ignored'])
+    ('-ze-opt-level=1', ['warning: build option -ze-intel-magic is not known and was ignored'], [])
+    >>> read("nonsense")
+    ('', [], ["error: 'nonsense' is not a build option"])
     """
     options: list[str] = []
     warnings: list[str] = []
+    errors: list[str] = []
     words = [word for word in re.split(r"[\s,]+", text) if word]
     while words:
         word = words.pop(0)
@@ -52,11 +57,13 @@ def read(text: str) -> tuple[str, list[str]]:
             if re.fullmatch(r"O?[0-9]", level):
                 options.append(f"{_LEVEL}={level[-1]}")
             else:
-                warnings.append(f"warning: {_LEVEL} takes 0, 1 or 2, not {level!r}; it was ignored")
+                errors.append(f"error: {_LEVEL} takes 0, 1 or 2, not {level!r}")
         elif word in KNOWN:
             options.append(word)
-        else:
+        elif re.match(r"-+\w", word):
             while words and not words[0].startswith("-"):
                 word += f" {words.pop(0)}"
             warnings.append(f"warning: build option {word} is not known and was ignored")
-    return " ".join(options), warnings
+        else:
+            errors.append(f"error: {word!r} is not a build option")
+    return " ".join(options), warnings, errors

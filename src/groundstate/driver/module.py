@@ -129,7 +129,8 @@ class _Input:
 
     def __init__(self, binary: bytes, options: int, constants: int) -> None:
         self.binary = binary
-        self.options, self.warnings = build_options.read(read_text(options) if options else "")
+        text = read_text(options) if options else ""
+        self.options, self.warnings, self.errors = build_options.read(text)
         self.constants = specialization.read(constants, binary)
 
 
@@ -168,8 +169,12 @@ def _several_inputs(several: ze.ze_module_program_exp_desc_t) -> list[_Input]:
 
 
 def _build(inputs: list[_Input], is_native: bool) -> Program:
+    from groundstate.compiler.errors import BuildError
     from groundstate.compiler.program import Program
 
+    errors = [error for each in inputs for error in each.errors]
+    if errors:
+        raise BuildError("\n".join(errors))
     if is_native:
         programs = [Program.from_native(each.binary) for each in inputs]
         return programs[0] if len(programs) == 1 else Program.link(programs)
