@@ -1,16 +1,15 @@
-"""Atomic instructions. Each active lane does its own, in turn."""
+"""Atomic instructions. Each active lane does its own, in turn, unless tallies.py knows better."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from groundstate.compiler.emit.emitter import Emitter, handles
+from groundstate.compiler.emit.ordering import ordering
+from groundstate.compiler.emit.tallies import combine_lanes
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.ir import Node
-from groundstate.compiler.uniformity import constant_int
-
-ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQUENTIAL = 0x2, 0x4, 0x8, 0x10
 
 READ_MODIFY_WRITE = {
     "AtomicExchange": "xchg",
@@ -29,22 +28,6 @@ READ_MODIFY_WRITE = {
     "AtomicIIncrement": "add",
     "AtomicIDecrement": "sub",
 }
-
-
-def ordering(node: Node, position: int, loads: bool = True, stores: bool = True) -> str:
-    """LLVM's word for the memory semantics that an operand states."""
-    flags = constant_int(node.operands[position]) if position < len(node.operands) else None
-    flags = SEQUENTIAL if flags is None else flags
-    if flags & SEQUENTIAL:
-        return "seq_cst"
-    acquire, release = flags & (ACQUIRE | ACQUIRE_RELEASE), flags & (RELEASE | ACQUIRE_RELEASE)
-    if acquire and release and loads and stores:
-        return "acq_rel"
-    if acquire and loads:
-        return "acquire"
-    if release and stores:
-        return "release"
-    return "monotonic"
 
 
 def in_lanes(
@@ -76,6 +59,8 @@ def _read_modify_write(emitter: Emitter, node: Node) -> None:
     pointer = emitter.scalar(node.operands[0])
     kind, order = READ_MODIFY_WRITE[node.op], ordering(node, 2)
     value = emitter.scalar(node.operands[3]) if len(node.operands) > 3 else Lanes(type_, "1")
+    if combine_lanes(emitter, node, pointer, value, order):
+        return
 
     def write(lane: int) -> str:
         address, operand = text.lane(pointer, lane), text.lane(value, lane)

@@ -209,6 +209,10 @@ class KernelContext:
         """The stores that may go around the cache."""
         self.streams: str | None = None
         """The name of what says whether stores should go around the cache."""
+        self.unwanted: set[Node] = set()
+        """Atomic operations whose results nobody wants."""
+        self.tallied: set[Node] = set()
+        """Those that wait in a table."""
         self.ids: dict[str, list[Lanes]] = {}
         self.global_names: dict[tuple[int, int], str] = {}
         self.formats: list[bytes] = []

@@ -30,6 +30,13 @@ from groundstate.compiler.emit.control import ControlFlow
 from groundstate.compiler.emit.emitter import Emitter, KernelContext
 from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.emit.streaming import FENCE, streamed_stores
+from groundstate.compiler.emit.tallies import (
+    TABLE_BYTES,
+    end_lines,
+    start_lines,
+    tallied_atomics,
+    unwanted_results,
+)
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.emit.workgroups import CELL_BYTES
@@ -45,7 +52,7 @@ OFFSET_STREAMS = 96
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
-    "ptr %scratch, ptr %owns, ptr %own, ptr %shared"
+    "ptr %scratch, ptr %owns, ptr %own, ptr %shared, ptr %tally"
 )
 
 
@@ -113,17 +120,18 @@ class KernelWriter:
         self._insert_resume(prologue, flow.resume_points)
         context = -(-flow.context_bytes // 64) * 64
         own_bytes = context + self.private_bytes
+        shared_bytes = cells * CELL_BYTES * self.subgroups
         lines = [
             "; " + self.kernel.name,
             *self._step_lines(context),
-            *self._run_lines(own_bytes, has_barriers),
+            *self._run_lines(own_bytes, shared_bytes, has_barriers),
         ]
         lines += text.declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}"]
-        shared_bytes = cells * CELL_BYTES * self.subgroups
+        table_bytes = TABLE_BYTES if self.context.tallied else 0
         return Code(
             "\n".join(lines) + "\n",
-            own_bytes * self.subgroups + shared_bytes,
+            own_bytes * self.subgroups + shared_bytes + table_bytes,
             tuple(self.context.formats),
         )
 
@@ -173,6 +181,8 @@ class KernelWriter:
         if self.context.streamed:
             streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
             self.context.streams = self.text.emit(f"icmp ne i64 {streams}, 0")
+        self.context.unwanted = unwanted_results(self.kernel)
+        self.context.tallied = tallied_atomics(self.kernel, self.graph, self.context.unwanted)
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
 
     def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
@@ -341,10 +351,12 @@ class KernelWriter:
 
     # --- run ------------------------------------------------------------------------------------
 
-    def _run_lines(self, own_bytes: int, has_barriers: bool) -> list[str]:
+    def _run_lines(self, own_bytes: int, shared_bytes: int, has_barriers: bool) -> list[str]:
+        tallied = self.context.tallied
         call = (
             "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
-            "ptr %scratch, ptr %owns, ptr %own, ptr %shared)"
+            "ptr %scratch, ptr %owns, ptr %own, ptr %shared, "
+            f"ptr {'%tally' if tallied else 'null'})"
         )
         again = "%stop" if has_barriers else "0"
         return [
@@ -365,12 +377,15 @@ class KernelWriter:
             "  %y0 = urem i64 %row0, %cy",
             "  %z0 = udiv i64 %row0, %cy",
             "  %mark = getelementptr i8, ptr %scratch, i64 -8",
+            f"  %behind = getelementptr i8, ptr %shared, i64 {shared_bytes}",
+            *(start_lines("%behind", self.items) if tallied else ["  br label %start"]),
+            "start:",
             "  br label %groups",
             "groups:",
-            "  %g = phi i64 [ %first, %entry ], [ %g.next, %group.end ]",
-            "  %x = phi i64 [ %x0, %entry ], [ %x.next, %group.end ]",
-            "  %y = phi i64 [ %y0, %entry ], [ %y.next, %group.end ]",
-            "  %z = phi i64 [ %z0, %entry ], [ %z.next, %group.end ]",
+            "  %g = phi i64 [ %first, %start ], [ %g.next, %group.end ]",
+            "  %x = phi i64 [ %x0, %start ], [ %x.next, %group.end ]",
+            "  %y = phi i64 [ %y0, %start ], [ %y.next, %group.end ]",
+            "  %z = phi i64 [ %z0, %start ], [ %z.next, %group.end ]",
             "  %more = icmp ult i64 %g, %end",
             "  br i1 %more, label %group, label %finish",
             "group:",
@@ -403,6 +418,7 @@ class KernelWriter:
             "  %z.next = add i64 %z, %z.step",
             "  br label %groups",
             "finish:",
+            *(end_lines(next(iter(tallied))) if tallied else []),
             *([FENCE] if self.context.streamed else []),
             "  ret void",
             "}",
