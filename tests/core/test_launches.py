@@ -60,6 +60,35 @@ def module(ctx: gs.Context) -> Iterator[gs.Module]:
 # --- Sizes ----------------------------------------------------------------------------------------
 
 
+def test_the_number_of_groups_may_be_in_memory(ctx: gs.Context, module: gs.Module) -> None:
+    counts, out = ctx.alloc_shared(3, "uint32"), ctx.alloc_shared(6, "uint32")
+    counts.numpy()[:] = 7, 7, 7
+    with gs.CommandQueue(ctx) as queue:
+        commands = gs.CommandList(ctx)
+        module["shape"](commands, counts, (8, 2), out)
+        counts.numpy()[:] = 3, 2, 4  # the device reads it when the launch begins
+        queue.execute(commands)
+    assert out.tolist() == [3, 2, 4, 8, 2, 1]
+
+
+def test_a_number_of_groups_in_memory_that_does_not_fit(ctx: gs.Context, module: gs.Module) -> None:
+    commands = gs.CommandList.immediate(ctx)
+    with pytest.raises(ValueError, match="the number of groups has 8 bytes, fewer than 12"):
+        module["nothing"](commands, ctx.alloc_shared(2, "uint32"), 1)
+    with pytest.raises(ValueError, match="cooperative launch takes its number of groups as num"):
+        module["nothing"](commands, ctx.alloc_shared(3, "uint32"), 1, cooperative=True)
+
+
+def test_a_kernel_says_what_it_prefers(module: gs.Module) -> None:
+    kernel = module["nothing"]
+    kernel.set_cache_config(gs.CacheConfig.LARGE_SLM)
+    kernel.set_indirect_access(gs.IndirectAccess.HOST | gs.IndirectAccess.SHARED)
+    flags = kernel.api.create("zeKernelGetIndirectAccess", kernel.handle)
+    assert flags == gs.IndirectAccess.HOST | gs.IndirectAccess.SHARED
+    with pytest.raises(gs.InvalidEnumeration):
+        kernel.set_cache_config(gs.CacheConfig(64))
+
+
 @pytest.mark.parametrize(
     ("grid", "group", "expected"),
     [

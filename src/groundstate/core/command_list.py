@@ -7,19 +7,22 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
-from groundstate.core.api import NULL, ZERO, ZERO_SIZE, check, handle_array, number
+from groundstate.core.api import NULL, ZERO, ZERO_SIZE, address, check, handle_array, number
 from groundstate.core.command_queue import queue_description
 from groundstate.core.commands import Commands, Events
 from groundstate.core.enums import QueueMode, QueuePriority
 from groundstate.core.handle import InFlight, Resource
+from groundstate.core.operand import borrow
 
 if TYPE_CHECKING:
     from groundstate.core.context import Context
     from groundstate.core.device import Device
     from groundstate.core.event import Event
+    from groundstate.core.memory import Memory
 
 
 _LAUNCH = "zeCommandListAppendLaunchKernel"
+_LAUNCH_INDIRECT = "zeCommandListAppendLaunchKernelIndirect"
 _LAUNCH_COOPERATIVE = "zeCommandListAppendLaunchCooperativeKernel"
 
 
@@ -139,6 +142,17 @@ class CommandList(Commands):
             check(result, _LAUNCH, resource.api)
         if len(self.recorded.objects) >= self.recorded.next_look:
             self._look()
+
+    def _launch_indirect(
+        self, kernel: Any, counts: Memory, cooperative: bool, signal: Event | None, wait: Events
+    ) -> None:
+        """Appends a launch whose number of groups the device reads from memory."""
+        if cooperative:
+            raise ValueError("a cooperative launch takes its number of groups as numbers")
+        where = borrow(counts)
+        where.require(ctypes.sizeof(ze.ze_group_count_t), "the memory with the number of groups")
+        prepared = (kernel, address(where.address))
+        self._append(_LAUNCH_INDIRECT, prepared, signal, wait, (where.owner,))
 
     # --- Recorded lists ---------------------------------------------------------------------------
 

@@ -179,6 +179,23 @@ class FilterMode(IntEnum):
     LINEAR = 1
 
 
+class CacheConfig(IntFlag):
+    """What a kernel would rather have much of, where a cache is divided between the two."""
+
+    NONE = 0
+    LARGE_SLM = 1
+    LARGE_DATA = 2
+
+
+class IndirectAccess(IntFlag):
+    """Which memory a kernel reaches through pointers that it finds in memory."""
+
+    NONE = 0
+    HOST = 1
+    DEVICE = 2
+    SHARED = 4
+
+
 RAW_NAMES: dict[type[IntEnum] | type[IntFlag], str] = {
     DeviceType: "ze_device_type_t",
     DeviceFlag: "ze_device_property_flag_t",
@@ -199,5 +216,7 @@ RAW_NAMES: dict[type[IntEnum] | type[IntFlag], str] = {
     Advice: "ze_memory_advice_t",
     AddressMode: "ze_sampler_address_mode_t",
     FilterMode: "ze_sampler_filter_mode_t",
+    CacheConfig: "ze_cache_config_flag_t",
+    IndirectAccess: "ze_kernel_indirect_access_flag_t",
 }
 """The enumeration of the API behind each of these; a test compares their members."""

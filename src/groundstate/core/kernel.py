@@ -14,8 +14,10 @@ from groundstate import ze
 from groundstate.core.api import NULL, check, size
 from groundstate.core.command_list import CommandList
 from groundstate.core.command_queue import CommandQueue
+from groundstate.core.enums import CacheConfig, IndirectAccess
 from groundstate.core.handle import OwnedHandle, Resource
 from groundstate.core.kernel_arguments import Argument, Encoded, Encoder, Local, UntypedArgument
+from groundstate.core.memory import Memory
 from groundstate.core.properties import Properties
 
 if TYPE_CHECKING:
@@ -154,6 +156,14 @@ class Kernel(OwnedHandle):
         )
         return x.value, y.value, z.value
 
+    def set_cache_config(self, config: CacheConfig) -> None:
+        """Says what the kernel would rather have much of: local memory, or cache for its data."""
+        self.api.call("zeKernelSetCacheConfig", self.handle, config)
+
+    def set_indirect_access(self, access: IndirectAccess) -> None:
+        """Says which memory the kernel reaches through pointers that are not its arguments."""
+        self.api.call("zeKernelSetIndirectAccess", self.handle, access)
+
     @property
     def max_cooperative_groups(self) -> int:
         """How many groups can run at the same time, and so wait for each other."""
@@ -167,7 +177,7 @@ class Kernel(OwnedHandle):
     def __call__(
         self,
         target: CommandList | CommandQueue,
-        grid: Extent,
+        grid: Extent | Memory,
         group: Extent | None,
         *arguments: Any,
         offset: Extent = 0,
@@ -178,8 +188,9 @@ class Kernel(OwnedHandle):
         """Launches the kernel: appends it to a list, or runs it on a queue.
 
         `grid` is the number of work-groups and `group` the number of work-items in each, as a
-        number or as up to three. Without a `group`, the one that was set last is used, or a
-        default. The arguments are Python numbers, NumPy scalars, memory, arrays, `Local` for local
+        number or as up to three; a `grid` in memory (three `uint32`) is read by the device when the
+        launch begins. Without a `group`, the one that was set last is used, or a default. The
+        arguments are Python numbers, NumPy scalars, memory, arrays, `Local` for local
         memory, bytes or a NumPy record for a structure; they are checked against the kernel's
         types. `offset` is added to the global ids.
         """
@@ -194,13 +205,16 @@ class Kernel(OwnedHandle):
         with state.lock:
             if group is not state.group_given and group is not None:
                 state.set_group(resource, group)
-            if grid is not state.grid_given:
-                state.set_grid(grid)
             if offset is not state.offset_given:
                 state.set_offset(resource, offset)
             if encoded != state.encoded:
                 state.set_arguments(resource, self.arguments, encoded)
-            commands._launch(resource.argument, state.counts, cooperative, signal, wait)
+            if isinstance(grid, Memory):
+                commands._launch_indirect(resource.argument, grid, cooperative, signal, wait)
+            else:
+                if grid is not state.grid_given:
+                    state.set_grid(grid)
+                commands._launch(resource.argument, state.counts, cooperative, signal, wait)
         if commands is not target:
             assert isinstance(target, CommandQueue)
             target.execute(commands)

@@ -110,18 +110,19 @@ class Memory(OwnedHandle):
         """True if the host can read and write the memory: host and shared allocations."""
         return self.type != MemoryType.DEVICE
 
-    def allocation_properties(self) -> AllocationProperties:
-        """Asks the driver about the allocation."""
+    def allocation_properties(self, context: Context | None = None) -> AllocationProperties:
+        """Asks the driver about the allocation; or what another context knows of it: nothing."""
+        asked = self.context if context is None else context
         properties = ze.ze_memory_allocation_properties_t()
         device = ctypes.c_void_p()
         self.api.call(
             "zeMemGetAllocProperties",
-            self.context.handle,
+            asked.handle,
             self.address,
             ctypes.byref(properties),
             ctypes.byref(device),
         )
-        owner = self.context.driver._known([device.value])[0] if device.value else None
+        owner = asked.driver._known([device.value])[0] if device.value else None
         return AllocationProperties(
             MemoryType(properties.type), properties.id, properties.pageSize, owner
         )

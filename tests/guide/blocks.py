@@ -1,0 +1,147 @@
+"""The blocks of pseudo-code in Level Zero's core programming guide, and the programs that are them.
+
+`python -m tests.guide.blocks` prints docs/guide.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+BLOCKS_IN_SECTION = {
+    "Initialization and Discovery": 1,
+    "Contexts": 2,
+    "Reserving Virtual Address Space": 1,
+    "Growing Virtual Address Reservations": 1,
+    "Physical Memory": 1,
+    "Mapping Virtual Memory Pages": 1,
+    "Access Attributes": 1,
+    "Sparse Mappings": 1,
+    "Images": 1,
+    "Device Cache Settings": 1,
+    "Command Queue Groups: Discovery": 1,
+    "Command Queues: Creation": 1,
+    "Command Lists: Appending": 1,
+    "Command Lists: Submission": 1,
+    "Low-Latency Immediate Command Lists": 1,
+    "Fences": 1,
+    "Events": 1,
+    "Kernel Timestamp Events": 1,
+    "Barriers": 1,
+    "Execution Barriers": 1,
+    "Memory Barriers": 1,
+    "Range-based Memory Barriers": 1,
+}
+"""How many blocks each section has, in the guide's order; those of deeper sections are theirs."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A C program and the Python program of the same name; both print the same."""
+
+    name: str
+    shows: str
+    blocks: tuple[tuple[str, int], ...]
+    """Section and number of each block; 0 for what a section says without a block."""
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+PROGRAMS = (
+    Program("discovery", "Drivers, devices, the first GPU", (("Initialization and Discovery", 1),)),
+    Program("contexts", "Two contexts and their memory", (("Contexts", 1), ("Contexts", 2))),
+    Program("lost_context", "A kernel that goes wrong, and the way back", (("Contexts", 0),)),
+    Program(
+        "reserved_memory",
+        "A range of addresses that is given pages",
+        (
+            ("Reserving Virtual Address Space", 1),
+            ("Physical Memory", 1),
+            ("Mapping Virtual Memory Pages", 1),
+            ("Access Attributes", 1),
+        ),
+    ),
+    Program(
+        "growing",
+        "A range that grows in place or moves",
+        (("Growing Virtual Address Reservations", 1),),
+    ),
+    Program("sparse", "Pieces of memory in a large range", (("Sparse Mappings", 1),)),
+    Program("images", "An image, its texels and a part of them", (("Images", 1),)),
+    Program("cache_config", "A kernel that wants local memory", (("Device Cache Settings", 1),)),
+    Program("queue_groups", "What queues can do", (("Command Queue Groups: Discovery", 1),)),
+    Program(
+        "submission",
+        "A queue, and a list that is run, run again and reset",
+        (
+            ("Command Queues: Creation", 1),
+            ("Command Lists: Appending", 1),
+            ("Command Lists: Submission", 1),
+        ),
+    ),
+    Program(
+        "immediate",
+        "A list that runs what is appended to it",
+        (("Low-Latency Immediate Command Lists", 1),),
+    ),
+    Program("fences", "Knowing that a queue is done", (("Fences", 1),)),
+    Program("events", "Kernel and host wait for each other", (("Events", 1),)),
+    Program("timestamps", "How long a kernel took", (("Kernel Timestamp Events", 1),)),
+    Program(
+        "barriers",
+        "One kernel after the other, by a barrier",
+        (("Barriers", 1), ("Range-based Memory Barriers", 1)),
+    ),
+    Program(
+        "dependencies",
+        "One kernel after the other, by an event",
+        (("Execution Barriers", 1), ("Memory Barriers", 1)),
+    ),
+)
+
+
+HEAD = """\
+# The programming guide, as programs
+
+Printed by `python -m tests.guide.blocks`: change `tests/guide/blocks.py`, not this.
+
+Level Zero's core programming guide explains itself with blocks of pseudo-code. Each of them is a
+program here, twice: in C, against the API as it is, and in Python, through the objects of
+`groundstate`. Both check what they did, and print the same; a test compares them, with the C
+program run through a loader and with our library in its place.
+
+A section that makes a promise without a block has a program too.
+
+To run one of the C programs by hand, give it the folder with its kernels, if it has any:
+
+```
+cc tests/guide/events.c -o events -lze_loader
+groundstate run -- ./events folder
+```
+
+| section of the guide | block | what it shows | C | Python |
+|---|---|---|---|---|
+"""
+
+
+def rows() -> Iterator[str]:
+    """The rows of the table, in the guide's order."""
+    for section, count in BLOCKS_IN_SECTION.items():
+        numbers = [*range(1, count + 1), 0] if count else [0]
+        for number in numbers:
+            for program in PROGRAMS:
+                if (section, number) in program.blocks:
+                    name = program.name
+                    yield (
+                        f"| {section} | {number or '(text)'} | {program.shows} "
+                        f"| [{name}.c](../tests/guide/{name}.c) "
+                        f"| [{name}.py](../examples/guide/{name}.py) |\n"
+                    )
+
+
+def page() -> str:
+    """The page docs/guide.md."""
+    return HEAD + "".join(rows())
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,121 @@
+"""The programs of the programming guide: none is missing, and C and Python show the same."""
+
+from __future__ import annotations
+
+import ast
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from groundstate import standin
+from groundstate.compiler.frontend import compile_opencl
+
+from .blocks import BLOCKS_IN_SECTION, PROGRAMS, Program, page
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+EXAMPLES = ROOT / "examples" / "guide"
+FLAGS = ["-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE="]
+TIMEOUT = 120
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with all C programs, compiled side by side."""
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        pytest.skip("there is no C compiler: apt-get install gcc")
+    if not Path("/usr/include/level_zero/ze_api.h").exists():
+        pytest.skip("the Level Zero headers are missing: apt-get install libze1 libze-dev")
+    folder = tmp_path_factory.mktemp("guide")
+
+    def compile_program(program: Program) -> str:
+        source, output = HERE / f"{program.name}.c", folder / program.name
+        command = [compiler, *FLAGS, str(source), "-o", str(output), "-lze_loader", "-lm", "-ldl"]
+        return subprocess.run(command, capture_output=True, text=True).stderr
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        messages = [*pool.map(compile_program, PROGRAMS)]
+    assert not any(messages), "\n".join(messages)
+    return folder
+
+
+@pytest.fixture(params=["loader", "standin"])
+def door(request: pytest.FixtureRequest, library: Path) -> dict[str, str]:
+    """The variables that lead a program to the driver: through the loader, or in its place."""
+    if request.param == "loader":
+        return {"ZE_ENABLE_ALT_DRIVERS": str(library)}
+    return {"LD_LIBRARY_PATH": str(standin.folder())}
+
+
+def write_kernels(program: Program, folder: Path) -> None:
+    """Compiles the OpenCL C in the constants of a Python program, for the C program of its name."""
+    tree = ast.parse((EXAMPLES / f"{program.name}.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Constant(str(text))) if "(" in text:
+                (folder / f"{name.lower()}.spv").write_bytes(compile_opencl(text))
+
+
+def python_output(program: Program, capture: pytest.CaptureFixture[str]) -> str:
+    """What the Python program prints; one that needs variables has a process of its own."""
+    path = str(EXAMPLES / f"{program.name}.py")
+    if program.environment:
+        environment = {**os.environ, **program.environment}
+        return succeeded([sys.executable, path], environment)
+    runpy.run_path(path, run_name="__main__")
+    sys.stdout.flush()
+    return capture.readouterr().out
+
+
+def succeeded(command: list[str], environment: dict[str, str]) -> str:
+    """The output of a program that has to have ended well and without complaints."""
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, f"{command} -> {done.returncode}\n{done.stdout}{done.stderr}"
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_c_and_python_show_the_same(
+    program: Program,
+    programs: Path,
+    door: dict[str, str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    write_kernels(program, tmp_path)
+    command = [str(programs / program.name), str(tmp_path)]
+    shown = succeeded(command, {**door, **program.environment})
+    assert shown.endswith("\n")
+    assert shown == python_output(program, capfd)
+
+
+# --- The list -------------------------------------------------------------------------------------
+
+
+def test_no_block_is_forgotten() -> None:
+    done = {block for program in PROGRAMS for block in program.blocks if block[1]}
+    there_are = {
+        (section, number)
+        for section, count in BLOCKS_IN_SECTION.items()
+        for number in range(1, count + 1)
+    }
+    assert done == there_are
+
+
+def test_every_program_is_in_the_list() -> None:
+    names = sorted(program.name for program in PROGRAMS)
+    assert names == sorted(path.stem for path in HERE.glob("*.c"))
+    assert names == sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+def test_the_page_is_up_to_date() -> None:
+    written = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert written == page(), "run: python -m tests.guide.blocks > docs/guide.md"
