@@ -1,10 +1,11 @@
-#define _GNU_SOURCE
 #include "counter.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "memory_file.h"
 
 _Static_assert(sizeof(gs_counter) <= GS_HEAP_CELL && sizeof(gs_event_slot) <= GS_HEAP_CELL,
                "a cell holds a counter or an event");
@@ -21,18 +22,16 @@ static uint32_t *link_of(uint32_t cell) { return (uint32_t *)(own.base + (size_t
 static bool make_heap(void) {
     if (own.base != NULL)
         return true;
-    int fd = memfd_create("groundstate-events", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, GS_HEAP_BYTES) != 0)
-        goto fail;
+    int fd = gs_memory_file(GS_HEAP_BYTES);
+    if (fd < 0)
+        return false;
     void *base = mmap(NULL, GS_HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (base == MAP_FAILED)
-        goto fail;
+    if (base == MAP_FAILED) {
+        close(fd);
+        return false;
+    }
     own = (gs_heap){fd, base};
     return true;
-fail:
-    if (fd >= 0)
-        close(fd);
-    return false;
 }
 
 gs_heap *gs_own_heap(void) {

@@ -1,5 +1,4 @@
 /* Creating event pools and events, and what they answer about themselves. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +6,7 @@
 #include <unistd.h>
 
 #include "event.h"
+#include "memory_file.h"
 
 static size_t slots_bytes(uint32_t count) {
     size_t bytes = (size_t)count * sizeof(gs_event_slot);
@@ -28,8 +28,8 @@ static bool map_slots(gs_event_pool *pool) {
     size_t bytes = slots_bytes(pool->count);
     bool shared = pool->fd >= 0;
     if (pool->flags & ZE_EVENT_POOL_FLAG_IPC && !shared) {
-        pool->fd = memfd_create("groundstate-events", MFD_CLOEXEC);
-        if (pool->fd < 0 || ftruncate(pool->fd, (off_t)bytes) != 0)
+        pool->fd = gs_memory_file(bytes);
+        if (pool->fd < 0)
             return false;
         shared = true;
     }
@@ -42,8 +42,11 @@ static bool map_slots(gs_event_pool *pool) {
 
 static ze_result_t create_pool(const gs_event_pool *request, ze_event_pool_handle_t *created) {
     gs_event_pool *pool = gs_object_new(GS_KIND_EVENT_POOL, release_pool);
-    if (pool == NULL)
+    if (pool == NULL) {
+        if (request->fd >= 0)
+            close(request->fd);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another event pool");
+    }
     gs_object head = pool->object;
     *pool = *request;
     pool->object = head;
@@ -294,22 +297,31 @@ GS_EXPORT int gs_event_share(const gs_event *event, uint64_t *offset) {
     return event->heap->fd;
 }
 
-/* Opens an event of another process from that process's memory file, which the event takes over. */
+/* The heap of another process, or NULL if the file is none or has no event at the offset. */
+static char *map_heap(int fd, uint64_t offset) {
+    struct stat file;
+    if (offset >= GS_HEAP_BYTES || offset % GS_HEAP_CELL != 0 || fstat(fd, &file) != 0 ||
+        (uint64_t)file.st_size != GS_HEAP_BYTES)
+        return NULL;
+    void *base = mmap(NULL, GS_HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    return base != MAP_FAILED ? base : NULL;
+}
+
+/* Opens an event of another process from that process's memory file, which is taken over, also on failure. */
 GS_EXPORT ze_result_t gs_event_open(gs_context *context, int fd, uint64_t offset,
                                     ze_event_counter_based_flags_t flags, ze_event_handle_t *created) {
-    gs_event *event = new_event(context, NULL);
-    if (event == NULL)
+    char *base = map_heap(fd, offset);
+    gs_event *event = base != NULL ? new_event(context, NULL) : NULL;
+    if (event == NULL) {
+        close(fd);
+        if (base == NULL)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the IPC handle does not lead to an event");
+        munmap(base, GS_HEAP_BYTES);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    void *base = MAP_FAILED;
-    if (offset < GS_HEAP_BYTES && offset % GS_HEAP_CELL == 0)
-        base = mmap(NULL, GS_HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (base == MAP_FAILED) {
-        gs_object_close(event);
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the IPC handle does not lead to an event");
     }
     event->mapped = (gs_heap){fd, base};
     event->heap = &event->mapped;
-    event->slot = (gs_event_slot *)((char *)base + offset);
+    event->slot = (gs_event_slot *)(base + offset);
     event->mode = GS_EVENT_COUNTER;
     event->counter_flags = flags;
     event->timestamps =

@@ -170,17 +170,35 @@ static void release_image(gs_object *object) {
     gs_object_drop(image->context);
 }
 
-/* Texels are device memory like any other. Descriptors of external memory in the chain mean the same here. */
-static ze_result_t allocate(const ze_image_desc_t *desc, gs_image *image) {
-    if (gs_format_planes(desc->format.layout) > 1)
+/* How the texels of an image of the driver's own lie. Those of an imported one lie as their maker says, in a
+ * ze_custom_pitch_exp_desc_t, or without gaps. */
+static ze_result_t lay_out(enum gs_function function, const ze_image_desc_t *desc, gs_image *image) {
+    bool is_planar = gs_format_planes(desc->format.layout) > 1;
+    bool is_imported = gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD) != NULL;
+    if (is_imported && gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_CUSTOM_PITCH_EXP_DESC) != NULL) {
+        if (is_planar)
+            return unsupported(function, desc);
+        ze_result_t result = read_pitches(function, desc, &image->view);
+        image->size = extent_of(&image->view);
+        return result;
+    }
+    if (is_planar)
         pack_planes(desc->format.layout, &image->view);
     else
         pack(&image->view);
     image->size = image->view.slice_pitch * slices_of(&image->view);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Texels are device memory like any other. Descriptors of external memory in the chain mean the same here. */
+static ze_result_t allocate(enum gs_function function, const ze_image_desc_t *desc, gs_image *image) {
+    ze_result_t result = lay_out(function, desc, image);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     const ze_device_mem_alloc_desc_t memory = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, .pNext = desc->pNext};
     void *texels;
-    ze_result_t result = gs_zeMemAllocDevice((ze_context_handle_t)image->context, &memory, image->size, 0,
-                                             (ze_device_handle_t)image->device, &texels);
+    result = gs_zeMemAllocDevice((ze_context_handle_t)image->context, &memory, image->size, 0,
+                                 (ze_device_handle_t)image->device, &texels);
     if (result == ZE_RESULT_SUCCESS)
         image->own = image->view.texels = texels;
     return result;
@@ -214,7 +232,7 @@ ze_result_t gs_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hD
     if (result != ZE_RESULT_SUCCESS)
         return result;
     const ze_image_pitched_exp_desc_t *pitched = gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_PITCHED_IMAGE_EXP_DESC);
-    result = pitched != NULL ? use_memory(function, desc, pitched->ptr, &image) : allocate(desc, &image);
+    result = pitched != NULL ? use_memory(function, desc, pitched->ptr, &image) : allocate(function, desc, &image);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     result = publish(&image, phImage);
@@ -366,16 +384,22 @@ ze_result_t gs_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage,
 ze_result_t gs_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage,
                                             ze_image_allocation_ext_properties_t *pImageAllocProperties) {
     const gs_image *image = (gs_image *)hImage;
-    const void *next = pImageAllocProperties->pNext;
-    if (gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD) != NULL ||
-        gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_WIN32) != NULL)
-        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-                       "zeImageGetAllocPropertiesExt: images are not exported (zeDeviceGetExternalMemoryProperties)");
     gs_memory_lock();
     const gs_allocation *found = gs_allocation_at((gs_context *)hContext, image->view.texels);
     pImageAllocProperties->id = found != NULL ? found->id : 0;
     gs_memory_unlock();
-    return ZE_RESULT_SUCCESS;
+    if (pImageAllocProperties->stype != ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES ||
+        pImageAllocProperties->pNext == NULL)
+        return ZE_RESULT_SUCCESS;
+    return gs_call_python(GS_FN_zeImageGetAllocPropertiesExt, "uuu",
+                          (const gs_word[]){{.p = hContext}, {.p = hImage}, {.p = pImageAllocProperties}});
+}
+
+/* The allocation that holds the texels of an image or of what it views; NULL if that is memory of the program. */
+GS_EXPORT const void *gs_image_memory(const gs_image *image) {
+    while (image->viewed != NULL)
+        image = image->viewed;
+    return image->own;
 }
 
 /* The address of the view is what a kernel needs to use the image without its being an argument. */

@@ -319,6 +319,11 @@ static ze_result_t check_request(enum gs_function function, const gs_allocation 
     if (export != NULL && (export->flags & ~exportable))
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
                        "%s: memory can be exported as OPAQUE_FD or DMA_BUF only", gs_function_names[function]);
+    const ze_ipc_mem_handle_type_ext_desc_t *ipc = gs_find_next(next, ZE_STRUCTURE_TYPE_IPC_MEM_HANDLE_TYPE_EXT_DESC);
+    if (ipc != NULL && (ipc->typeFlags & ~(ze_ipc_mem_handle_type_flags_t)ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT))
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                       "%s: no fabric leads to the memory of a CPU; ask for the default IPC handle type",
+                       gs_function_names[function]);
     bool relaxed = gs_find_next(next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC) != NULL ||
                    gs_find_next(next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC) != NULL;
     uint64_t largest = request->device != NULL ? request->device->memory_bytes : physical_memory();
@@ -362,11 +367,14 @@ ze_result_t gs_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_al
 ze_result_t gs_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
                                 const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment,
                                 ze_device_handle_t hDevice, void **pptr) {
-    (void)host_desc;
     gs_allocation request = {.size = size, .context = (gs_context *)hContext, .device = (gs_device *)hDevice,
                              .charged = shared_in_device ? (gs_device *)hDevice : NULL,
                              .type = ZE_MEMORY_TYPE_SHARED};
     ze_result_t result = check_request(GS_FN_zeMemAllocShared, &request, alignment, device_desc->pNext);
+    if (result == ZE_RESULT_SUCCESS && (is_external(device_desc->pNext) ||
+        (host_desc->stype == ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC && is_external(host_desc->pNext))))
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                       "zeMemAllocShared: memory is brought in from elsewhere as device or host memory only");
     return result == ZE_RESULT_SUCCESS ? allocate(&request, alignment, pptr) : result;
 }
 

@@ -1,10 +1,12 @@
 /* Memory shared with other processes and APIs: what driver/memory.py and driver/virtual_memory.py stand on. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "memory.h"
+#include "memory_file.h"
 #include "queue.h"
 
 GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts) {
@@ -20,9 +22,9 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
 /* Moves an allocation's pages into a memory file under the same address, so that another process can map
  * them. Engines are held between two commands while it happens. Called with the lock held. */
 static int move_to_file(gs_allocation *found) {
-    int fd = memfd_create("groundstate", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)found->span) != 0)
-        goto fail;
+    int fd = gs_memory_file(found->span);
+    if (fd < 0)
+        return -1;
     gs_engines_pause();
     char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     bool moved = copy != MAP_FAILED;
@@ -33,9 +35,7 @@ static int move_to_file(gs_allocation *found) {
     gs_engines_resume();
     if (moved)
         return fd;
-fail:
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return -1;
 }
 
@@ -50,9 +50,32 @@ GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer
     return fd;
 }
 
+/* Maps a file at a multiple of `alignment`, or returns NULL. */
+static void *map_file(int fd, uint64_t span, uint64_t alignment) {
+    if (alignment <= GS_PAGE) {
+        void *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        return base != MAP_FAILED ? base : NULL;
+    }
+    const uint64_t room = span + alignment;
+    char *raw = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED)
+        return NULL;
+    const uint64_t lead = (alignment - (uintptr_t)raw % alignment) % alignment;
+    void *base = mmap(raw + lead, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (base == MAP_FAILED) {
+        munmap(raw, room);
+        return NULL;
+    }
+    if (lead > 0)
+        munmap(raw, lead);
+    if (room - lead > span)
+        munmap(raw + lead + span, room - lead - span);
+    return base;
+}
+
 /* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
 GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
-                                           bool from_ipc, void **pointer) {
+                                           uint64_t alignment, bool from_ipc, void **pointer) {
     gs_allocation request = {.size = size, .span = (size + GS_PAGE - 1) & ~(uint64_t)(GS_PAGE - 1),
                              .context = context, .device = device, .charged = device,
                              .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
@@ -60,12 +83,11 @@ GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *devic
     ze_result_t result = from_ipc ? ZE_RESULT_SUCCESS : gs_memory_charge(device, size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    request.fd = dup(fd);
-    void *base = request.fd < 0 ? MAP_FAILED
-                                : mmap(NULL, request.span, PROT_READ | PROT_WRITE, MAP_SHARED, request.fd, 0);
+    request.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    void *base = request.fd >= 0 ? map_file(request.fd, request.span, alignment) : NULL;
     request.base = base;
-    if (base == MAP_FAILED)
-        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory", fd);
+    if (base == NULL)
+        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory that is read and written", fd);
     else if ((result = gs_allocation_enter(&request)) != ZE_RESULT_SUCCESS)
         munmap(base, request.span);
     if (result == ZE_RESULT_SUCCESS) {

@@ -170,7 +170,7 @@ def test_external_memory(device: int) -> None:
     name = "zeDeviceGetExternalMemoryProperties"
     external = query(name, ze.ze_device_external_memory_properties_t, device)
     assert external.memoryAllocationExportTypes & ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
-    assert external.imageExportTypes == 0
+    assert external.imageExportTypes & ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD
 
 
 def test_a_device_is_its_own_peer(device: int) -> None:

@@ -307,14 +307,6 @@ def test_each_image_has_an_identifier(bench: Bench) -> None:
     assert 0 not in found
 
 
-def test_an_image_is_not_exported(bench: Bench) -> None:
-    request = ze.ze_external_memory_export_fd_t(flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
-    found = ze.ze_image_allocation_ext_properties_t(pNext=ctypes.addressof(request))
-    handle = image(bench, "2D", (4, 4))
-    result = ze.zeImageGetAllocPropertiesExt(bench.context, handle, ctypes.byref(found))
-    assert result == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
-
-
 def test_an_image_that_does_not_fit_into_memory(bench: Bench) -> None:
     description = describe("2DARRAY", (32768, 32768, 4096), format_of("32_32_32_32"))
     before = used_memory(bench)

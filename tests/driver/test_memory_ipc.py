@@ -1,11 +1,7 @@
-"""Memory and events of another process, and of file descriptors."""
+"""Memory and events of another process: one handle, and what is wrong with it."""
 
 import ctypes
-import mmap
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +9,7 @@ import pytest
 
 from groundstate import ze
 from tests.conftest import check, last_error
+from tests.driver.processes import memory_handle, run
 from tests.driver.support import (
     FOREVER,
     MILLISECOND,
@@ -26,42 +23,6 @@ from tests.driver.support import (
 )
 
 INVALID = ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
-
-PREPARE = """
-import ctypes, sys
-sys.path[:0] = {path!r}
-from groundstate import ze
-from tests.conftest import check, first_driver
-from tests.driver.support import *
-check(ze.zeInit(0))
-device = ctypes.c_void_p()
-check(ze.zeDeviceGet(first_driver(), ctypes.byref(ctypes.c_uint32(1)), ctypes.byref(device)))
-bench = Bench(first_driver(), device.value)
-opened = ctypes.c_void_p()
-def handle(kind):
-    return kind.from_buffer_copy(bytes.fromhex(sys.argv[1]))
-"""
-
-
-def run(program: str, *handles: Any) -> str:
-    """Runs a Python program with IPC handles as its arguments; what it printed."""
-    root = Path(__file__).parents[2]
-    code = PREPARE.format(path=[str(root), str(root / "src")]) + program
-    child = subprocess.run(
-        [sys.executable, "-c", code, *(bytes(handle).hex() for handle in handles)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert child.returncode == 0, child.stderr
-    return child.stdout
-
-
-def memory_handle(bench: Bench, pointer: int) -> "ze.ze_ipc_mem_handle_t":
-    handle = ze.ze_ipc_mem_handle_t()
-    check(ze.zeMemGetIpcHandle(bench.context, pointer, ctypes.byref(handle)))
-    return handle
 
 
 @pytest.mark.parametrize("kind", ["host", "local"])
@@ -207,7 +168,23 @@ def test_handles_and_file_descriptors(bench: Bench) -> None:
     view(pointer.value or 0, 1)[0] = 9
     assert memory[0] == 9
     check(ze.zeMemCloseIpcHandle(bench.context, pointer))
-    os.close(number.value)
+    contained = ctypes.c_uint64()
+    check(ze.zeMemGetFileDescriptorFromIpcHandleExp(bench.context, handle, ctypes.byref(contained)))
+    assert contained.value == number.value, "the handle contains the descriptor it was made from"
+    check(ze.zeMemPutIpcHandle(bench.context, handle))
+    assert os.pread(number.value, 1, 0) == b"\x09", "the descriptor is still the driver's"
+
+
+def test_file_descriptors_that_are_no_memory_have_no_handle(bench: Bench) -> None:
+    handle, (reader, writer) = ze.ze_ipc_mem_handle_t(), os.pipe()
+    for wrong in (reader, 10**6, 2**31, 2**64 - 1):
+        result = ze.zeMemGetIpcHandleFromFileDescriptorExp(
+            bench.context, wrong, ctypes.byref(handle)
+        )
+        assert result == INVALID
+        assert "is not memory" in last_error()
+    os.close(reader)
+    os.close(writer)
 
 
 # --- Events ---------------------------------------------------------------------------------------
@@ -338,83 +315,3 @@ def test_bytes_that_are_no_event_are_refused(bench: Bench, seed: int) -> None:
     result = ze.zeEventPoolOpenIpcHandle(bench.context, pool, ctypes.byref(opened))
     assert result == INVALID
     assert opened.value is None
-
-
-# --- External memory ------------------------------------------------------------------------------
-
-
-def import_file(bench: Bench, fd: int, size: int) -> tuple[int, int | None]:
-    pointer = ctypes.c_void_p()
-    request = ze.ze_external_memory_import_fd_t(
-        flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, fd=fd
-    )
-    description = ze.ze_device_mem_alloc_desc_t(pNext=ctypes.addressof(request))
-    result = ze.zeMemAllocDevice(
-        bench.context, ctypes.byref(description), size, 0, bench.device, ctypes.byref(pointer)
-    )
-    return int(result), pointer.value
-
-
-def test_a_memory_file_becomes_device_memory(bench: Bench) -> None:
-    fd = os.memfd_create("imported")
-    os.write(fd, bytes(range(256)) * 32)
-    result, pointer = import_file(bench, fd, 8192)
-    check(result)
-    assert pointer is not None
-    target = bench.bytes(8192, fill=0)
-    commands = bench.immediate()
-    copy(commands, address(target), pointer, 8192)
-    finish(commands)
-    assert target.tobytes() == bytes(range(256)) * 32
-    check(ze.zeMemFree(bench.context, pointer))
-    assert os.pread(fd, 4, 0) == b"\0\1\2\3", "the caller's descriptor stays open"
-    os.close(fd)
-
-
-def test_files_that_are_too_small_or_no_memory_are_refused(bench: Bench) -> None:
-    fd = os.memfd_create("small")
-    os.ftruncate(fd, 4096)
-    assert import_file(bench, fd, 8192) == (ze.ZE_RESULT_ERROR_INVALID_SIZE, None)
-    os.close(fd)
-    for wrong in (fd, -1, 10**6):
-        assert import_file(bench, wrong, 4096) == (INVALID, None)
-        assert "zeMemAllocDevice" in last_error()
-
-
-def test_memory_is_exported_as_a_file(bench: Bench) -> None:
-    wish = ze.ze_external_memory_export_desc_t(flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
-    description = ze.ze_device_mem_alloc_desc_t(pNext=ctypes.addressof(wish))
-    pointer = ctypes.c_void_p()
-    check(
-        ze.zeMemAllocDevice(
-            bench.context, ctypes.byref(description), 4096, 0, bench.device, ctypes.byref(pointer)
-        )
-    )
-    view(pointer.value or 0, 4096)[:] = 6
-    export = ze.ze_external_memory_export_fd_t(
-        flags=ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, fd=-1
-    )
-    properties = ze.ze_memory_allocation_properties_t(pNext=ctypes.addressof(export))
-    check(ze.zeMemGetAllocProperties(bench.context, pointer, ctypes.byref(properties), None))
-    assert os.pread(export.fd, 4096, 0) == b"\6" * 4096
-    os.close(export.fd)
-    check(ze.zeMemFree(bench.context, pointer))
-
-
-def test_system_memory_becomes_a_host_allocation(bench: Bench) -> None:
-    pages = mmap.mmap(-1, 8192)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    request = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=start, size=8192)
-    description = ze.ze_host_mem_alloc_desc_t(pNext=ctypes.addressof(request))
-    pointer = ctypes.c_void_p()
-    allocate = ze.zeMemAllocHost
-    arguments = (bench.context, ctypes.byref(description), 8192, 0, ctypes.byref(pointer))
-    check(allocate(*arguments))
-    assert pointer.value == start
-    check(ze.zeMemGetAddressRange(bench.context, start + 5000, None, None))
-    assert allocate(*arguments) == INVALID, "it is an allocation already"
-    check(ze.zeMemFree(bench.context, pointer))
-    view(start, 8192)[:] = 1
-    request.pSystemMemory = start + 1
-    assert allocate(*arguments) == INVALID
-    assert "zeMemAllocHost" in last_error()

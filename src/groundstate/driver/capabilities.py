@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import platform
+from groundstate.driver import external_memory, platform
 from groundstate.driver.api import Extensions, answer_structs, handler, write_bytes
 from groundstate.driver.platform import Device, identity
 
@@ -163,11 +163,10 @@ def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: D
 def zeDeviceGetExternalMemoryProperties(hDevice: int, pExternalMemoryProperties: int) -> None:
     """Allocations live in files without a name, which both kinds of descriptor can stand for."""
     properties = ze.ze_device_external_memory_properties_t.from_address(pExternalMemoryProperties)
-    types = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
-    properties.memoryAllocationImportTypes = types
-    properties.memoryAllocationExportTypes = types
-    properties.imageImportTypes = 0
-    properties.imageExportTypes = 0
+    properties.memoryAllocationImportTypes = external_memory.TYPES
+    properties.memoryAllocationExportTypes = external_memory.TYPES
+    properties.imageImportTypes = external_memory.TYPES
+    properties.imageExportTypes = external_memory.TYPES
 
 
 _VECTOR_TYPES = {"char": 1, "short": 2, "int": 4, "long": 8, "float": 4, "double": 8, "half": 2}

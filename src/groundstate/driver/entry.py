@@ -19,6 +19,7 @@ NOUNS = (
     "fabric",
     "runtime",
     "memory",
+    "external_memory",
     "virtual_memory",
     "event",
     "build_log",

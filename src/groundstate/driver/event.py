@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from groundstate import ze
 from groundstate.driver import ipc, native
 from groundstate.driver.api import Failure, handler, write_pointer
@@ -23,9 +21,8 @@ def zeEventPoolGetIpcHandle(hEventPool: int, phIpc: int) -> None:
 
 @handler
 def zeEventPoolPutIpcHandle(hContext: int, hIpc: int) -> None:
-    os.close(
-        ipc.open_handle(hIpc, ipc.EVENT_POOL).fd
-    )  # says if it is none; the file stays the pool's
+    """The file stays the pool's, so there is nothing to release."""
+    ipc.check_handle(hIpc, ipc.EVENT_POOL)
 
 
 @handler

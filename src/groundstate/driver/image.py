@@ -1,10 +1,10 @@
-"""What a device says of its images. native/image.c makes them, and holds them to these limits."""
+"""What a device says of its images, and their export. native/image.c makes them."""
 
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import platform
-from groundstate.driver.api import Extensions, handler
+from groundstate.driver import external_memory, native, platform
+from groundstate.driver.api import Extensions, Failure, handler
 from groundstate.driver.capabilities import MAX_ARGUMENTS_SIZE
 from groundstate.driver.platform import Device
 
@@ -12,7 +12,7 @@ MAX_1D = MAX_2D = 32768
 MAX_3D = 4096
 MAX_LAYERS = 4096
 MAX_BUFFER_BYTES = 1 << 31
-"""The same as in native/image.h."""
+"""The same as in native/image.h: the native half holds images to them."""
 
 MAX_ARGUMENTS = MAX_ARGUMENTS_SIZE // 8
 """An image or a sampler takes eight bytes of a kernel's arguments, and nothing else is scarce."""
@@ -52,3 +52,21 @@ def _image_pitch(
 ) -> None:
     properties.pitchAlign = PITCH_ALIGNMENT_BYTES
     properties.maxSupportedPitch = MAX_PITCH_BYTES
+
+
+@handler
+def zeImageGetAllocPropertiesExt(hContext: int, hImage: int, pImageAllocProperties: int) -> None:
+    """The native half has answered all but the chain, which may ask for an export."""
+    properties = ze.ze_image_allocation_ext_properties_t.from_address(pImageAllocProperties)
+    external_memory.answer_exports(properties.pNext or 0, lambda: _file_of(hContext, hImage))
+
+
+def _file_of(context: int, image: int) -> int:
+    memory = native.image_memory(image)
+    found = native.allocation(context, memory) if memory else None
+    if found is None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            "the texels are memory of the program or of another context; export that memory",
+        )
+    return external_memory.shared_fd(context, found)

@@ -8,6 +8,8 @@ Python.
 from __future__ import annotations
 
 import ctypes
+import errno
+import os
 from collections.abc import Sequence
 
 from groundstate.driver.api import Failure
@@ -34,11 +36,12 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_object_end": (_BOOL, (_P,)),
     "gs_set_shared_in_device": (None, (_BOOL,)),
     "gs_fault_crash": (None, (_BOOL,)),
+    "gs_memory_file": (_INT, (_U64,)),
     "gs_allocation_find": (_BOOL, (_P, _P, _P)),
     "gs_allocation_share": (_INT, (_P, _P)),
     "gs_allocation_import": (
         _U32,
-        (_P, _P, _INT, _U64, _BOOL, _P),
+        (_P, _P, _INT, _U64, _U64, _BOOL, _P),
     ),
     "gs_allocation_adopt": (_U32, (_P, _P, _U64)),
     "gs_mapping_add": (
@@ -46,6 +49,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (_P, _P, _P, _U64),
     ),
     "gs_mapping_remove": (None, (_P, _P)),
+    "gs_image_memory": (_P, (_P,)),
     "gs_is_handle": (_BOOL, (_P, ctypes.c_char_p)),
     "gs_event_pool_flags": (_U32, (_P,)),
     "gs_event_counter_based_flags": (_U32, (_P,)),
@@ -209,21 +213,43 @@ def allocation(context: int, pointer: int) -> Allocation | None:
     return found if _call("gs_allocation_find", context, pointer, ctypes.byref(found)) else None
 
 
+def memory_file(size: int) -> int:
+    """A descriptor of a new memory file of exactly this size."""
+    fd = int(_loaded().gs_memory_file(size))
+    if fd < 0:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    return fd
+
+
 def allocation_share(context: int, pointer: int) -> int:
     """The memory file that holds an allocation's pages, made on first use; -1 if there is none."""
     return int(_loaded().gs_allocation_share(context, pointer))
 
 
-def allocation_import(context: int, device: int, fd: int, size: int, from_ipc: bool) -> int:
+def allocation_import(context: int, device: int, fd: int, size: int, alignment: int) -> int:
     """Maps a file as an allocation and returns its address. The descriptor stays the caller's."""
-    pointer = ctypes.c_void_p()
-    _check("gs_allocation_import", context, device, fd, size, from_ipc, ctypes.byref(pointer))
+    pointer, from_ipc = ctypes.c_void_p(), False
+    where = (context, device, fd, size, alignment, from_ipc, ctypes.byref(pointer))
+    _check("gs_allocation_import", *where)
+    return pointer.value or 0
+
+
+def allocation_open(context: int, device: int, fd: int, size: int) -> int:
+    """As `allocation_import`, for memory that is another process's, and is closed, not freed."""
+    pointer, from_ipc = ctypes.c_void_p(), True
+    where = (context, device, fd, size, 0, from_ipc, ctypes.byref(pointer))
+    _check("gs_allocation_import", *where)
     return pointer.value or 0
 
 
 def allocation_adopt(context: int, memory: int, size: int) -> None:
     """Makes the caller's own memory a host allocation of the context."""
     _check("gs_allocation_adopt", context, memory, size)
+
+
+def image_memory(image: int) -> int:
+    """The allocation that holds an image's texels, or 0 if they lie in memory of the program."""
+    return _call("gs_image_memory", image)
 
 
 def mapping_add(context: int, device: int, start: int, size: int) -> None:
@@ -257,7 +283,7 @@ def event_pool_file(pool: int) -> tuple[int, int]:
 
 
 def event_pool_open(context: int, flags: int, count: int, fd: int) -> int:
-    """Opens another process's event pool; the pool takes over the descriptor."""
+    """Opens another process's event pool; the descriptor is taken over."""
     handle = ctypes.c_void_p()
     _check("gs_event_pool_open", context, flags, count, fd, ctypes.byref(handle))
     return handle.value or 0
@@ -270,7 +296,7 @@ def event_share(event: int) -> tuple[int, int]:
 
 
 def event_open(context: int, fd: int, offset: int, flags: int) -> int:
-    """Opens another process's counter-based event; the event takes over the descriptor."""
+    """Opens another process's counter-based event; the descriptor is taken over."""
     handle = ctypes.c_void_p()
     _check("gs_event_open", context, fd, offset, flags, ctypes.byref(handle))
     return handle.value or 0

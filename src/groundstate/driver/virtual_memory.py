@@ -12,11 +12,9 @@ import os
 from threading import Lock
 
 from groundstate import ze
-from groundstate.driver import native
+from groundstate.driver import external_memory, native
 from groundstate.driver.api import (
     Failure,
-    chain,
-    find_in_chain,
     handler,
     write_pointer,
     write_u32,
@@ -297,6 +295,7 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
             f"{descriptor.size} bytes are not whole pages of {PAGE_BYTES} bytes",
         )
+    external_memory.check_descriptor(descriptor.pNext or 0)
     device = 0 if on_host else hDevice
     native.device_charge(device, descriptor.size)
     try:
@@ -313,13 +312,11 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
 
 def _memory_file(size: int, next_struct: int) -> int:
     """A file of that size: a new one, or the one that the descriptor imports."""
-    found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD)
+    imported = external_memory.imported_fd(next_struct, size)
     try:
-        if found:
-            return os.dup(ze.ze_external_memory_import_fd_t.from_address(found).fd)
-        fd = os.memfd_create("groundstate", os.MFD_CLOEXEC)
-        os.ftruncate(fd, size)
-        return fd
+        if imported >= 0:
+            return os.dup(imported)
+        return native.memory_file(size)
     except OSError as error:
         raise Failure(
             ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
@@ -368,9 +365,7 @@ def zePhysicalMemGetProperties(hContext: int, hPhysicalMem: int, pMemProperties:
     properties.id, properties.size = physical.identifier, physical.size
     if properties.stype != ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
         return
-    for stype, address in chain(properties.pNext or 0):
-        if stype == ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD:
-            ze.ze_external_memory_export_fd_t.from_address(address).fd = os.dup(physical.fd)
+    external_memory.answer_exports(properties.pNext or 0, lambda: physical.fd)
 
 
 # --- Mapping ------------------------------------------------------------------------------------

@@ -1,0 +1,191 @@
+"""Memory that comes from elsewhere or goes there: as a file descriptor, or as the caller's pages.
+
+Descriptors of memory are memory files. One that the driver hands out can be mapped by anybody; one
+that it is given can be any file that can be mapped for reading and writing, a DMA buffer included.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from groundstate import ze
+from groundstate.driver import native
+from groundstate.driver.api import Failure, find_in_chain, handler, write_pointer
+
+PAGE_BYTES = 4096
+
+TYPES = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
+"""The kinds of external memory that there are on Linux."""
+
+
+def no_win32() -> Failure:
+    """What a request for a Windows handle is answered with."""
+    return Failure(
+        ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+        "Win32 handles are not memory on this system; share a file descriptor (OPAQUE_FD, DMA_BUF)",
+    )
+
+
+def check_type(flags: int) -> None:
+    """Refuses the kinds of external memory of other systems."""
+    if flags & ~TYPES:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+            "only OPAQUE_FD and DMA_BUF memory can be shared on this system",
+        )
+
+
+def file_bytes(fd: int) -> int:
+    """The size of a file of memory."""
+    try:
+        size = os.fstat(fd).st_size
+    except OSError as error:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"file descriptor {fd} is not memory: {error.strerror}",
+        ) from error
+    if size == 0:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"file descriptor {fd} is not memory: it is empty"
+        )
+    return size
+
+
+def check_descriptor(next_struct: int) -> None:
+    """Refuses what new memory cannot be: exported to Windows, or opened over a fabric."""
+    found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC)
+    if found:
+        check_type(ze.ze_external_memory_export_desc_t.from_address(found).flags)
+    check_handle_type(next_struct)
+
+
+def check_handle_type(next_struct: int) -> None:
+    """Refuses the IPC handles that only a fabric between machines could have."""
+    found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_IPC_MEM_HANDLE_TYPE_EXT_DESC)
+    if not found:
+        return
+    flags = ze.ze_ipc_mem_handle_type_ext_desc_t.from_address(found).typeFlags
+    if flags & ~ze.ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "no fabric leads to the memory of a CPU; ask for the default IPC handle type",
+        )
+
+
+def imported_fd(next_struct: int, size: int) -> int:
+    """The descriptor that a chain of structs imports, which has at least `size` bytes; or -1."""
+    if find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32):
+        raise no_win32()
+    found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD)
+    if not found:
+        return -1
+    request = ze.ze_external_memory_import_fd_t.from_address(found)
+    check_type(request.flags)
+    available = file_bytes(request.fd)
+    if size > available:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_SIZE,
+            f"{size} bytes asked for, the imported memory has {available}",
+        )
+    return int(request.fd)
+
+
+# --- Import -------------------------------------------------------------------------------------
+
+
+@handler
+def zeMemAllocDevice(
+    hContext: int, device_desc: int, size: int, alignment: int, hDevice: int, pptr: int
+) -> None:
+    descriptor = ze.ze_device_mem_alloc_desc_t.from_address(device_desc)
+    fd = imported_fd(descriptor.pNext or 0, size)
+    if fd < 0:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "system memory becomes host memory: pass the descriptor to zeMemAllocHost",
+        )
+    write_pointer(pptr, native.allocation_import(hContext, hDevice, fd, size, alignment))
+
+
+@handler
+def zeMemAllocHost(hContext: int, host_desc: int, size: int, alignment: int, pptr: int) -> None:
+    descriptor = ze.ze_host_mem_alloc_desc_t.from_address(host_desc)
+    fd = imported_fd(descriptor.pNext or 0, size)
+    if fd >= 0:
+        write_pointer(pptr, native.allocation_import(hContext, 0, fd, size, alignment))
+        return
+    stype = ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMMAP_SYSMEM_EXT_DESC
+    found = find_in_chain(descriptor.pNext or 0, stype)
+    mapping = ze.ze_external_memmap_sysmem_ext_desc_t.from_address(found)
+    read_only = bool(descriptor.flags & ze.ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY)
+    start = mapping.pSystemMemory or 0
+    _check_system_memory(start, mapping.size, read_only)
+    if size > mapping.size:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_SIZE,
+            f"{size} bytes asked for, the system memory has {mapping.size}",
+        )
+    if alignment and start % alignment:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+            f"the system memory stays at {start:#x}, which is no multiple of {alignment}",
+        )
+    native.allocation_adopt(hContext, start, mapping.size)
+    write_pointer(pptr, start)
+
+
+def _check_system_memory(start: int, size: int, read_only: bool) -> None:
+    if start == 0 or start % PAGE_BYTES or size == 0 or size % PAGE_BYTES:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"system memory is mapped in whole pages of {PAGE_BYTES} bytes; {start:#x} with "
+            f"{size} bytes is not",
+        )
+    if not _may_use(start, start + size, "r" if read_only else "rw"):
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"{size} bytes from {start:#x} are not all memory that can be read and written; for "
+            "memory that is only read, set ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY",
+        )
+
+
+def _may_use(start: int, end: int, access: str) -> bool:
+    """True if the process has all pages of a range mapped with at least this access."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            span, allowed = line.split(maxsplit=2)[:2]
+            first, last = (int(bound, 16) for bound in span.split("-"))
+            if last <= start:
+                continue
+            if first > start or not set(access) <= set(allowed):
+                return False
+            start = last
+            if start >= end:
+                return True
+    return False
+
+
+# --- Export -------------------------------------------------------------------------------------
+
+
+def shared_fd(context: int, found: native.Allocation) -> int:
+    """The memory file behind an allocation; it stays the driver's."""
+    fd = native.allocation_share(context, found.base)
+    if fd < 0:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            "this memory cannot be shared: it is the application's own",
+        )
+    return fd
+
+
+def answer_exports(next_struct: int, file: Callable[[], int]) -> None:
+    """Answers a chain that may ask for an export, with a descriptor that becomes the caller's."""
+    if find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_WIN32):
+        raise no_win32()
+    found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD)
+    if found:
+        request = ze.ze_external_memory_export_fd_t.from_address(found)
+        check_type(request.flags)
+        request.fd = os.dup(file())
