@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from groundstate.compiler.program import Program
-from tests.compiler.instruction_support import Shape, check, module
+from tests.compiler.instruction_support import Shape, check, each_item, module
+from tests.compiler.runner import run
 
 
 def test_component_of_a_builtin_through_a_typed_chain() -> None:
@@ -222,3 +223,36 @@ def test_a_module_needs_what_it_calls_and_nobody_knows() -> None:
     assert imports_of() == ()
     assert imports_of("f0") == ()
     assert imports_of("f0", "f1") == ("elsewhere",)
+
+
+def test_pointers_of_a_definition_count_where_a_declaration_has_others() -> None:
+    """The caller has pointers to pairs; the function behind the import has pointers to numbers."""
+    user = module(
+        each_item(["%r = OpFunctionCall %u32 %known %at.a"], ["v2u32"], ["u32"])
+        + known("of.a.pair", "u32", ["g*v2u32"])["functions"],
+        declarations="%type.of.known = OpTypeFunction %u32 %g*v2u32",
+        before='OpDecorate %known LinkageAttributes "of.a.pair" Import',
+    )
+    owner = module(
+        """
+        %first.second = OpFunction %u32 None %type.of.known
+        %at = OpFunctionParameter %g*u32
+        %entry = OpLabel
+        %first = OpLoad %u32 %at Aligned 4
+        %next = OpPtrAccessChain %g*u32 %at %u64:1
+        %second = OpLoad %u32 %next Aligned 4
+        %ten = OpIMul %u32 %first %u32:10
+        %sum = OpIAdd %u32 %ten %second
+        OpReturnValue %sum
+        OpFunctionEnd
+        """,
+        kernels=(),
+        declarations="%type.of.known = OpTypeFunction %u32 %g*u32",
+        before='OpDecorate %first.second LinkageAttributes "of.a.pair" Export',
+    )
+    program = Program.link([Program(user), Program(owner)])
+    pairs = np.arange(96, dtype=np.uint32).reshape(48, 2)
+    for width in (1, 8, 16):
+        found = np.zeros(48, np.uint32)
+        run(program, "kernel", (3, 1, 1), (16, 1, 1), pairs, found, width=width)
+        assert found.tolist() == (pairs[:, 0] * 10 + pairs[:, 1]).tolist()

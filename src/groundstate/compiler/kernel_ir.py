@@ -111,10 +111,24 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
 
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
+    _keep_pointees(kernel)
     _remove_copies(kernel)
     check_operands(kernel)
     promote_variables(kernel)
     return kernel
+
+
+def _keep_pointees(kernel: Kernel) -> None:
+    """Makes a cast of each copy that is a pointer to something else than the original.
+
+    A module may declare a function that it imports with other pointers than the one that defines
+    it: steps from a parameter are as long as the function says, not as its caller does."""
+    for node in kernel.nodes():
+        if node.op != "Copy" or not isinstance(node.type, Pointer):
+            continue
+        given = node.operands[0].type
+        if isinstance(given, Pointer) and given != node.type and given.storage == node.type.storage:
+            node.op = "Bitcast"
 
 
 def _remove_copies(kernel: Kernel) -> None:
