@@ -3,6 +3,7 @@
 #define GS_DEVICE_H
 
 #include "object.h"
+#include "place.h"
 #include "pool.h"
 
 typedef struct gs_driver {
@@ -15,6 +16,7 @@ typedef struct gs_device {
     gs_driver *driver;
     struct gs_device *parent; /* the root device of a sub-device, else NULL */
     gs_pool *pool;
+    const gs_place *place; /* its CPUs, if the machine is divided, else NULL */
     uint64_t memory_bytes;
     _Atomic uint64_t memory_used; /* a root device counts its sub-devices' allocations too */
     uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */

@@ -36,7 +36,9 @@ static bool retire(engine *self) {
 static void *run(void *argument) {
     engine *self = argument;
     for (;;) {
-        gs_queue_work_off(atomic_exchange(&self->queue, NULL));
+        gs_queue *queue = atomic_exchange(&self->queue, NULL);
+        gs_place_enter(queue->device->place);
+        gs_queue_work_off(queue);
         pthread_mutex_lock(&lock);
         self->below = idle;
         idle = self;

@@ -263,10 +263,12 @@ ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t co
     return ZE_RESULT_SUCCESS;
 }
 
-/* On an idle immediate list whose waits are over, a short command is done here and now. */
+/* On an idle immediate list whose waits are over, a short command is done here and now; not if the device has CPUs
+ * of its own, of which this thread knows nothing. */
 static bool do_at_once(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
                        ze_event_handle_t *waits) {
-    if (!gs_command_is_short(description))
+    bool is_work = description->operation != GS_NOTHING;
+    if (!gs_command_is_short(description) || (is_work && list->queue.device->place != NULL))
         return false;
     for (uint32_t each = 0; each < wait_count; each++)
         if (!gs_event_is_signalled((gs_event *)waits[each]))

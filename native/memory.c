@@ -129,6 +129,8 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
     request->backing = GS_BACKING_BLOCK;
     request->fd = -1;
     request->base = gs_pages_take(request->size, alignment, &request->span);
+    if (request->base != NULL)
+        gs_place_memory(request->device != NULL ? request->device->place : NULL, request->base, request->span);
     if (request->base == NULL)
         result = gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
                          "the system has no %llu bytes left", (unsigned long long)request->size);
@@ -142,6 +144,7 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
 }
 
 static void release(gs_allocation *allocation) {
+    gs_residency_end(allocation);
     if (allocation->backing == GS_BACKING_FILE) {
         munmap(allocation->base, allocation->span);
     } else if (allocation->backing == GS_BACKING_BLOCK) {

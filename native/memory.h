@@ -13,6 +13,8 @@ typedef enum gs_backing {
     GS_BACKING_MAPPING, /* virtual memory with physical memory behind it; unmapped, not freed */
 } gs_backing;
 
+typedef struct gs_resident gs_resident; /* residency.c */
+
 typedef struct gs_allocation {
     char *base;
     uint64_t size; /* bytes the caller asked for */
@@ -26,6 +28,7 @@ typedef struct gs_allocation {
     int fd; /* the file that shares its pages with other processes, or -1 */
     bool imported; /* opened from an IPC handle: closed, not freed */
     ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */
+    gs_resident *resident; /* shared memory: what of it counts as memory of which device */
 } gs_allocation;
 
 /* Around gs_allocation_at and the use of what it returns. */
@@ -42,6 +45,9 @@ bool gs_allocation_forget(gs_context *context, const void *base);
 /* Counts bytes against a device's memory, or the host's for NULL. */
 ze_result_t gs_memory_charge(gs_device *device, uint64_t size);
 void gs_memory_uncharge(gs_device *device, uint64_t size);
+
+/* Evicts an allocation that is being freed from every device. */
+void gs_residency_end(gs_allocation *allocation);
 
 /* What Python may know of an allocation; mirrored in driver/native.py. */
 typedef struct gs_allocation_facts {

@@ -242,9 +242,9 @@ static bool can_go_on(gs_queue *queue) {
 }
 
 /* In a Python program the thread must stay free for Ctrl-C; in any, what it waits for may come from elsewhere
- * while this queue is stuck. */
+ * while this queue is stuck. The program's threads may run on any CPU, a device with a place of its own not. */
 void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
-    if (gs_process_is_python() || !begin(queue))
+    if (gs_process_is_python() || queue->device->place != NULL || !begin(queue))
         return;
     while (!done(state) && can_go_on(queue)) {
         gs_command *command = take_next(queue);

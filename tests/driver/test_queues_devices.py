@@ -1,60 +1,6 @@
 """Several devices in one process: what contexts allow, and how devices work side by side."""
 
-import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
-
-PREPARE = """
-import ctypes, sys
-sys.path[:0] = {path!r}
-from groundstate import ze
-from tests.conftest import check, first_driver, last_error
-from tests.driver.support import *
-
-def devices_of(function, subject):
-    count = ctypes.c_uint32()
-    check(function(subject, ctypes.byref(count), None))
-    array = (ctypes.c_void_p * count.value)()
-    check(function(subject, ctypes.byref(count), array))
-    return list(array)
-
-check(ze.zeInit(0))
-driver = first_driver()
-first, second = devices_of(ze.zeDeviceGet, driver)
-subs = devices_of(ze.zeDeviceGetSubDevices, first)
-INVALID = ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
-
-def context_of(*devices):
-    context = ctypes.c_void_p()
-    check(ze.zeContextCreateEx(driver, ctypes.byref(ze.ze_context_desc_t()), len(devices),
-                               handles(*devices), ctypes.byref(context)))
-    return context.value
-
-def allocate(context, device, size=4096):
-    pointer = ctypes.c_void_p()
-    result = ze.zeMemAllocDevice(context, ctypes.byref(ze.ze_device_mem_alloc_desc_t()), size, 0,
-                                 device, ctypes.byref(pointer))
-    return result, pointer.value
-"""
-
-
-def run(program: str, **variables: str) -> None:
-    """Runs a program that sees two devices with two sub-devices each, of 512 MiB in all each."""
-    root = Path(__file__).parents[2]
-    prepare = PREPARE.format(path=[str(root), str(root / "src")])
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("ZE_")}
-    settings = {"GROUNDSTATE_TOPOLOGY": "2x2", "GROUNDSTATE_MEMORY": "1G"}
-    child = subprocess.run(
-        [sys.executable, "-c", prepare + textwrap.dedent(program) + "\nprint('done')"],
-        env=kept | settings | variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert child.stdout == "done\n", child.stderr
+from tests.driver.topology import run
 
 
 def test_a_context_is_for_the_devices_it_was_made_with() -> None:
@@ -62,6 +8,11 @@ def test_a_context_is_for_the_devices_it_was_made_with() -> None:
         context = context_of(first)
         made = ctypes.c_void_p()
         queue, pool = ze.ze_command_queue_desc_t(), ze.ze_event_pool_desc_t(count=1)
+        module = ze.ze_module_desc_t(inputSize=4, pInputModule=ctypes.addressof(made))
+        image = ze.ze_image_desc_t(type=ze.ZE_IMAGE_TYPE_1D, width=1)
+        sampler, counted = ze.ze_sampler_desc_t(), ze.ze_event_counter_based_desc_t()
+        physical = ze.ze_physical_mem_desc_t(size=2 << 20)
+        _, memory = allocate_shared(context, first)
         calls = {
             "zeMemAllocDevice": lambda: allocate(context, second)[0],
             "zeCommandQueueCreate": lambda: ze.zeCommandQueueCreate(
@@ -73,16 +24,54 @@ def test_a_context_is_for_the_devices_it_was_made_with() -> None:
             "zeEventPoolCreate": lambda: ze.zeEventPoolCreate(
                 context, ctypes.byref(pool), 1, handles(second), ctypes.byref(made)),
             "zeContextSystemBarrier": lambda: ze.zeContextSystemBarrier(context, second),
+            "zeMemAllocShared": lambda: allocate_shared(context, second)[0],
+            "zeImageCreate": lambda: ze.zeImageCreate(
+                context, second, ctypes.byref(image), ctypes.byref(made)),
+            "zeSamplerCreate": lambda: ze.zeSamplerCreate(
+                context, second, ctypes.byref(sampler), ctypes.byref(made)),
+            "zeModuleCreate": lambda: ze.zeModuleCreate(
+                context, second, ctypes.byref(module), ctypes.byref(made), None),
+            "zePhysicalMemCreate": lambda: ze.zePhysicalMemCreate(
+                context, second, ctypes.byref(physical), ctypes.byref(made)),
+            "zeEventCounterBasedCreate": lambda: ze.zeEventCounterBasedCreate(
+                context, second, ctypes.byref(counted), ctypes.byref(made)),
+            "zeContextMakeMemoryResident": lambda: ze.zeContextMakeMemoryResident(
+                context, second, memory, 4096),
+            "zeContextEvictMemory": lambda: ze.zeContextEvictMemory(
+                context, second, memory, 4096),
         }
         for name, call in calls.items():
             assert call() == INVALID, name
-            assert name in last_error(), name
+            assert "the context was created without this device" in last_error(), name
             assert made.value is None
+        check(ze.zeMemFree(context, memory))
         for device in (first, *subs):
             result, pointer = allocate(context, device)
             check(result)
             check(ze.zeMemFree(context, pointer))
         check(ze.zeContextGetStatus(context))
+        check(ze.zeContextDestroy(context))
+    """)
+
+
+def test_a_context_is_made_with_devices_that_exist() -> None:
+    run("""
+        made = ctypes.c_void_p()
+        description = ctypes.byref(ze.ze_context_desc_t())
+        def create(count, array):
+            return ze.zeContextCreateEx(driver, description, count, array, ctypes.byref(made))
+        for wrong in (None, driver, 0x1234):
+            result = create(2, handles(first, wrong))
+            assert result == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE, (wrong, result)
+        assert create(1, None) == ze.ZE_RESULT_ERROR_INVALID_SIZE
+        assert made.value is None
+        check(create(0, None))  # all devices
+        for device in everywhere:
+            result, pointer = allocate(made, device)
+            check(result)
+            check(ze.zeMemFree(made, pointer))
+        check(ze.zeContextDestroy(made))
+        context = context_of(first, first, subs[0])
         check(ze.zeContextDestroy(context))
     """)
 

@@ -17,9 +17,12 @@ class FakeNative:
 
     def __init__(self) -> None:
         self.next = 0x1000
-        self.devices: dict[int, tuple[int, list[int], int]] = {}
+        self.devices: dict[int, tuple[int, int, int]] = {}
         self.used: dict[int, int] = {}
         self.vertices: dict[int, int] = {}
+        self.places: dict[int, tuple[list[int], list[int]]] = {}
+        self.speeds: dict[int, tuple[int, int, int, int]] = {}
+        self.measured: list[tuple[int, int, int]] = []
 
     def handle(self) -> int:
         self.next += 0x10
@@ -29,14 +32,24 @@ class FakeNative:
         return self.handle()
 
     def device_new(
-        self, driver: int, parent: int, cpus: Sequence[int], memory_bytes: int, queue_count: int
+        self, driver: int, parent: int, worker_count: int, memory_bytes: int, queue_count: int
     ) -> int:
         handle = self.handle()
-        self.devices[handle] = (parent, list(cpus), memory_bytes)
+        self.devices[handle] = (parent, worker_count, memory_bytes)
         return handle
 
     def device_memory_used(self, device: int) -> int:
         return self.used.get(device, 0)
+
+    def device_confine(self, device: int, cpus: Sequence[int], nodes: Sequence[int]) -> None:
+        self.places[device] = (list(cpus), list(nodes))
+
+    def measure(self, device: int, peer: int, size: int) -> tuple[int, int, int, int]:
+        self.measured.append((device, peer, size))
+        return self.speeds.get(device, (9_600_000_000, 11_000_000_000, 400_000_000, 93))
+
+    def fabric_edge_new(self) -> int:
+        return self.handle()
 
     def fabric_vertex_new(self, device: int) -> int:
         handle = self.handle()

@@ -40,7 +40,8 @@ def test_one_device_without_sub_devices_by_default(tree: Tree) -> None:
     built = start(tree.root)
     assert outline(built) == [((0,), [])]
     (device,) = built.devices
-    assert fake(built).devices[device.handle] == (0, list(range(8)), 8 << 30)
+    assert fake(built).devices[device.handle] == (0, 8, 8 << 30)
+    assert fake(built).places == {}
 
 
 def test_threads_and_memory_are_divided(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,23 +50,57 @@ def test_threads_and_memory_are_divided(tree: Tree, monkeypatch: pytest.MonkeyPa
     built = start(tree.root)
     created = fake(built).devices
     first, second = built.devices
-    assert created[first.handle] == (0, [0, 1, 2, 3], 8 << 30)
-    assert [created[sub.handle] for sub in second.subdevices] == [
-        (second.handle, [cpu], 2 << 30) for cpu in (4, 5, 6, 7)
+    assert created[first.handle] == (0, 4, 8 << 30)
+    assert [created[sub.handle] for sub in second.subdevices] == [(second.handle, 1, 2 << 30)] * 4
+    places = fake(built).places
+    assert places[first.handle] == ([0, 1, 2, 3], [])
+    assert [places[sub.handle] for sub in second.subdevices] == [
+        ([cpu], []) for cpu in (4, 5, 6, 7)
     ]
 
 
 @pytest.mark.parametrize(
-    ("threads", "cpus"), [("3", [0, 1, 2]), ("10", [0, 1, 2, 3, 4, 5, 6, 7, 0, 1])]
+    ("threads", "topology", "cpus"),
+    [
+        ("16", "2", [[0, 1, 2, 3], [4, 5, 6, 7]]),
+        ("3", "3", [[0, 1], [2, 3, 4], [5, 6, 7]]),
+        ("1", "2", [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6, 7]]),
+        ("2", "4", [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]),
+    ],
 )
-def test_the_number_of_threads_can_be_chosen(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch, threads: str, cpus: list[int]
+def test_all_cpus_are_divided_however_many_threads_there_are(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, threads: str, topology: str, cpus: list[list[int]]
 ) -> None:
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", topology)
     monkeypatch.setenv("GROUNDSTATE_THREADS", threads)
     built = start(tree.root)
+    assert [fake(built).places[device.handle][0] for device in built.devices] == cpus
+
+
+def test_memory_nodes_go_with_the_cpus(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.write("sys/devices/system/node/online", "0,2\n")
+    tree.write("sys/devices/system/node/node0/cpulist", "0-1,4-5\n")
+    tree.write("sys/devices/system/node/node2/cpulist", "2-3,6-7\n")
+    monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "1x2")
+    built = start(tree.root)
     (device,) = built.devices
-    assert fake(built).devices[device.handle][1] == cpus
-    assert device.worker_count == len(cpus)
+    places = fake(built).places
+    assert places[device.handle] == ([0, 1, 4, 5, 2, 3, 6, 7], [])  # all nodes: no preference
+    assert [places[sub.handle] for sub in device.subdevices] == [
+        ([0, 1, 4, 5], [0]),
+        ([2, 3, 6, 7], [2]),
+    ]
+
+
+@pytest.mark.parametrize("threads", [3, 10])
+def test_the_number_of_threads_can_be_chosen(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_THREADS", str(threads))
+    built = start(tree.root)
+    (device,) = built.devices
+    assert fake(built).devices[device.handle][1] == threads
+    assert device.worker_count == threads
 
 
 def test_a_quota_limits_the_workers(tree: Tree) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import external_memory, platform
+from groundstate.driver import external_memory, platform, speed
 from groundstate.driver.api import Extensions, answer_structs, handler, write_bytes
 from groundstate.driver.platform import Device, identity
 
@@ -155,8 +155,8 @@ def zeDeviceGetCommandQueueGroupProperties(
 
 @QUEUE_GROUP_EXTENSIONS.add("ze_copy_bandwidth_exp_properties_t")
 def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: Device) -> None:
-    properties.copyBandwidth = 0
-    properties.copyBandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
+    copies = speed.between(device, device).copy
+    properties.copyBandwidth, properties.copyBandwidthUnit = speed.bandwidth(copies)
 
 
 @handler

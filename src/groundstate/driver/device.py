@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import platform
+from groundstate.driver import platform, speed
 from groundstate.driver.api import (
     Extensions,
     answer_list,
@@ -202,16 +202,19 @@ def zeDeviceGetP2PProperties(hDevice: int, hPeerDevice: int, pP2PProperties: int
     properties.flags = (
         ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
     )
-    PEER_EXTENSIONS.fill(properties, None)
+    PEER_EXTENSIONS.fill(properties, (platform.device(hDevice), platform.device(hPeerDevice)))
 
 
 @PEER_EXTENSIONS.add("ze_device_p2p_bandwidth_exp_properties_t")
-def _peer_bandwidth(properties: ze.ze_device_p2p_bandwidth_exp_properties_t, _: None) -> None:
-    """No link lies between two parts of one memory, so there is no design bandwidth to tell."""
-    properties.logicalBandwidth = properties.physicalBandwidth = 0
-    properties.bandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
-    properties.logicalLatency = properties.physicalLatency = 0
-    properties.latencyUnit = ze.ZE_LATENCY_UNIT_UNKNOWN
+def _peer_bandwidth(
+    properties: ze.ze_device_p2p_bandwidth_exp_properties_t, pair: tuple[Device, Device]
+) -> None:
+    """No protocol lies between two parts of one memory: logical and physical are the same."""
+    measured = speed.between(*pair)
+    bandwidth, properties.bandwidthUnit = speed.bandwidth(measured.copy)
+    properties.logicalBandwidth = properties.physicalBandwidth = bandwidth
+    latency, properties.latencyUnit = speed.latency(measured.latency)
+    properties.logicalLatency = properties.physicalLatency = latency
 
 
 @handler

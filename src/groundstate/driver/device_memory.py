@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import platform
+from groundstate.driver import platform, speed
 from groundstate.driver.api import Extensions, answer_structs, handler, write_text
 from groundstate.driver.devices.cpu import Cache
 from groundstate.driver.platform import Device
@@ -36,9 +36,9 @@ def _memory_module(properties: ze.ze_device_memory_ext_properties_t, device: Dev
     """The type has no value for "not known"; DDR names the family that system memory belongs to."""
     properties.type = ze.ZE_DEVICE_MEMORY_EXT_TYPE_DDR
     properties.physicalSize = device.part.memory_bytes
-    properties.readBandwidth = 0
-    properties.writeBandwidth = 0
-    properties.bandwidthUnit = ze.ZE_BANDWIDTH_UNIT_UNKNOWN
+    measured = speed.between(device, device)
+    properties.readBandwidth, properties.bandwidthUnit = speed.bandwidth(measured.read)
+    properties.writeBandwidth, properties.bandwidthUnit = speed.bandwidth(measured.write)
 
 
 @handler

@@ -26,7 +26,6 @@ class Extension:
 
 
 NOT_ADVERTISED: dict[str, str] = {
-    "ZE_experimental_bandwidth_properties": "the speed of memory is not measured",
     "ZE_extension_cache_reservation": "a program cannot reserve a part of a CPU's cache",
     "ZE_experimental_power_saving_hint": "the system decides how fast a CPU runs",
     "ZE_extension_device_compute_dotproduct_ext_properties": "for systolic arrays",
@@ -93,6 +92,16 @@ def advertised() -> tuple[Extension, ...]:
                 "zeFabricVertexGetDeviceExp",
                 "zeDeviceGetFabricVertexExp",
                 "zeFabricEdgeGetExp",
+                "zeFabricEdgeGetVerticesExp",
+                "zeFabricEdgeGetPropertiesExp",
+            ),
+        ),
+        Extension(
+            ze.ZE_BANDWIDTH_PROPERTIES_EXP_NAME,
+            ze.ZE_BANDWIDTH_PROPERTIES_EXP_VERSION_1_0,
+            structs=(
+                "ze_device_p2p_bandwidth_exp_properties_t",
+                "ze_copy_bandwidth_exp_properties_t",
             ),
         ),
         Extension(

@@ -1,15 +1,17 @@
-"""The fabric: each device and sub-device is a vertex, and memory that all share needs no edges.
+"""The fabric: each device and sub-device is a vertex, and the memory they share links all of them.
 
-An edge is a physical link with a design bandwidth. No such link lies between parts of one machine,
-so there are none, and every question for edges is answered with an empty list.
+Two vertices have one edge, unless one is a part of the other. An edge gets its handle when somebody
+first asks for it.
 """
 
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import platform
-from groundstate.driver.api import answer_list, handler, write_bytes, write_pointer, write_u32
-from groundstate.driver.platform import Device
+from groundstate.driver import platform, speed
+from groundstate.driver.api import answer_list, handler, write_bytes, write_pointer, write_text
+from groundstate.driver.platform import Device, identity
+
+EDGE_MODEL = "system memory"
 
 
 def _device(vertex: int) -> Device:
@@ -53,6 +55,61 @@ def zeDeviceGetFabricVertexExp(hDevice: int, phVertex: int) -> None:
     write_pointer(phVertex, platform.device(hDevice).vertex)
 
 
+# --- Edges --------------------------------------------------------------------------------------
+
+
+class Edge:
+    """What links two devices that are not parts of each other, in the order of their places."""
+
+    def __init__(self, handle: int, first: Device, second: Device) -> None:
+        self.handle = handle
+        self.first = first
+        self.second = second
+
+    @property
+    def uuid(self) -> bytes:
+        """16 bytes that stay the same for these two places of this machine."""
+        return identity("edge", self.first.uuid.hex(), self.second.uuid.hex())
+
+
+def _edge(one: Device, other: Device) -> Edge:
+    """The edge between two devices, made once, whoever asks at the same time."""
+    here = platform.current()
+    first, second = sorted((one, other), key=lambda device: device.part.path)
+    key = (first.vertex, second.vertex)
+    if key not in here.edges:
+        made = Edge(here.native.fabric_edge_new(), first, second)
+        here.by_edge[made.handle] = made
+        here.edges.setdefault(key, made)
+    return here.edges[key]
+
+
+def _is_part(device: Device, whole: Device) -> bool:
+    return device is whole or device.parent is whole
+
+
 @handler
 def zeFabricEdgeGetExp(hVertexA: int, hVertexB: int, pCount: int, phEdges: int) -> None:
-    write_u32(pCount, 0)
+    one, other = _device(hVertexA), _device(hVertexB)
+    linked = not _is_part(one, other) and not _is_part(other, one)
+    answer_list(pCount, phEdges, [_edge(one, other).handle] if linked else [])
+
+
+@handler
+def zeFabricEdgeGetVerticesExp(hEdge: int, phVertexA: int, phVertexB: int) -> None:
+    edge = platform.current().by_edge[hEdge]
+    write_pointer(phVertexA, edge.first.vertex)
+    write_pointer(phVertexB, edge.second.vertex)
+
+
+@handler
+def zeFabricEdgeGetPropertiesExp(hEdge: int, pEdgeProperties: int) -> None:
+    """Both directions go through the same memory, so they share its bandwidth."""
+    edge = platform.current().by_edge[hEdge]
+    measured = speed.between(edge.first, edge.second)
+    properties = ze.ze_fabric_edge_exp_properties_t.from_address(pEdgeProperties)
+    write_bytes(properties.uuid.id, edge.uuid)
+    write_text(properties, "model", EDGE_MODEL)
+    properties.bandwidth, properties.bandwidthUnit = speed.bandwidth(measured.copy)
+    properties.latency, properties.latencyUnit = speed.latency(measured.latency)
+    properties.duplexity = ze.ZE_FABRIC_EDGE_EXP_DUPLEXITY_HALF_DUPLEX

@@ -31,6 +31,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         _P,
         (_P, _P, _U32, _U64, _U32, _U32),
     ),
+    "gs_device_confine": (_BOOL, (_P, _P, _U32, _P, _U32)),
     "gs_device_memory_used": (_U64, (_P,)),
     "gs_object_create": (_P, (ctypes.c_char_p,)),
     "gs_object_end": (_BOOL, (_P,)),
@@ -118,12 +119,42 @@ def driver_new() -> int:
 
 
 def device_new(
-    driver: int, parent: int, cpus: Sequence[int], memory_bytes: int, queue_count: int
+    driver: int, parent: int, worker_count: int, memory_bytes: int, queue_count: int
 ) -> int:
-    """A new device handle, worked by as many threads as it has CPUs."""
+    """A new device handle."""
     return _call(
-        "gs_device_new", driver, parent, len(cpus), memory_bytes, QUEUE_GROUPS, queue_count
+        "gs_device_new", driver, parent, worker_count, memory_bytes, QUEUE_GROUPS, queue_count
     )
+
+
+def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> None:
+    """Holds what runs on a device to some CPUs, and its memory near some nodes (none: anywhere)."""
+    numbers = [(_U32 * len(each))(*each) for each in (cpus, nodes)]
+    if not _call("gs_device_confine", device, numbers[0], len(cpus), numbers[1], len(nodes)):
+        raise MemoryError(f"no room to note the CPUs {list(cpus)} of a device")
+
+
+class _Speed(ctypes.Structure):
+    """gs_speed in native/measure.c."""
+
+    copy: int
+    read: int
+    write: int
+    latency: int
+    _fields_ = (("copy", _U64), ("read", _U64), ("write", _U64), ("latency", _U64))
+
+
+def measure(device: int, peer: int, size: int) -> tuple[int, int, int, int]:
+    """Bytes that a device copies, reads and writes in a second, and nanoseconds of latency.
+
+    It takes its time, so unlike all others here this call lets other Python threads run. All are 0
+    if there was no memory to try it with.
+    """
+    found = _Speed()
+    library = ctypes.CDLL(_loaded()._name)
+    arguments = (ctypes.c_void_p(device), ctypes.c_void_p(peer), ctypes.c_uint64(size))
+    library.gs_device_measure(*arguments, ctypes.byref(found))
+    return found.copy, found.read, found.write, found.latency
 
 
 def device_memory_used(device: int) -> int:
@@ -148,6 +179,11 @@ def fabric_vertex_new(device: int) -> int:
     """A handle for a device's place in the fabric."""
     del device
     return object_new("ze_fabric_vertex_handle_t")
+
+
+def fabric_edge_new() -> int:
+    """A handle for a link between two places in the fabric."""
+    return object_new("ze_fabric_edge_handle_t")
 
 
 def function_address(name: str) -> int:

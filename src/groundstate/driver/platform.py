@@ -19,6 +19,9 @@ TYPE_CHECKING = False  # type checkers take this for True; the import would cost
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from groundstate.driver.fabric import Edge
+    from groundstate.driver.speed import Speed
+
     class Native(Protocol):
         """What discovery needs of the native library."""
 
@@ -28,14 +31,22 @@ if TYPE_CHECKING:
             self,
             driver: int,
             parent: int,
-            cpus: Sequence[int],
+            worker_count: int,
             memory_bytes: int,
             queue_count: int,
         ) -> int: ...
 
+        def device_confine(
+            self, device: int, cpus: Sequence[int], nodes: Sequence[int]
+        ) -> None: ...
+
         def device_memory_used(self, device: int) -> int: ...
 
+        def measure(self, device: int, peer: int, size: int) -> tuple[int, int, int, int]: ...
+
         def fabric_vertex_new(self, device: int) -> int: ...
+
+        def fabric_edge_new(self) -> int: ...
 
         def function_address(self, name: str) -> int: ...
 
@@ -63,10 +74,19 @@ class Device:
     """A device or a sub-device with its handle."""
 
     def __init__(
-        self, handle: int, part: Part, platform: Platform, parent: Device | None, ordinal: int
+        self,
+        handle: int,
+        part: Part,
+        cpus: tuple[int, ...],
+        nodes: tuple[int, ...],
+        platform: Platform,
+        parent: Device | None,
+        ordinal: int,
     ) -> None:
         self.handle = handle
         self.part = part
+        self.cpus = cpus  # on which its workers run
+        self.nodes = nodes  # of memory near them; none if all memory is
         self.platform = platform
         self.parent = parent
         self.subdevices: list[Device] = []
@@ -127,8 +147,15 @@ class Platform:
         self.driver = native.driver_new()
         self.by_handle: dict[int, Device] = {}
         self.by_vertex: dict[int, Device] = {}
+        self.by_edge: dict[int, Edge] = {}
+        self.edges: dict[tuple[int, int], Edge] = {}
+        """By the handles of their vertices; those that somebody asked for."""
+        self.speeds: dict[object, Speed] = {}
+        """What was measured, by CPUs and memory nodes."""
         self.devices: list[Device] = []
         self._cpus: Sequence[int] = ()
+        self._worker_count = 1
+        self._is_divided = False
         self.part_count = 1
         """Into how many devices the machine is divided. Each is reported once for each type."""
         self._create_devices()
@@ -153,11 +180,12 @@ class Platform:
     def _divide_machine(self) -> list[Part]:
         """The devices before any mask, in the order in which the driver reports them."""
         devices, subdevices = topology.configured()
-        worker_count = knobs.THREADS.get() or self.machine.usable_cpu_count
+        self._worker_count = knobs.THREADS.get() or self.machine.usable_cpu_count
         memory_bytes = knobs.MEMORY.get() or self.machine.memory_bytes
-        whole = devices * max(1, subdevices) == 1
-        self._cpus = self.machine.allowed_cpus if whole else self.machine.cpus_by_place()
-        parts = topology.divide(devices, subdevices, worker_count, memory_bytes)
+        self._is_divided = devices * max(1, subdevices) > 1
+        machine = self.machine
+        self._cpus = machine.cpus_by_place() if self._is_divided else machine.allowed_cpus
+        parts = topology.divide(devices, subdevices, self._worker_count, memory_bytes)
         self.part_count = devices
         parts += [
             part.moved(devices * again)
@@ -169,16 +197,33 @@ class Platform:
         return parts
 
     def _create(self, part: Part, parent: Device | None, ordinal: int) -> Device:
-        cpus = [self._cpus[worker % len(self._cpus)] for worker in part.workers]
         above = 0 if parent is None else parent.handle
-        queues = queue_count(len(part.workers))
-        handle = self.native.device_new(self.driver, above, cpus, part.memory_bytes, queues)
-        device = Device(handle, part, self, parent, ordinal)
+        workers, cpus = len(part.workers), self._cpus_of(part)
+        handle = self.native.device_new(
+            self.driver, above, workers, part.memory_bytes, queue_count(workers)
+        )
+        nodes: tuple[int, ...] = ()
+        if self._is_divided:
+            nodes = self.machine.nodes_near(cpus)
+            self.native.device_confine(handle, cpus, nodes)
+        device = Device(handle, part, cpus, nodes, self, parent, ordinal)
         self.by_handle[handle] = device
         self.by_vertex[device.vertex] = device
         for index, each in enumerate(part.parts):
             device.subdevices.append(self._create(each, device, index))
         return device
+
+    def _cpus_of(self, part: Part) -> tuple[int, ...]:
+        """The CPUs of its workers. Each has its share of the CPUs, or shares one with neighbours.
+
+        There are more CPUs than workers where a container may use only so much time of them.
+        """
+        count, workers = len(self._cpus), self._worker_count
+        cpus: list[int] = []
+        for worker in part.workers:
+            start = worker * count // workers
+            cpus += self._cpus[start : max(start + 1, (worker + 1) * count // workers)]
+        return tuple(dict.fromkeys(cpus))
 
 
 _current: list[Platform] = []

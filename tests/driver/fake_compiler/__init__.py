@@ -98,6 +98,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "meet": (pointer("arrived", "uint", 0),),
     "bump": (pointer("out", "uint", 0),),
     "threads": (pointer("out", "uint", 0),),
+    "cpus": (pointer("out", "uint", 0),),
     "hello": (),
     "shout": (pointer("results", "int", 0),),
     "strike": (

@@ -1,5 +1,6 @@
 /* Kernels written by hand in the form that the compiler gives them (docs/compiler.md), to test launches. */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -144,6 +145,16 @@ KERNEL(threads) {
     EACH_GROUP(group) {
         POINTER(uint32_t, 0)[2 * group] = (uint32_t)gettid();
         POINTER(uint32_t, 0)[2 * group + 1] = control;
+    }
+}
+
+/* (uint32_t *out): the CPU that each group ran on. */
+KERNEL(cpus) {
+    UNUSED;
+    EACH_GROUP(group) {
+        POINTER(uint32_t, 0)[group] = (uint32_t)sched_getcpu();
+        for (volatile int moment = 0; moment < 20000; moment++)
+            ;
     }
 }
 

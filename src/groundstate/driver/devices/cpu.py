@@ -6,6 +6,7 @@ system is an argument, so that a recorded tree of files stands for another machi
 """
 
 import os
+from collections.abc import Iterable
 from functools import cached_property
 
 from groundstate.driver.devices.cgroup import Cgroup
@@ -166,13 +167,29 @@ class Machine:
         return count if quota is None else max(1, min(count, -int(-quota // 1)))
 
     def cpus_by_place(self) -> list[int]:
-        """The allowed CPUs with neighbours together: by package, then core, then thread."""
+        """The allowed CPUs with neighbours together: by package, node, core and thread."""
         return sorted(self.allowed_cpus, key=self._place)
 
-    def _place(self, cpu: int) -> tuple[int, int, int]:
+    def _place(self, cpu: int) -> tuple[int, int, int, int]:
         folder = f"sys/devices/system/cpu/cpu{cpu}/topology"
         package = self._read_number(f"{folder}/physical_package_id")
-        return package, self._read_number(f"{folder}/core_id"), cpu
+        node = self._node_of_cpu.get(cpu, 0)
+        return package, node, self._read_number(f"{folder}/core_id"), cpu
+
+    @cached_property
+    def _node_of_cpu(self) -> dict[int, int]:
+        """The memory node of each CPU; of none, if the kernel knows no nodes."""
+        nodes = parse_cpu_list(self._read("sys/devices/system/node/online"))
+        return {
+            cpu: node
+            for node in nodes
+            for cpu in parse_cpu_list(self._read(f"sys/devices/system/node/node{node}/cpulist"))
+        }
+
+    def nodes_near(self, cpus: Iterable[int]) -> tuple[int, ...]:
+        """The memory nodes of some CPUs; none if those are all that the machine has."""
+        near = {self._node_of_cpu.get(cpu, 0) for cpu in cpus}
+        return tuple(sorted(near)) if set(self._node_of_cpu.values()) - near else ()
 
     @cached_property
     def memory_bytes(self) -> int:
