@@ -31,6 +31,20 @@ BLOCKS_IN_SECTION = {
     "Execution Barriers": 1,
     "Memory Barriers": 1,
     "Range-based Memory Barriers": 1,
+    "Modules": 2,
+    "Module Specialization Constants": 1,
+    "Module Build Log": 1,
+    "Dynamically Linked Modules": 1,
+    "Module Caching with Native Binaries": 1,
+    "Kernels": 1,
+    "Kernel Properties": 1,
+    "Kernel Group Size": 2,
+    "Kernel Arguments": 1,
+    "Kernel Launch": 2,
+    "Cooperative Kernels": 1,
+    "Sampler": 1,
+    "Formatted Output": 0,
+    "Device Residency": 2,
 }
 """How many blocks each section has, in the guide's order; those of deeper sections are theirs."""
 
@@ -95,6 +109,42 @@ PROGRAMS = (
         "dependencies",
         "One kernel after the other, by an event",
         (("Execution Barriers", 1), ("Memory Barriers", 1)),
+    ),
+    Program(
+        "image_scaling",
+        "A module, a kernel, its arguments, and two launches",
+        (("Modules", 1), ("Modules", 2), ("Kernel Arguments", 1), ("Kernel Launch", 1)),
+    ),
+    Program(
+        "spec_constants",
+        "Numbers that are decided when a module is built",
+        (("Module Specialization Constants", 1),),
+    ),
+    Program("build_log", "Why a module cannot be built", (("Module Build Log", 1),)),
+    Program("dynamic_link", "A module and its library", (("Dynamically Linked Modules", 1),)),
+    Program(
+        "native_binary",
+        "A cache of what was compiled",
+        (("Module Caching with Native Binaries", 1),),
+    ),
+    Program(
+        "kernels",
+        "Kernels by name, and what they need",
+        (("Kernels", 1), ("Kernel Properties", 1)),
+    ),
+    Program(
+        "group_size",
+        "Group sizes, chosen and suggested",
+        (("Kernel Group Size", 1), ("Kernel Group Size", 2)),
+    ),
+    Program("indirect_launch", "A number of groups in memory", (("Kernel Launch", 2),)),
+    Program("cooperative", "Groups that wait for each other", (("Cooperative Kernels", 1),)),
+    Program("sampler", "Reading between texels, and beyond them", (("Sampler", 1),)),
+    Program("formatted_output", "printf in a kernel", (("Formatted Output", 0),)),
+    Program(
+        "residency",
+        "A chain of pointers, and two ways to announce it",
+        (("Device Residency", 1), ("Device Residency", 2)),
     ),
 )
 
