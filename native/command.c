@@ -122,6 +122,38 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     }
 }
 
+static void *copy_of(const void *bytes, size_t size) {
+    void *copy = bytes != NULL ? malloc(size) : NULL;
+    return copy != NULL ? memcpy(copy, bytes, size) : NULL;
+}
+
+bool gs_command_copy_contents(gs_command *copy, const gs_command *original) {
+    switch (original->operation) {
+    case GS_FILL:
+        copy->fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
+        return (copy->fill.pattern == NULL) == (original->fill.pattern == NULL);
+    case GS_RESET_EVENT:
+        gs_object_hold(copy->reset);
+        return true;
+    case GS_LAUNCH:
+        copy->launch = gs_launch_copy(original->launch);
+        return copy->launch != NULL;
+    case GS_QUERY_TIMESTAMPS:
+        copy->query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
+        copy->query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));
+        if (copy->query.events == NULL || (copy->query.offsets == NULL) != (original->query.offsets == NULL)) {
+            free(copy->query.events);
+            free(copy->query.offsets);
+            return false;
+        }
+        for (uint32_t each = 0; each < original->query.count; each++)
+            gs_object_hold(original->query.events[each]);
+        return true;
+    default:
+        return true;
+    }
+}
+
 void gs_command_release(gs_command *command) {
     for (uint32_t each = 0; each < command->target_count; each++)
         gs_target_drop(&command->targets[each]);
@@ -145,6 +177,7 @@ void gs_command_release(gs_command *command) {
         free(command->run.runs);
         if (command->run.fence != NULL)
             gs_object_drop(command->run.fence);
+        gs_counter_drop(command->run.turns);
     }
 }
 

@@ -54,6 +54,7 @@ typedef struct gs_command {
     uint32_t target_count;
     gs_target *targets; /* what must be reached before the command starts */
     gs_event *signal;   /* held */
+    gs_device *device;  /* that does it, or NULL: the one of the queue */
     gs_counter *counter; /* advanced to `step` when the command has ended, or NULL */
     uint64_t step;
     union {
@@ -90,6 +91,8 @@ typedef struct gs_command {
             gs_run *runs; /* programs held */
             uint32_t count;
             struct gs_fence *fence; /* held, or NULL */
+            gs_counter *turns;      /* held, or NULL: it begins when this has come to `turn` - 1, and ends at `turn` */
+            uint64_t turn;
         } run;
     };
 } gs_command;
@@ -103,6 +106,9 @@ void gs_command_describe(const void *command, char *text, size_t room);
 /* True if the command is so short that handing it to another thread would cost more than doing it. */
 bool gs_command_is_short(const gs_command *command);
 
+/* Gives a copy of a command, which has no events, what it owns. False if memory ran out; then it owns nothing. */
+bool gs_command_copy_contents(gs_command *copy, const gs_command *original);
+
 /* Gives up what a command holds. */
 void gs_command_release(gs_command *command);
 
@@ -111,6 +117,12 @@ void gs_command_free(gs_command *command);
 
 gs_program *gs_program_new(bool in_order);
 void gs_program_drop(gs_program *program);
+
+/* list.c: adds a command, which passes to the program. False if memory ran out; then it does not. */
+bool gs_program_add(gs_program *program, gs_command *command);
+
+/* list.c: what another run of a program, which is held for it, is told. Its runs start one after the other. */
+gs_run gs_program_start(gs_program *program);
 
 /* copy.c: the bulk of the work, spread over a device's cores when it is worth it. */
 void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size);

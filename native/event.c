@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graph.h"
 #include "lost.h"
 #include "queue.h"
 
@@ -72,8 +73,21 @@ void gs_target_take(gs_event *event, gs_target *target) {
     unlock_event(event);
 }
 
+/* An event's own counter lives as long as the event, and a foreign one is not ours to hold. */
+static bool holds_counter(const gs_target *target) {
+    return target->counter != NULL && owns_heap(target->event) && target->counter != &target->event->slot->own;
+}
+
+void gs_target_copy(const gs_target *original, gs_target *copy) {
+    *copy = *original;
+    copy->resolved = __atomic_load_n(&original->resolved, __ATOMIC_RELAXED);
+    gs_object_hold(copy->event);
+    if (holds_counter(copy))
+        gs_counter_hold(copy->counter);
+}
+
 void gs_target_drop(gs_target *target) {
-    if (target->counter != NULL && owns_heap(target->event) && target->counter != &target->event->slot->own)
+    if (holds_counter(target))
         gs_counter_drop(target->counter);
     gs_object_drop(target->event);
 }
@@ -129,7 +143,7 @@ gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool in
 void gs_event_signal(gs_event *event) {
     if (event->mode == GS_EVENT_PLAIN)
         gs_bell_set(&event->slot->bell, 1);
-    else if (event->mode == GS_EVENT_EXTERNAL)
+    else if (event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0)
         atomic_fetch_add(event->external, event->external_increment);
 }
 
@@ -191,6 +205,10 @@ ze_result_t gs_zeEventQueryStatus(ze_event_handle_t hEvent) {
 
 ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
     gs_event *event = (gs_event *)hEvent;
+    if (gs_some_list_captures() && event->capture != NULL)
+        return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
+                       "zeEventHostSynchronize: the event is signalled by a graph that is being recorded, so that "
+                       "nothing runs; end the capture (zeCommandListEndGraphCaptureExt) first");
     if (gs_event_is_signalled(event))
         return ZE_RESULT_SUCCESS;
     if (timeout == 0)

@@ -39,6 +39,8 @@ typedef struct gs_event {
     bool timestamps;
     atomic_flag guard;        /* held while the tracked counter is read or replaced */
     _Atomic uint32_t pending; /* submitted commands that still refer to the event */
+    struct gs_graph *_Atomic capture; /* the graph being recorded in which a command signals it, or NULL */
+    uint32_t captured_node;           /* the command; graph_capture.c guards it */
     _Atomic uint64_t queue;   /* the id of the queue that was last given a command that signals it */
 } gs_event;
 
@@ -52,6 +54,7 @@ typedef struct gs_target {
 } gs_target;
 
 void gs_target_take(gs_event *event, gs_target *target);
+void gs_target_copy(const gs_target *original, gs_target *copy);
 void gs_target_drop(gs_target *target);
 bool gs_target_is_reached(const gs_target *target);
 gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool interruptible);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "lost.h"
 #include "mutable.h"
 
@@ -94,6 +95,7 @@ ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
     if (!gs_wait_moment(is_idle, hCommandList))
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
                        "zeCommandListDestroy: the list still runs; synchronise with it first");
+    gs_capture_leave((gs_list *)hCommandList);
     gs_object_close(hCommandList);
     return ZE_RESULT_SUCCESS;
 }
@@ -117,7 +119,7 @@ ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
 /* --- Appending ----------------------------------------------------------------------------------- */
 
 /* The rules of counter-based events: in-order lists only, and of the type the event was made for. */
-static ze_result_t check_signal(enum gs_function function, const gs_list *list, const gs_event *event) {
+ze_result_t gs_list_check_signal(enum gs_function function, const gs_list *list, const gs_event *event) {
     if (event == NULL || event->mode == GS_EVENT_PLAIN)
         return ZE_RESULT_SUCCESS;
     const char *name = gs_function_names[function];
@@ -183,8 +185,7 @@ static bool note_events(gs_program *program, const gs_command *command) {
     return command->signal == NULL || note_event(program, command->signal);
 }
 
-/* Called with the list locked. */
-static bool record(gs_program *program, gs_command *command) {
+bool gs_program_add(gs_program *program, gs_command *command) {
     if (!note_events(program, command))
         return false;
     if (program->first == NULL)
@@ -224,7 +225,7 @@ ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
 }
 
 ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_command *command, gs_event *signal) {
-    ze_result_t result = check_signal(function, list, signal);
+    ze_result_t result = gs_list_check_signal(function, list, signal);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     if (signal != NULL)
@@ -304,7 +305,7 @@ static ze_result_t append_later(gs_list *list, const gs_command *description, gs
     number_command(list, command, signal);
     if (list->immediate) {
         gs_queue_submit(&list->queue, command);
-    } else if (!record(list->program, command)) {
+    } else if (!gs_program_add(list->program, command)) {
         gs_command_free(command);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
     }
@@ -314,16 +315,19 @@ static ze_result_t append_later(gs_list *list, const gs_command *description, gs
 ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList, const gs_command *description,
                       ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits) {
     gs_list *list = (gs_list *)hList;
-    ze_result_t result = check_signal(function, list, (gs_event *)signal);
+    ze_result_t result = gs_list_check_signal(function, list, (gs_event *)signal);
+    bool captured = false;
     pthread_mutex_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS && list->closed)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                          "%s: the list is closed; call zeCommandListReset to record it anew",
                          gs_function_names[function]);
+    if (result == ZE_RESULT_SUCCESS && gs_some_list_captures())
+        result = gs_capture(function, list, description, (gs_event *)signal, wait_count, waits, &captured);
     if (result != ZE_RESULT_SUCCESS) {
         gs_command spent = *description;
         gs_command_release(&spent);
-    } else if (!list->immediate || !do_at_once(list, description, (gs_event *)signal, wait_count, waits)) {
+    } else if (!captured && (!list->immediate || !do_at_once(list, description, (gs_event *)signal, wait_count, waits))) {
         result = append_later(list, description, (gs_event *)signal, wait_count, waits);
     }
     pthread_mutex_unlock(&list->lock);
@@ -349,6 +353,18 @@ static void claim_events(gs_program *program) {
             gs_event_track(command->signal, command->counter, command->step);
 }
 
+gs_run gs_program_start(gs_program *program) {
+    program->references++;
+    if (program->waits_for_counters)
+        resolve_waits(program);
+    gs_run run = {program, program->runs++ * program->steps};
+    if (program->counter != NULL)
+        program->counter->base = run.base;
+    if (program->was_cloned)
+        claim_events(program);
+    return run;
+}
+
 gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists) {
     gs_command *command = calloc(1, sizeof *command);
     gs_run *runs = calloc(count, sizeof *runs);
@@ -363,15 +379,7 @@ gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists
     for (uint32_t each = 0; each < count; each++) {
         gs_list *list = (gs_list *)lists[each];
         pthread_mutex_lock(&list->lock);
-        gs_program *program = list->program;
-        program->references++;
-        if (program->waits_for_counters)
-            resolve_waits(program);
-        runs[each] = (gs_run){program, program->runs++ * program->steps};
-        if (program->counter != NULL)
-            program->counter->base = runs[each].base;
-        if (program->was_cloned)
-            claim_events(program);
+        runs[each] = gs_program_start(list->program);
         pthread_mutex_unlock(&list->lock);
     }
     return command;
@@ -380,7 +388,7 @@ gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists
 static ze_result_t append_lists(enum gs_function function, ze_command_list_handle_t hList, uint32_t count,
                                 ze_command_list_handle_t *lists, ze_event_handle_t signal, uint32_t wait_count,
                                 ze_event_handle_t *waits) {
-    const gs_list *into = (gs_list *)hList;
+    gs_list *into = (gs_list *)hList;
     const char *name = gs_function_names[function];
     if (!into->immediate)
         return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
@@ -394,6 +402,12 @@ static ze_result_t append_lists(enum gs_function function, ze_command_list_handl
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
                            name, each);
     }
+    ze_result_t result = gs_list_check_signal(function, into, (gs_event *)signal);
+    bool captured = false;
+    if (result == ZE_RESULT_SUCCESS && gs_some_list_captures())
+        result = gs_capture_lists(function, into, count, lists, (gs_event *)signal, wait_count, waits, &captured);
+    if (result != ZE_RESULT_SUCCESS || captured)
+        return result;
     gs_command *command = gs_command_for_lists(count, lists);
     if (command == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to run %u command lists", count);
@@ -426,6 +440,10 @@ ze_result_t gs_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandLis
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeCommandListHostSynchronize: only an immediate list can be waited for; synchronise with "
                        "the queue, a fence or an event");
+    if (gs_some_list_captures() && gs_capture_of_list(list) != NULL)
+        return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
+                       "zeCommandListHostSynchronize: the list records a graph, so that nothing runs; end the capture "
+                       "(zeCommandListEndGraphCaptureExt) first");
     return gs_unless_lost(GS_FN_zeCommandListHostSynchronize, list->context,
                           gs_queue_synchronise(&list->queue, timeout));
 }

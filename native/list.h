@@ -17,12 +17,16 @@ typedef struct gs_list {
     gs_queue queue;      /* of an immediate list */
     gs_counter *counter; /* of an immediate in-order list */
     uint64_t steps;
+    struct gs_graph *capture; /* what an immediate list records into, or NULL; graph_capture.c guards it */
 } gs_list;
 
 /* Adds a command to a list, or runs it on an immediate one. `command` is a filled-in description that is
  * copied; what it holds passes to the list, also on failure. */
 ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t list, const gs_command *command,
                       ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits);
+
+/* Whether a command of the list can signal an event, which may be NULL; says what is wrong. */
+ze_result_t gs_list_check_signal(enum gs_function function, const gs_list *list, const gs_event *event);
 
 /* For mutable.c, with the list locked: another event to signal, or none, and other events to wait for; those that
  * are null are left out. */

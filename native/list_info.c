@@ -74,39 +74,6 @@ ze_result_t gs_zeCommandListImmediateGetPriority(ze_command_list_handle_t hComma
 
 /* --- Clones ---------------------------------------------------------------------------------------- */
 
-static void *copy_of(const void *bytes, size_t size) {
-    void *copy = bytes != NULL ? malloc(size) : NULL;
-    return copy != NULL ? memcpy(copy, bytes, size) : NULL;
-}
-
-/* Gives a copy of a command what it owns. False if memory ran out; then the copy owns nothing. */
-static bool copy_contents(gs_command *command, const gs_command *original) {
-    switch (original->operation) {
-    case GS_FILL:
-        command->fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
-        return (command->fill.pattern == NULL) == (original->fill.pattern == NULL);
-    case GS_RESET_EVENT:
-        gs_object_hold(command->reset);
-        return true;
-    case GS_LAUNCH:
-        command->launch = gs_launch_copy(original->launch);
-        return command->launch != NULL;
-    case GS_QUERY_TIMESTAMPS:
-        command->query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
-        command->query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));
-        if (command->query.events == NULL || (command->query.offsets == NULL) != (original->query.offsets == NULL)) {
-            free(command->query.events);
-            free(command->query.offsets);
-            return false;
-        }
-        for (uint32_t each = 0; each < original->query.count; each++)
-            gs_object_hold(original->query.events[each]);
-        return true;
-    default:
-        return true;
-    }
-}
-
 /* Appends the same command, with the same events, to another list. */
 static ze_result_t append_again(ze_command_list_handle_t into, const gs_command *original) {
     gs_command command = *original;
@@ -116,7 +83,7 @@ static ze_result_t append_again(ze_command_list_handle_t into, const gs_command 
     command.signal = NULL;
     command.counter = NULL;
     ze_event_handle_t *waits = calloc(original->target_count + 1, sizeof *waits);
-    if (waits == NULL || !copy_contents(&command, original)) {
+    if (waits == NULL || !gs_command_copy_contents(&command, original)) {
         free(waits);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command");
     }

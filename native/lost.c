@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "fault.h"
+#include "graph.h"
 #include "image.h"
 #include "kernel.h"
-#include "list.h"
 
 _Atomic bool gs_some_context_is_lost;
 
@@ -46,6 +46,10 @@ static const gs_context *context_of(const void *object, enum gs_kind kind) {
         return ((const gs_event_pool *)object)->context;
     case GS_KIND_EVENT:
         return ((const gs_event *)object)->context;
+    case GS_KIND_GRAPH:
+        return ((const gs_graph *)object)->context;
+    case GS_KIND_EXECUTABLE_GRAPH:
+        return ((const gs_executable_graph *)object)->source->context;
     case GS_KIND_IMAGE:
         return ((const gs_image *)object)->context;
     case GS_KIND_SAMPLER:
@@ -82,6 +86,8 @@ ze_result_t gs_unless_lost(enum gs_function function, const gs_context *context,
 
 static void end_kernel(void *object) { gs_zeKernelDestroy(object); }
 static void end_module(void *object) { gs_module_end(object); }
+static void end_executable(void *object) { gs_zeExecutableGraphDestroyExt(object); }
+static void end_graph(void *object) { gs_zeGraphDestroyExt(object); }
 static void end_list(void *object) { gs_zeCommandListDestroy(object); }
 static void end_image(void *object) { gs_zeImageDestroy(object); }
 static void end_sampler(void *object) { gs_zeSamplerDestroy(object); }
@@ -103,7 +109,7 @@ static const struct {
     {GS_KIND_KERNEL, end_kernel}, {GS_KIND_CONTEXT, end_in_python},    {GS_KIND_MODULE, end_module},
     {GS_KIND_FENCE, end_fence},   {GS_KIND_COMMAND_LIST, end_list},    {GS_KIND_COMMAND_QUEUE, end_queue},
     {GS_KIND_EVENT, end_event},   {GS_KIND_EVENT_POOL, end_event_pool}, {GS_KIND_IMAGE, end_image},
-    {GS_KIND_SAMPLER, end_sampler},
+    {GS_KIND_SAMPLER, end_sampler}, {GS_KIND_EXECUTABLE_GRAPH, end_executable}, {GS_KIND_GRAPH, end_graph},
 };
 
 static bool is_idle(void *context) { return !gs_queues_are_busy(context); }

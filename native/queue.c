@@ -77,11 +77,13 @@ static void retire(gs_queue *queue, gs_command *submitted) {
     queue->retired++;
 }
 
+/* Nanoseconds after which a wait looks whether the context is lost; nobody rings for that. */
+enum { LOOK_UP = 50000000 };
+
 /* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
 static bool wait_for_targets(const gs_queue *queue, const gs_command *command) {
-    const uint64_t look_up = 50000000; /* nanoseconds; nobody rings for a loss */
     for (uint32_t each = 0; each < command->target_count; each++)
-        while (gs_target_wait(&command->targets[each], look_up, false) != GS_WAIT_DONE)
+        while (gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
             if (gs_context_is_lost(queue->context))
                 return false;
     return !gs_context_is_lost(queue->context);
@@ -93,7 +95,7 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
     bool guarded = command->operation != GS_NOTHING && command->operation != GS_HOST_FUNCTION;
     const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
     gs_gate_enter();
-    gs_command_perform(command, queue->device);
+    gs_command_perform(command, command->device != NULL ? command->device : queue->device);
     gs_gate_leave();
     if (guarded)
         gs_errand_begin(before);
@@ -124,10 +126,25 @@ static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_comm
         gs_event_signal(signal);
 }
 
+/* Runs of an executable graph wait for those that were submitted before. */
+static bool is_its_turn(void *state) {
+    const gs_command *command = state;
+    return atomic_load_explicit(&command->run.turns->done, memory_order_acquire) + 1 >= command->run.turn;
+}
+
+static void wait_for_turn(const gs_queue *queue, gs_command *command) {
+    if (command->run.turns == NULL)
+        return;
+    while (gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
+        if (gs_context_is_lost(queue->context))
+            return;
+}
+
 static void execute_programs(gs_queue *queue, gs_command *command) {
     bool retired = false;
     bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
     wait_for_targets(queue, command);
+    wait_for_turn(queue, command);
     gs_interval interval = {gs_timestamp(), 0};
     for (uint32_t each = 0; each < command->run.count; each++) {
         gs_run *run = &command->run.runs[each];
@@ -143,6 +160,8 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
         gs_event_stamp(command->signal, interval);
     if (!retired)
         retire(queue, command);
+    if (command->run.turns != NULL)
+        gs_counter_advance(command->run.turns, command->run.turn);
     if (gs_context_is_lost(queue->context))
         return;
     if (command->run.fence != NULL)
@@ -226,6 +245,8 @@ static bool is_unhindered(const gs_command *command) {
             return false;
     if (command->operation != GS_RUN_PROGRAMS)
         return command->operation != GS_HOST_FUNCTION;
+    if (command->run.turns != NULL && !is_its_turn((void *)command))
+        return false;
     for (uint32_t each = 0; each < command->run.count; each++)
         for (const gs_command *inner = command->run.runs[each].program->first; inner != NULL; inner = inner->next)
             if (inner->target_count > 0 || inner->operation == GS_HOST_FUNCTION)

@@ -163,7 +163,11 @@ def _mutable_lists(properties: ze.ze_mutable_command_list_exp_properties_t, devi
 
 @DEVICE_EXTENSIONS.add("ze_record_replay_graph_ext_properties_t")
 def _graphs(properties: ze.ze_record_replay_graph_ext_properties_t, device: Device) -> None:
-    properties.graphFlags = 0
+    properties.graphFlags = (
+        ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_IMMUTABLE_GRAPH
+        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_SUBGRAPHS
+        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_APPEND_COMMANDLIST
+    )
 
 
 @DEVICE_EXTENSIONS.add("ze_rtas_device_ext_properties_t")
