@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 BLOCKS_IN_SECTION = {
     "Initialization and Discovery": 1,
     "Contexts": 2,
+    "Cache Hints, Prefetch, and Memory Advice": 0,
     "Reserving Virtual Address Space": 1,
     "Growing Virtual Address Reservations": 1,
     "Physical Memory": 1,
@@ -44,7 +45,10 @@ BLOCKS_IN_SECTION = {
     "Cooperative Kernels": 1,
     "Sampler": 1,
     "Formatted Output": 0,
+    "Affinity Mask": 0,
+    "Sub-Device Support": 1,
     "Device Residency": 2,
+    "Peer-to-Peer Access and Queries": 0,
 }
 """How many blocks each section has, in the guide's order; those of deeper sections are theirs."""
 
@@ -64,6 +68,11 @@ PROGRAMS = (
     Program("discovery", "Drivers, devices, the first GPU", (("Initialization and Discovery", 1),)),
     Program("contexts", "Two contexts and their memory", (("Contexts", 1), ("Contexts", 2))),
     Program("lost_context", "A kernel that goes wrong, and the way back", (("Contexts", 0),)),
+    Program(
+        "shared_memory",
+        "Hints about memory that both sides use",
+        (("Cache Hints, Prefetch, and Memory Advice", 0),),
+    ),
     Program(
         "reserved_memory",
         "A range of addresses that is given pages",
@@ -142,9 +151,27 @@ PROGRAMS = (
     Program("sampler", "Reading between texels, and beyond them", (("Sampler", 1),)),
     Program("formatted_output", "printf in a kernel", (("Formatted Output", 0),)),
     Program(
+        "affinity_mask",
+        "Which devices a process sees",
+        (("Affinity Mask", 0),),
+        {"GROUNDSTATE_TOPOLOGY": "2x4"},
+    ),
+    Program(
+        "sub_devices",
+        "Memory and work for a part of a device",
+        (("Sub-Device Support", 1),),
+        {"GROUNDSTATE_TOPOLOGY": "1x4"},
+    ),
+    Program(
         "residency",
         "A chain of pointers, and two ways to announce it",
         (("Device Residency", 1), ("Device Residency", 2)),
+    ),
+    Program(
+        "peers",
+        "What devices can do with each other's memory",
+        (("Peer-to-Peer Access and Queries", 0),),
+        {"GROUNDSTATE_TOPOLOGY": "2"},
     ),
 )
 
