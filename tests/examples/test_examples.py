@@ -54,6 +54,16 @@ EXPECTED = {
         "takes memory of float, not Memory of int32\n",
         "wrong.cl:1:39: error: use of undeclared identifier 'b'\n",
     ],
+    "09_topology.py": [
+        "device 0: 512 MiB\n  sub-device 0: 256 MiB, peers: 4\n",
+        "device 1: 512 MiB\n",
+        "sums of the parts: [1000, 2000, 3000, 4000]\n",
+        "through both devices: [42, 42, 42, 42]\n",
+        " BYTES_PER_NANOSEC\nlinked by system memory\n",
+        "free before: 256 MiB\nfree with 200 MiB resident: 56 MiB\n",
+        "100 MiB more do not fit\nafter evicting they do\n",
+        "zeMemAllocDevice: the context was created without this device\n",
+    ],
     "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }

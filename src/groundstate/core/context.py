@@ -14,6 +14,7 @@ from groundstate.core.driver import Driver
 from groundstate.core.dtype import dtype
 from groundstate.core.enums import MemoryType
 from groundstate.core.handle import OwnedHandle, Resource
+from groundstate.core.image import Image
 from groundstate.core.memory import Memory, Shape, shape_of
 from groundstate.core.operand import borrow
 
@@ -149,18 +150,27 @@ class Context(OwnedHandle):
         resource = Resource(self.api, address, destroy, self.resource)
         return Memory(self, resource, kind, shape, element, device)
 
-    def make_resident(self, memory: Operand, device: Device | None = None) -> None:
-        """Keeps memory where the device reaches it at once, until `evict`."""
-        self._residency("zeContextMakeMemoryResident", memory, device)
+    def make_resident(self, thing: Operand | Image, device: Device | None = None) -> None:
+        """Keeps memory or an image where the device reaches it at once, until `evict`.
 
-    def evict(self, memory: Operand, device: Device | None = None) -> None:
-        """Takes back `make_resident`."""
-        self._residency("zeContextEvictMemory", memory, device)
+        Shared memory then counts as memory of the device; `OutOfDeviceMemory` says that it is full.
+        """
+        self._residency("Make{}Resident", thing, device)
 
-    def _residency(self, function: str, memory: Operand, device: Device | None) -> None:
-        borrowed = borrow(memory)
+    def evict(self, thing: Operand | Image, device: Device | None = None) -> None:
+        """Takes back `make_resident`. The device can still use it."""
+        self._residency("Evict{}", thing, device)
+
+    def _residency(self, name: str, thing: Operand | Image, device: Device | None) -> None:
         where = self.choose_device(device).handle
-        self.api.call(function, self.handle, where, borrowed.address, borrowed.size_bytes)
+        if isinstance(thing, Image):
+            function = f"zeContext{name.format('Image')}"
+            self.api.call(function, self.handle, where, thing.handle)
+            return
+        borrowed = borrow(thing)
+        size = borrowed.size(None, "what is to be resident")
+        function = f"zeContext{name.format('Memory')}"
+        self.api.call(function, self.handle, where, borrowed.address, size)
 
     # --- State ------------------------------------------------------------------------------------
 

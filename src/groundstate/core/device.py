@@ -21,7 +21,9 @@ from groundstate.core.properties import (
     MemoryAccessProperties,
     MemoryProperties,
     ModuleProperties,
+    PciAddress,
     PeerProperties,
+    PeerSpeed,
     Properties,
     QueueGroup,
 )
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from groundstate.core.driver import Driver
+    from groundstate.core.fabric import FabricVertex
 
     AnyProperties = TypeVar("AnyProperties", bound=Properties)
 
@@ -190,6 +193,29 @@ class Device(Handle):
         handle = self.api.create("zeDeviceGetRootDevice", self.handle)
         return self.driver._known([handle])[0] if handle else None
 
+    @cached_property
+    def peers(self) -> tuple[Device, ...]:
+        """The other devices and sub-devices of the driver whose memory this one can use directly.
+
+        What it is a part of, and its own parts, are not among them.
+        """
+        root = self.root_device or self
+        others = [
+            each
+            for device in self.driver.devices
+            for each in (device, *device.sub_devices)
+            if each not in (self, root) and (self is not root or each.root_device is not self)
+        ]
+        return tuple(other for other in others if self.can_access(other))
+
+    @cached_property
+    def fabric_vertex(self) -> FabricVertex:
+        """The place of the device in the fabric."""
+        from groundstate.core.fabric import FabricVertex
+
+        handle = self.api.create("zeDeviceGetFabricVertexExp", self.handle)
+        return FabricVertex(self.driver, handle)
+
     def queue_ordinal(self, flags: QueueGroupFlag) -> int:
         """The first queue group that has all of these abilities and the fewest others.
 
@@ -226,6 +252,27 @@ class Device(Handle):
         """What this device can do with the memory of the other one."""
         return self._one(PeerProperties, "zeDeviceGetP2PProperties", peer.handle)
 
+    def peer_speed(self, peer: Device) -> PeerSpeed:
+        """How fast this device reaches the memory of the other one, or its own.
+
+        Our own driver measures it when it is first asked, which takes a moment.
+        """
+        kind = PeerSpeed.struct()
+        head, tail = ze.ze_device_p2p_properties_t(), kind()
+        head.pNext = ctypes.addressof(tail)
+        self.api.call("zeDeviceGetP2PProperties", self.handle, peer.handle, ctypes.byref(head))
+        return PeerSpeed.read(tail)
+
+    def usable_memory_bytes(self) -> int:
+        """How much of its memory can be allocated now; all of it if the driver does not tell."""
+        if ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_NAME not in self.driver.extensions:
+            return self.memory_bytes
+        head = ze.ze_device_properties_t()
+        tail = ze.ze_device_usablemem_size_ext_properties_t()
+        head.pNext = ctypes.addressof(tail)
+        self.api.call("zeDeviceGetProperties", self.handle, ctypes.byref(head))
+        return int(tail.currUsableMemSize)
+
     def check_status(self) -> None:
         """Raises `DeviceLost`, or what else is wrong, if the device does not work."""
         self.api.call("zeDeviceGetStatus", self.handle)
@@ -237,4 +284,4 @@ class Device(Handle):
             return None
         kind = ze.ze_pci_ext_properties_t
         at = self.api.struct(kind, "zeDevicePciGetPropertiesExt", self.handle).address
-        return f"{at.domain:04x}:{at.bus:02x}:{at.device:02x}.{at.function:x}"
+        return str(PciAddress(at.domain, at.bus, at.device, at.function))

@@ -11,6 +11,7 @@ from groundstate.core import libraries
 from groundstate.core.api import Api
 from groundstate.core.device import Device
 from groundstate.core.enums import IpcFlag
+from groundstate.core.fabric import FabricVertex
 from groundstate.core.handle import Handle, Resource
 
 
@@ -46,6 +47,14 @@ class Driver(Handle):
     def devices(self) -> tuple[Device, ...]:
         """The devices of this driver; sub-devices are found in them."""
         return self._known(self.api.handles("zeDeviceGet", self.handle))
+
+    @cached_property
+    def fabric(self) -> tuple[FabricVertex, ...]:
+        """The places in the fabric that devices and switches have; empty without a fabric."""
+        if ze.ZE_FABRIC_EXP_NAME not in self.extensions:
+            return ()
+        found = self.api.handles("zeFabricVertexGetExp", self.handle)
+        return tuple(FabricVertex(self, handle) for handle in found)
 
     def _known(self, handles: list[int]) -> tuple[Device, ...]:
         """The one object for each device handle."""

@@ -122,6 +122,40 @@ class PeerFlag(IntFlag):
     ATOMICS = 2
 
 
+class BandwidthUnit(IntEnum):
+    """What a bandwidth counts."""
+
+    UNKNOWN = 0
+    BYTES_PER_NANOSEC = 1
+    BYTES_PER_CLOCK = 2
+
+
+class LatencyUnit(IntEnum):
+    """What a latency counts."""
+
+    UNKNOWN = 0
+    NANOSEC = 1
+    CLOCK = 2
+    HOP = 3
+
+
+class FabricVertexType(IntEnum):
+    """What stands at a place in the fabric."""
+
+    UNKNOWN = 0
+    DEVICE = 1
+    SUBDEVICE = 2
+    SWITCH = 3
+
+
+class FabricDuplexity(IntEnum):
+    """Whether a link has its bandwidth in both directions at once."""
+
+    UNKNOWN = 0
+    HALF_DUPLEX = 1
+    FULL_DUPLEX = 2
+
+
 class IpcFlag(IntFlag):
     """What processes can share."""
 
@@ -210,6 +244,10 @@ RAW_NAMES: dict[type[IntEnum] | type[IntFlag], str] = {
     FloatFlag: "ze_device_fp_flag_t",
     ExternalMemoryType: "ze_external_memory_type_flag_t",
     PeerFlag: "ze_device_p2p_property_flag_t",
+    BandwidthUnit: "ze_bandwidth_unit_t",
+    LatencyUnit: "ze_latency_unit_t",
+    FabricVertexType: "ze_fabric_vertex_exp_type_t",
+    FabricDuplexity: "ze_fabric_edge_exp_duplexity_t",
     IpcFlag: "ze_ipc_property_flag_t",
     EventScope: "ze_event_scope_flag_t",
     Access: "ze_memory_access_attribute_t",

@@ -14,16 +14,20 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 from uuid import UUID
 
 from groundstate import _raw, ze
 from groundstate.core.enums import (
+    BandwidthUnit,
     CacheFlag,
     DeviceFlag,
     DeviceType,
     ExternalMemoryType,
+    FabricDuplexity,
+    FabricVertexType,
     FloatFlag,
+    LatencyUnit,
     MemoryAccess,
     MemoryFlag,
     ModuleFlag,
@@ -32,6 +36,18 @@ from groundstate.core.enums import (
 )
 
 HEADER = ("stype", "pNext")
+
+
+class PciAddress(NamedTuple):
+    """The place of a device on the PCI bus."""
+
+    domain: int
+    bus: int
+    device: int
+    function: int
+
+    def __str__(self) -> str:
+        return f"{self.domain:04x}:{self.bus:02x}:{self.device:02x}.{self.function:x}"
 
 
 @dataclass(frozen=True)
@@ -77,6 +93,10 @@ def _value(value: Any, kind: Any) -> object:
         return value.decode(errors="replace")
     if kind is UUID:
         return UUID(bytes=bytes(value.id))
+    if kind is PciAddress:
+        return PciAddress(value.domain, value.bus, value.device, value.function)
+    if kind is bool:
+        return bool(value)
     if isinstance(value, ctypes.Array):
         return tuple(value)
     if isinstance(kind, type) and issubclass(kind, enum.IntFlag):
@@ -233,6 +253,47 @@ class PeerProperties(Properties):
     STRUCT = "ze_device_p2p_properties_t"
 
     flags: PeerFlag
+
+
+@dataclass(frozen=True)
+class PeerSpeed(Properties):
+    """How fast a device reaches the memory of another; 0 with the unit UNKNOWN if nobody knows."""
+
+    STRUCT = "ze_device_p2p_bandwidth_exp_properties_t"
+
+    logical_bandwidth: int
+    physical_bandwidth: int
+    bandwidth_unit: BandwidthUnit
+    logical_latency: int
+    physical_latency: int
+    latency_unit: LatencyUnit
+
+
+@dataclass(frozen=True)
+class FabricVertexProperties(Properties):
+    """What stands at a place in the fabric."""
+
+    STRUCT = "ze_fabric_vertex_exp_properties_t"
+
+    uuid: UUID
+    type: FabricVertexType
+    remote: bool
+    address: PciAddress
+
+
+@dataclass(frozen=True)
+class FabricEdgeProperties(Properties):
+    """What links two places in the fabric."""
+
+    STRUCT = "ze_fabric_edge_exp_properties_t"
+
+    uuid: UUID
+    model: str
+    bandwidth: int
+    bandwidth_unit: BandwidthUnit
+    latency: int
+    latency_unit: LatencyUnit
+    duplexity: FabricDuplexity
 
 
 def plain_struct(struct: Any) -> dict[str, Any]:
