@@ -349,7 +349,7 @@ def test_external_memory_as_file_descriptors(device: int) -> None:
     name = "zeDeviceGetExternalMemoryProperties"
     external = query(name, ze.ze_device_external_memory_properties_t, device)
     assert external.memoryAllocationImportTypes == external.memoryAllocationExportTypes == 3
-    assert external.imageImportTypes == external.imageExportTypes == 0
+    assert external.imageImportTypes == external.imageExportTypes == 3
 
 
 def test_vector_widths_follow_the_registers(device: int) -> None:
