@@ -1,6 +1,8 @@
 /* Error sentences. Each thread has its own, as zeDriverGetLastErrorDescription requires. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "door.h"
 
@@ -59,9 +61,17 @@ ze_result_t gs_fail_extension(enum gs_function function) {
                    gs_function_names[function]);
 }
 
+/* False for a pointer that leads nowhere. Programs forget to clear pNext, of which real drivers notice nothing while
+ * it happens to be NULL. */
+static bool is_mapped(const void *address, size_t size) {
+    unsigned char pages[2];
+    size_t before = (uintptr_t)address % (size_t)sysconf(_SC_PAGESIZE);
+    return mincore((char *)address - before, before + size, pages) == 0;
+}
+
 const void *gs_find_next(const void *next, ze_structure_type_t stype) {
     const ze_base_desc_t *link = next;
-    for (int depth = 0; link != NULL && depth < 64; depth++, link = link->pNext)
+    for (int depth = 0; link != NULL && depth < 64 && is_mapped(link, sizeof *link); depth++, link = link->pNext)
         if (link->stype == stype)
             return link;
     return NULL;

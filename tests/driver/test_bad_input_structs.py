@@ -34,6 +34,11 @@ def unknown() -> Link:
     return Link(stype=UNKNOWN_STYPE)
 
 
+def astray() -> Link:
+    """A struct of which nobody has set the pointer to the next."""
+    return Link(stype=UNKNOWN_STYPE, pNext=0x3000000000)
+
+
 def query(name: str, *arguments: Any) -> Callable[[Bench, Any], int]:
     """A call that fills one struct; "device" and "driver" stand for those handles."""
 
@@ -60,7 +65,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("struct", QUERIES)
-@pytest.mark.parametrize("make", [loop, unknown])
+@pytest.mark.parametrize("make", [loop, unknown, astray])
 def test_properties_with_a_chain_that_loops_or_is_unknown(
     bench: Bench, struct: str, make: Callable[[], Link]
 ) -> None:
@@ -106,7 +111,7 @@ def created(bench: Bench, name: str, ending: Any, arguments: list[Any]) -> None:
     check(ending(made))
 
 
-@pytest.mark.parametrize("make", [loop, unknown])
+@pytest.mark.parametrize("make", [loop, unknown, astray])
 def test_descriptors_with_a_chain_that_loops_or_is_unknown(
     bench: Bench, make: Callable[[], Link]
 ) -> None:
@@ -165,7 +170,7 @@ def test_descriptors_with_a_chain_that_loops_or_is_unknown(
         created(bench, name, ending, passed)
 
 
-@pytest.mark.parametrize("make", [loop, unknown])
+@pytest.mark.parametrize("make", [loop, unknown, astray])
 def test_allocation_properties_with_such_a_chain(bench: Bench, make: Callable[[], Link]) -> None:
     link = make()
     memory = bench.host(100)

@@ -85,6 +85,14 @@ def test_a_chain_that_bites_its_tail_ends() -> None:
     assert len(list(api.chain(address))) == api.MAX_CHAIN_LENGTH
 
 
+@pytest.mark.parametrize("nowhere", [8, 0xDEAD0000, 0x3000000000, 2**64 - 8])
+def test_a_chain_ends_where_a_pointer_leads_nowhere(nowhere: int) -> None:
+    struct = ze.ze_eu_count_ext_t(pNext=nowhere)
+    address = ctypes.addressof(struct)
+    assert list(api.chain(address)) == [(struct.stype, address)]
+    assert list(api.chain(nowhere)) == []
+
+
 @pytest.fixture
 def extensions() -> api.Extensions:
     table = api.Extensions("DEVICE_PROPERTIES")

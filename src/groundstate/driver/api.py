@@ -6,6 +6,7 @@ side has already checked handles, null pointers and enum values.
 """
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -120,10 +121,26 @@ def answer_structs(
         fill(structure.from_address(address), items[index])
 
 
+_HEADER_BYTES = 16
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_mincore = ctypes.PyDLL(None).mincore
+_mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+
+
+def _is_mapped(address: int) -> bool:
+    """False for the address of a struct that is nowhere, as in a pNext that nobody set."""
+    before = address % _PAGE_BYTES
+    pages = (ctypes.c_uint8 * 2)()
+    return bool(_mincore(address - before, before + _HEADER_BYTES, pages) == 0)
+
+
 def chain(address: int | None) -> Iterator[tuple[int, int]]:
-    """The structs of a pNext chain as (stype, address), beginning with the one at `address`."""
+    """The structs of a pNext chain as (stype, address), beginning with the one at `address`.
+
+    It ends where a pointer leads nowhere.
+    """
     for _ in range(MAX_CHAIN_LENGTH):
-        if not address:
+        if not address or not _is_mapped(address):
             return
         yield read_u32(address), address
         address = read_pointer(address + 8)
