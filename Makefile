@@ -105,6 +105,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 
 .PHONY: packages
 packages:
-	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers pocl-opencl-icd \
+	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers \
+	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
 	    $$(tools/libpython-package $(PYTHON))

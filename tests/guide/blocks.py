@@ -48,6 +48,7 @@ BLOCKS_IN_SECTION = {
     "Affinity Mask": 0,
     "Sub-Device Support": 1,
     "Device Residency": 2,
+    "Interoperability with Other APIs": 1,
     "Peer-to-Peer Access and Queries": 0,
 }
 """How many blocks each section has, in the guide's order; those of deeper sections are theirs."""
@@ -166,6 +167,11 @@ PROGRAMS = (
         "residency",
         "A chain of pointers, and two ways to announce it",
         (("Device Residency", 1), ("Device Residency", 2)),
+    ),
+    Program(
+        "opencl_interop",
+        "A kernel from OpenCL",
+        (("Interoperability with Other APIs", 1),),
     ),
     Program(
         "peers",
