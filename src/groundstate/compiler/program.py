@@ -42,6 +42,8 @@ __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 SUBGROUP_SIZE = 16
 """Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
+LIKELY_GROUP_SIZE = (256, 1, 1)
+"""What is suggested for a large range, and what many programs choose."""
 
 NO_FACTS = {
     "local_bytes": 0,
@@ -119,8 +121,10 @@ class Program:
         self._known: dict[str, bytes] = {}
         """Descriptions of kernels and their machine code, as a native binary has them."""
         self._checked: set[str] = set()
-        self._prepared: dict[str, Prepared] = {}
-        """Graphs that were built to describe a kernel, for who writes it next."""
+        self._prepared: tuple[str, Prepared] | None = None
+        """The graph that was built last: to describe a kernel, which is then written."""
+        self._written: tuple[tuple[str, GroupSize], Code] | None = None
+        """What was written last, to check a kernel; it may well be launched as it was checked."""
         self.symbols = Symbols(self.modules)
         self.globals = Globals(self.symbols)
         self.global_offsets = self.globals.names
@@ -232,10 +236,13 @@ class Program:
         return module.execution_modes.get(function, {})
 
     def prepare(self, name: str) -> Prepared:
-        """The graph of a kernel, built anew."""
+        """The graph of a kernel."""
         from groundstate.compiler import writing
 
-        return writing.prepare(self.symbols, name)
+        latest = self._prepared
+        if latest is None or latest[0] != name:
+            latest = self._prepared = name, writing.prepare(self.symbols, name)
+        return latest[1]
 
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
@@ -279,7 +286,7 @@ class Program:
             return known[0]
         facts: dict[str, Any] = dict(NO_FACTS)
         try:
-            prepared = self._prepared[name] = self.prepare(name)
+            prepared = self.prepare(name)
         except UnresolvedNameError as error:
             return {**facts, "unresolved": [error.name]}
         _, facts["local_bytes"] = place_variables(prepared.kernel, self.globals)
@@ -293,7 +300,8 @@ class Program:
         signature = self.signature(name)
         if name in self._checked or signature.unresolved:
             return
-        self.write(name, signature.required_group_size or (signature.subgroup_size, 1, 1))
+        size = signature.required_group_size or LIKELY_GROUP_SIZE
+        self._written = (name, size), self.write(name, size)
         self._checked.add(name)
         facts = {
             "local_bytes": signature.local_bytes,
@@ -308,7 +316,10 @@ class Program:
         """LLVM IR of a kernel for a group size."""
         from groundstate.compiler import writing
 
-        return writing.write(self, name, group_size, width, self._prepared.pop(name, None))
+        latest = self._written
+        if width is None and latest is not None and latest[0] == (name, group_size):
+            return latest[1]
+        return writing.write(self, name, group_size, width)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""

@@ -377,12 +377,22 @@ def _cannot_wrap(node: Node) -> bool:
 
 
 def _sign_extended(node: Node, shapes: list[int]) -> Shape:
-    """(x << a) >> b with a >= b: compilers widen a number so, and scale it in the same go."""
-    left, right = node.operands[0], constant_int(node.operands[1])
-    up = constant_int(left.operands[1]) if left.op == "ShiftLeftLogical" else None
-    if up is None or right is None or not 0 <= right <= up:
+    """(x << a) + (y << a) >> b with a >= b: so compilers widen a sum, and scale it in the same
+    go."""
+    right = constant_int(node.operands[1])
+    if right is None or not 0 <= right <= _low_zeros(node.operands[0]):
         return VARYING
     return shapes[0] >> right
+
+
+def _low_zeros(node: Node, depth: int = 3) -> int:
+    """How many of the low bits of a number are certainly 0, as far as a short look shows."""
+    if node.op == "ShiftLeftLogical":
+        return constant_int(node.operands[1]) or 0
+    if node.op in ("IAdd", "ISub") and depth > 0:
+        return min(_low_zeros(each, depth - 1) for each in node.operands)
+    value = constant_int(node)
+    return 0 if not value else (value & -value).bit_length() - 1
 
 
 def _masked(node: Node, shapes: list[int]) -> Shape:

@@ -79,14 +79,12 @@ def write(
     name: str,
     group_size: GroupSize,
     width: int | None = None,
-    prepared: Prepared | None = None,
 ) -> Code:
-    """LLVM IR of a kernel for a group size; a graph that is given is used up."""
-    prepared = prepared or prepare(program.symbols, name)
+    """LLVM IR of a kernel for a group size."""
+    prepared = program.prepare(name)
     try:
         return _write(program, name, prepared, _plan(program, name, prepared, group_size, width))
     except NeedsOneLane:
-        prepared = prepare(program.symbols, name)
         return _write(program, name, prepared, _plan(program, name, prepared, group_size, 1))
 
 
@@ -94,7 +92,7 @@ def analyse(
     program: Program, name: str, group_size: GroupSize, width: int | None = None
 ) -> Uniformity:
     """The graph of a kernel with what is known of its values, as LLVM IR is written from it."""
-    return _plan(program, name, prepare(program.symbols, name), group_size, width)
+    return _plan(program, name, program.prepare(name), group_size, width)
 
 
 def _plan(

@@ -75,13 +75,21 @@ def _shift(kind: str) -> Writer:
         del s
         width = int(t.rstrip(">").rsplit("i", 1)[1])
         most = _spread(t, str(width - 1))
-        if width & (width - 1):  # an odd width: too far is undefined, and must not be poison
+        if _is_below(operands[1], width):
+            amount = operands[1]
+        elif width & (width - 1):  # an odd width: too far is undefined, and must not be poison
             amount = _intrinsic("umin")(text, t, t, [operands[1], most])
         else:
             amount = text.emit(f"and {t} {operands[1]}, {most}")
         return text.emit(f"{kind} {t} {operands[0]}, {amount}")
 
     return write
+
+
+def _is_below(name: str, width: int) -> bool:
+    """True of a constant, for all lanes, from 0 up to a width."""
+    digits = name.removeprefix("splat (").removesuffix(")").rpartition(" ")[2]
+    return digits.isdecimal() and int(digits) < width
 
 
 def _spread(t: str, number: str) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from groundstate.compiler.math.functions import function
 from groundstate.compiler.math.vec import Vec
 
-INLINE = "alwaysinline"
 
-
-@function("fclamp", attributes=INLINE)
+@function("fclamp", in_place=True)
 def _fclamp(x: Vec, low: Vec, high: Vec) -> Vec:
     return x.call("maxnum", low).call("minnum", high)
 
 
-@function("fma", types=("float", "double", "half"), attributes=INLINE)
+@function("fma", types=("float", "double", "half"), in_place=True)
 def _fma(x: Vec, y: Vec, z: Vec) -> Vec:
     """Of halves in double precision, where product and sum are exact as far as they can matter."""
     if not x.t.rstrip(">").endswith("half"):
@@ -22,40 +20,40 @@ def _fma(x: Vec, y: Vec, z: Vec) -> Vec:
     return wide[0].fma(wide[1], wide[2]).to_float("half")
 
 
-@function("mix", attributes=INLINE)
+@function("mix", in_place=True)
 def _mix(x: Vec, y: Vec, a: Vec) -> Vec:
     return x + (y - x) * a
 
 
-@function("step", attributes=INLINE)
+@function("step", in_place=True)
 def _step(edge: Vec, x: Vec) -> Vec:
     return (x < edge).choose(x.constant(0.0), 1.0)
 
 
-@function("smoothstep", attributes=INLINE)
+@function("smoothstep", in_place=True)
 def _smoothstep(low: Vec, high: Vec, x: Vec) -> Vec:
     ratio = (x - low) / (high - low)
     t = ratio.call("maxnum", 0.0).call("minnum", 1.0)
     return t * t * (3 - 2 * t)
 
 
-@function("sign", attributes=INLINE)
+@function("sign", in_place=True)
 def _sign(x: Vec) -> Vec:
     one = x.constant(1.0).copysign(x)
     return x.is_nan().choose(0.0, x.equals(0).choose(x, one))
 
 
-@function("degrees", attributes=INLINE)
+@function("degrees", in_place=True)
 def _degrees(x: Vec) -> Vec:
     return x * 57.29577951308232
 
 
-@function("radians", attributes=INLINE)
+@function("radians", in_place=True)
 def _radians(x: Vec) -> Vec:
     return x * 0.017453292519943295
 
 
-@function("bitselect", attributes=INLINE)
+@function("bitselect", in_place=True)
 def _bitselect(x: Vec, y: Vec, mask: Vec) -> Vec:
     if x.t.rstrip(">").endswith(("half", "float", "double")):
         return _choose_bits(x.bits(), y.bits(), mask.bits()).as_float()

@@ -42,6 +42,8 @@ class Row:
     types: tuple[str, ...]
     branches: bool
     """True if it branches on its arguments, so that those of idle lanes must not decide."""
+    in_place: bool
+    """True if it is as short as a call of it."""
     attributes: str
 
 
@@ -52,13 +54,14 @@ def function(
     *names: str,
     types: tuple[str, ...] = ("half", "float", "double"),
     branches: bool = False,
+    in_place: bool = False,
     attributes: str = "inlinehint",
 ) -> Callable[[Formula], Formula]:
     """Adds a formula to the table. A half goes through float where `types` lacks it."""
 
     def register(formula: Formula) -> Formula:
         for name in names:
-            FUNCTIONS[name] = Row(formula, types, branches, attributes)
+            FUNCTIONS[name] = Row(formula, types, branches, in_place, attributes)
         return formula
 
     return register
@@ -88,6 +91,9 @@ def call_all(name: str, *arguments: Vec) -> tuple[Vec, ...]:
         return tuple(
             each.to_float("half") if element(each.t) == "float" else each for each in narrow
         )
+    if row.in_place:
+        found = row.formula(*arguments)
+        return found if isinstance(found, tuple) else (found,)
     text = arguments[0].text
     symbol = "gs." + ".".join((name, *(overloaded(each.t) for each in arguments)))
     if symbol not in text.declarations:

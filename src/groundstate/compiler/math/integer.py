@@ -8,8 +8,6 @@ from groundstate.compiler.emit.text import overloaded
 from groundstate.compiler.math.functions import function
 from groundstate.compiler.math.vec import Vec, element
 
-INLINE = "alwaysinline"
-
 
 def _width(x: Vec) -> int:
     return int(element(x.t)[1:])
@@ -22,38 +20,38 @@ def _flagged(x: Vec, intrinsic: str) -> Vec:
     return Vec(x.text, x.t, name)
 
 
-@function("s_abs", attributes=INLINE)
+@function("s_abs", in_place=True)
 def _abs(x: Vec) -> Vec:
     return _flagged(x, "abs")
 
 
-@function("u_abs", attributes=INLINE)
+@function("u_abs", in_place=True)
 def _same(x: Vec) -> Vec:
     return x
 
 
-@function("clz", attributes=INLINE)
+@function("clz", in_place=True)
 def _clz(x: Vec) -> Vec:
     return _flagged(x, "ctlz")
 
 
-@function("ctz", attributes=INLINE)
+@function("ctz", in_place=True)
 def _ctz(x: Vec) -> Vec:
     return _flagged(x, "cttz")
 
 
-@function("rotate", attributes=INLINE)
+@function("rotate", in_place=True)
 def _rotate(x: Vec, count: Vec) -> Vec:
     return x.call("fshl", x, count)
 
 
-@function("s_mul24", "u_mul24", attributes=INLINE)
+@function("s_mul24", "u_mul24", in_place=True)
 def _multiply24(x: Vec, y: Vec) -> Vec:
     """Arguments outside 24 bits give any result, so the plain product will do."""
     return x * y
 
 
-@function("s_mad24", "u_mad24", attributes=INLINE)
+@function("s_mad24", "u_mad24", in_place=True)
 def _mad24(x: Vec, y: Vec, z: Vec) -> Vec:
     return x * y + z
 
@@ -112,7 +110,7 @@ def _register(kind: str) -> None:
         "upsample": upsample,
     }
     for name, formula in formulas.items():
-        function(f"{kind}_{name}", attributes=INLINE)(formula)
+        function(f"{kind}_{name}", in_place=True)(formula)
 
 
 for _kind in ("s", "u"):
