@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "external_semaphore.h"
 #include "fault.h"
 #include "launch.h"
 #include "mutable.h"
@@ -117,6 +118,8 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
         gs_launch_perform(command->launch, device);
         break;
     case GS_NOTHING:
+    case GS_SIGNAL_SEMAPHORES:
+    case GS_WAIT_SEMAPHORES:
     case GS_RUN_PROGRAMS:
         break;
     }
@@ -164,6 +167,8 @@ void gs_command_release(gs_command *command) {
         free(command->fill.pattern);
     } else if (command->operation == GS_RESET_EVENT) {
         gs_object_drop(command->reset);
+    } else if (gs_command_has_semaphores(command)) {
+        gs_semaphores_drop(command);
     } else if (command->operation == GS_LAUNCH) {
         gs_launch_free(command->launch);
     } else if (command->operation == GS_QUERY_TIMESTAMPS) {

@@ -14,6 +14,8 @@ typedef enum gs_operation {
     GS_QUERY_TIMESTAMPS,
     GS_RESET_EVENT,
     GS_HOST_FUNCTION,
+    GS_SIGNAL_SEMAPHORES, /* done before the work of a command, as waiting for events is */
+    GS_WAIT_SEMAPHORES,
     GS_LAUNCH,
     GS_RUN_PROGRAMS,
 } gs_operation;
@@ -82,6 +84,10 @@ typedef struct gs_command {
             uint32_t count;
         } query;
         gs_event *reset; /* held */
+        struct {
+            struct gs_semaphore **all; /* held */
+            uint32_t count;
+        } semaphores;
         struct gs_launch *launch; /* owned */
         struct {
             ze_host_function_callback_t function;

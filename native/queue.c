@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "external_semaphore.h"
 #include "fault.h"
 #include "lost.h"
 #include "memory.h"
@@ -60,6 +61,7 @@ static void mark_pending(gs_command *command, int32_t change) {
         command->signal->pending += (uint32_t)change;
     for (uint32_t each = 0; each < command->target_count; each++)
         command->targets[each].event->pending += (uint32_t)change;
+    gs_semaphores_mark(command, change);
     if (command->operation != GS_RUN_PROGRAMS)
         return;
     for (uint32_t each = 0; each < command->run.count; each++) {
@@ -106,7 +108,7 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
  * In a lost context it only passes through: nothing is done and nothing is signalled. */
 static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
     bool timed = command->signal != NULL && command->signal->timestamps;
-    bool ready = wait_for_targets(queue, command);
+    bool ready = wait_for_targets(queue, command) && gs_semaphores_pass(command, queue->context);
     gs_interval interval = {timed ? gs_timestamp() : 0, 0};
     if (!ready || !perform(queue, command)) {
         if (last_of != NULL)
@@ -237,14 +239,14 @@ static void hand_over(gs_queue *queue) {
         gs_engine_assign(queue);
 }
 
-/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no function of the
- * program's own. */
+/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no semaphore, no function
+ * of the program's own. */
 static bool is_unhindered(const gs_command *command) {
     for (uint32_t each = 0; each < command->target_count; each++)
         if (!gs_target_is_reached(&command->targets[each]))
             return false;
     if (command->operation != GS_RUN_PROGRAMS)
-        return command->operation != GS_HOST_FUNCTION;
+        return command->operation != GS_HOST_FUNCTION && !gs_command_has_semaphores(command);
     if (command->run.turns != NULL && !is_its_turn((void *)command))
         return false;
     for (uint32_t each = 0; each < command->run.count; each++)

@@ -7,6 +7,7 @@ calls that break exactly one of the registry's checks. The bad-input tests run b
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ _CHAPTERS = {
     "eventQueryKernelTimestamps", "commandListClone", "immediateCommandListAppend",
     "hostFunction", "PCIProperties", "deviceVectorSizes", "ipcMemHandleType", "image", "sampler",
     "imageCopy", "imageQueryAllocProperties", "imagememoryproperties", "imageview",
-    "bindlessimages", "mutableCommandList",
+    "bindlessimages", "mutableCommandList", "externalSemaphores",
 }  # fmt: skip
 
 _ELSEWHERE = {
@@ -56,6 +57,9 @@ def functions() -> list[Function]:
         and function.name not in _ELSEWHERE
     ]
 
+
+COUNTER = os.eventfd(1 << 30, os.EFD_SEMAPHORE)
+"""A semaphore for which nobody waits long; open as long as the tests run."""
 
 DO_NOTHING = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
 """A host function."""
@@ -133,6 +137,14 @@ class Calls:
             ctypes.byref(ze.ze_sampler_desc_t()),
         )
 
+    def _semaphore(self) -> int:
+        return self.bench._made(
+            ze.zeDeviceReleaseExternalSemaphoreExt,
+            ze.zeDeviceImportExternalSemaphoreExt,
+            self.bench.device,
+            ctypes.byref(_semaphore_description(COUNTER)),
+        )
+
     def handle(self, kind: str) -> int:
         """A live handle of a type, for a function that leaves it alive."""
         return {
@@ -153,6 +165,8 @@ class Calls:
             return self._image()
         if kind == "ze_sampler_handle_t":
             return self._sampler()
+        if kind == "ze_external_semaphore_ext_handle_t":
+            return self._semaphore()
         assert kind == "ze_fabric_vertex_handle_t", kind
         vertex = ctypes.c_void_p()
         check(ze.zeDeviceGetFabricVertexExp(self.bench.device, ctypes.byref(vertex)))
@@ -170,6 +184,7 @@ class Calls:
             "ze_physical_mem_handle_t": self._physical,
             "ze_image_handle_t": self._image,
             "ze_sampler_handle_t": self._sampler,
+            "ze_external_semaphore_ext_handle_t": self._semaphore,
         }
         handle = make[kind]()
         if handle in self.bench._endings:
@@ -187,6 +202,7 @@ class Calls:
             "ze_fence_handle_t": ze.zeFenceDestroy,
             "ze_image_handle_t": ze.zeImageDestroy,
             "ze_sampler_handle_t": ze.zeSamplerDestroy,
+            "ze_external_semaphore_ext_handle_t": ze.zeDeviceReleaseExternalSemaphoreExt,
             "ze_physical_mem_handle_t": lambda handle: ze.zePhysicalMemDestroy(
                 self.bench.context, handle
             ),
@@ -208,7 +224,7 @@ class Calls:
     def _argument(self, function: Function, parameter: Parameter, fresh: bool) -> Any:
         base = parameter.type.base
         if REGISTRY.kind_of(base) and parameter.type.depth == 0:
-            if fresh and parameter.release:
+            if fresh and (parameter.release or function.name.startswith("zeDeviceRelease")):
                 return self.fresh(base)
             return self.handle(base)
         if REGISTRY.kind_of(base) and parameter.count and parameter.direction is Direction.IN:
@@ -261,6 +277,15 @@ def _ipc_event(calls: Calls) -> Any:
     return handle
 
 
+def _semaphore_description(fd: int) -> Any:
+    chained = ze.ze_external_semaphore_fd_ext_desc_t(fd=fd)
+    description = ze.ze_external_semaphore_ext_desc_t(
+        flags=ze.ZE_EXTERNAL_SEMAPHORE_EXT_FLAG_OPAQUE_FD, pNext=ctypes.addressof(chained)
+    )
+    description.chained = chained
+    return description
+
+
 def _mutable(calls: Calls) -> dict[str, Any]:
     """A mutable list and the name of a command in it that signals an event and waits for one."""
     chained = ze.ze_mutable_command_list_exp_desc_t()
@@ -306,6 +331,13 @@ def _target_texels(_: Calls) -> dict[str, Any]:
 _REGION = {"dstPitch": 64, "dstSlicePitch": 0, "srcPitch": 64, "srcSlicePitch": 0}
 
 _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
+    "zeDeviceImportExternalSemaphoreExt": lambda _: {"desc": _semaphore_description(COUNTER)},
+    "zeCommandListAppendSignalExternalSemaphoreExt": lambda _: {
+        "signalParams": ze.ze_external_semaphore_signal_params_ext_t()
+    },
+    "zeCommandListAppendWaitExternalSemaphoreExt": lambda _: {
+        "waitParams": ze.ze_external_semaphore_wait_params_ext_t()
+    },
     "zeImageCreate": _picture,
     "zeImageViewCreateExt": _picture,
     "zeImageViewCreateExp": _picture,

@@ -44,6 +44,7 @@ CREATED = {
     "phImage": ze.zeImageDestroy,
     "phImageView": ze.zeImageDestroy,
     "phSampler": ze.zeSamplerDestroy,
+    "phSemaphore": ze.zeDeviceReleaseExternalSemaphoreExt,
 }
 
 
@@ -53,7 +54,7 @@ def undo(call: Call, calls: Calls) -> None:
     name, arguments = call.function.name, call.arguments
     if name.endswith("OpenIpcHandle"):
         undo_open(call, context)
-    elif "Create" in name and name != "zePhysicalMemCreate":
+    elif ("Create" in name or "ImportExternal" in name) and name != "zePhysicalMemCreate":
         made = next(parameter for parameter in arguments if parameter in CREATED)
         check(CREATED[made](arguments[made][0]))
     elif name == "zePhysicalMemCreate":

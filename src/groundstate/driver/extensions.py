@@ -30,7 +30,6 @@ NOT_ADVERTISED: dict[str, str] = {
     "ZE_experimental_power_saving_hint": "the system decides how fast a CPU runs",
     "ZE_extension_device_compute_dotproduct_ext_properties": "for systolic arrays",
     "ZE_extension_device_luid": "for Windows",
-    "ZE_extension_external_semaphores": "there is no other device that would signal them",
     "ZE_extension_memory_compression_hints": "memory is not compressed",
     "ZE_extension_raytracing": "for hardware that traces rays",
     "ZE_experimental_rtas_builder": "for hardware that traces rays",
@@ -255,6 +254,17 @@ def advertised() -> tuple[Extension, ...]:
             ze.ZE_EXTERNAL_MEMORY_MAPPING_EXT_NAME,
             ze.ZE_EXTERNAL_MEMMAP_SYSMEM_EXT_VERSION_1_0,
             structs=("ze_external_memmap_sysmem_ext_desc_t",),
+        ),
+        Extension(
+            ze.ZE_EXTERNAL_SEMAPHORES_EXTENSION_NAME,
+            ze.ZE_EXTERNAL_SEMAPHORE_EXT_VERSION_1_0,
+            functions=(
+                "zeDeviceImportExternalSemaphoreExt",
+                "zeDeviceReleaseExternalSemaphoreExt",
+                "zeCommandListAppendSignalExternalSemaphoreExt",
+                "zeCommandListAppendWaitExternalSemaphoreExt",
+            ),
+            structs=("ze_external_semaphore_ext_desc_t", "ze_external_semaphore_fd_ext_desc_t"),
         ),
         Extension(
             ze.ZE_IPC_MEM_HANDLE_TYPE_EXT_NAME,
