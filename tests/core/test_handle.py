@@ -30,9 +30,16 @@ MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
     "Kernel": lambda context: gs.Module(context, opencl=EMPTY)["empty"],
     "Image": lambda context: gs.Image(context, (4, 4)),
     "Sampler": lambda context: gs.Sampler(context),
+    "Graph": lambda context: gs.Graph(context),
+    "ExecutableGraph": lambda context: empty_graph(context).instantiate(),
     "PhysicalMemory": lambda context: gs.PhysicalMemory(context, 4096),
     "VirtualMemory": lambda context: gs.VirtualMemory(context, 4096),
 }
+
+
+def empty_graph(context: gs.Context) -> gs.Graph:
+    with gs.CommandList.immediate(context).capture() as graph:
+        return graph
 
 
 def test_every_kind_of_object_is_here() -> None:

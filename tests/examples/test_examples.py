@@ -64,6 +64,12 @@ EXPECTED = {
         "100 MiB more do not fit\nafter evicting they do\n",
         "zeMemAllocDevice: the context was created without this device\n",
     ],
+    "10_graphs.py": [
+        "recorded, but the hottest cell still has 64.0\n",
+        "after 100 steps the hottest cell has 3.606 of 64.0\n",
+        "lists in the graph: 2 launches: 21\n",
+        "with a rate of 0.0, nothing moves\nwith a rate of 0.5, something moves\n",
+    ],
     "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }

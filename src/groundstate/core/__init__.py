@@ -122,6 +122,10 @@ from groundstate.core.fabric import (
     FabricEdge,
     FabricVertex,
 )
+from groundstate.core.graph import (
+    ExecutableGraph,
+    Graph,
+)
 from groundstate.core.image import (
     Image,
     ImageMemory,
@@ -143,6 +147,9 @@ from groundstate.core.memory import (
 )
 from groundstate.core.module import (
     Module,
+)
+from groundstate.core.mutable_command import (
+    MutableCommand,
 )
 from groundstate.core.properties import (
     CacheProperties,
@@ -200,6 +207,7 @@ __all__ = [
     "Event",
     "EventPool",
     "EventScope",
+    "ExecutableGraph",
     "ExternalMemoryProperties",
     "ExternalMemoryType",
     "FabricDuplexity",
@@ -211,6 +219,7 @@ __all__ = [
     "Fence",
     "FilterMode",
     "FloatFlag",
+    "Graph",
     "GraphCaptureInvalidated",
     "GraphCaptureMergeAttempt",
     "GraphCaptureUnsupported",
@@ -259,6 +268,7 @@ __all__ = [
     "ModuleFlag",
     "ModuleLinkFailure",
     "ModuleProperties",
+    "MutableCommand",
     "NotAvailable",
     "NotReady",
     "OperandsIncompatible",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
@@ -11,13 +12,16 @@ from groundstate.core.api import NULL, ZERO, ZERO_SIZE, address, check, handle_a
 from groundstate.core.command_queue import queue_description
 from groundstate.core.commands import Commands, Events
 from groundstate.core.enums import QueueMode, QueuePriority
+from groundstate.core.graph import Graph, follow_captures
 from groundstate.core.handle import InFlight, Resource
+from groundstate.core.mutable_command import MutableCommand
 from groundstate.core.operand import borrow
 
 if TYPE_CHECKING:
     from groundstate.core.context import Context
     from groundstate.core.device import Device
     from groundstate.core.event import Event
+    from groundstate.core.kernel import Kernel
     from groundstate.core.memory import Memory
 
 
@@ -55,11 +59,13 @@ class CommandList(Commands):
         explicit_only: bool = False,
         copy_offload: bool = False,
         cloneable: bool = False,
+        mutable: bool = False,
     ) -> None:
         """Makes a list to be recorded, for queues of the group `ordinal`.
 
         `in_order` runs the commands one after the other; without it, only barriers and events say
-        what has to come first.
+        what has to come first. The commands of a `mutable` list can be changed between two runs:
+        see `next_command`.
         """
         flags = (
             in_order * ze.ZE_COMMAND_LIST_FLAG_IN_ORDER
@@ -69,7 +75,12 @@ class CommandList(Commands):
             | copy_offload * ze.ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT
             | cloneable * ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
         )
-        description = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=ordinal, flags=flags)
+        changes = ze.ze_mutable_command_list_exp_desc_t()
+        description = ze.ze_command_list_desc_t(
+            commandQueueGroupOrdinal=ordinal,
+            flags=flags,
+            pNext=ctypes.addressof(changes) if mutable else None,
+        )
         chosen = context.choose_device(device)
         handle = context.api.create(
             "zeCommandListCreate", context.handle, chosen.handle, ctypes.byref(description)
@@ -110,6 +121,8 @@ class CommandList(Commands):
         self.is_immediate = is_immediate
         self.is_finished = False
         self.recorded = InFlight()
+        self.named: MutableCommand | None = None
+        """The name of the command that will be appended next, if it was given one."""
         destroy = ("zeCommandListDestroy", (handle,))
         keeps = (context.resource, self.recorded)
         self._resource = Resource(context.api, handle, destroy, keeps)
@@ -120,6 +133,8 @@ class CommandList(Commands):
 
     def _keep(self, things: Iterable[object]) -> None:
         self.recorded.add(things)
+        self.named = None
+        follow_captures(self)
         self._look()
 
     def _look(self) -> None:
@@ -168,6 +183,7 @@ class CommandList(Commands):
         resource = self.resource
         resource.api.call_direct("zeCommandListReset", resource.argument)
         self.is_finished = False
+        self.named = None
         if not self.is_immediate:
             self.recorded = InFlight()
             resource.keeps = (self.context.resource, self.recorded)
@@ -182,6 +198,15 @@ class CommandList(Commands):
         copy.recorded.add((self.recorded,))
         return copy
 
+    def next_command(self, *kernels: Kernel) -> MutableCommand:
+        """A name for the command that is appended next to a mutable list, to change it later.
+
+        If it is a launch, it may later launch one of `kernels` instead.
+        """
+        self.named = MutableCommand(self, kernels)
+        self.recorded.add(kernel.resource for kernel in kernels)
+        return self.named
+
     # --- Immediate lists --------------------------------------------------------------------------
 
     def execute(self, *lists: CommandList, signal: Event | None = None, wait: Events = ()) -> None:
@@ -193,14 +218,27 @@ class CommandList(Commands):
         function = "zeCommandListImmediateAppendCommandListsExp"
         self._append(function, (number(len(lists)), handles), signal, wait, uses)
 
+    def capture(self) -> AbstractContextManager[Graph]:
+        """Records what an immediate list is given in a `with` block into a graph: see `Graph`."""
+        return Graph(self.context).record(self)
+
+    def _append_graph(self, graph: Resource, signal: Event | None, wait: Events) -> None:
+        """Appends a run of an executable graph."""
+        function = "zeCommandListAppendGraphExt"
+        self._append(function, (graph.argument, NULL), signal, wait, (graph,))
+
     @property
     def is_idle(self) -> bool:
         """True if every command of an immediate list has run; asks without waiting."""
         resource = self.resource
-        taken = self.recorded.take()
-        idle = resource.api.is_ready("zeCommandListHostSynchronize", resource.argument, ZERO_SIZE)
-        if not idle:
-            self.recorded.put_back(taken)
+        taken, idle = self.recorded.take(), False
+        try:
+            idle = resource.api.is_ready(
+                "zeCommandListHostSynchronize", resource.argument, ZERO_SIZE
+            )
+        finally:
+            if not idle:
+                self.recorded.put_back(taken)
         return idle
 
     def synchronize(self, timeout: float | None = None) -> None:

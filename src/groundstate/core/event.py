@@ -183,13 +183,15 @@ class Event(OwnedHandle):
         host_timestamps: bool = False,
         host_visible: bool = True,
         ipc: bool = False,
+        graph_external: bool = False,
         signal_scope: EventScope = EventScope.HOST,
         wait_scope: EventScope = EventScope.HOST,
     ) -> Event:
         """An event that follows the progress of in-order lists, and so never needs a reset.
 
         It stands for the command that it was last given to as its signal. `for_immediate` and
-        `for_regular` say with which lists it will be used.
+        `for_regular` say with which lists it will be used. With `graph_external` an event that a
+        graph signals or waits for stands for its latest run, outside the graph, too.
 
         >>> import groundstate as gs
         >>> with gs.Context(gs.devices()[0]) as context:
@@ -206,6 +208,7 @@ class Event(OwnedHandle):
             | for_regular * ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE
             | host_visible * ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
             | ipc * ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
+            | graph_external * ze.ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL
             | timestamps * ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
             | host_timestamps * ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP
         )

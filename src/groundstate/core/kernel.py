@@ -199,6 +199,7 @@ class Kernel(OwnedHandle):
         if len(arguments) != encoder.count:
             raise self._wrong_number(len(arguments))
         commands = target if isinstance(target, CommandList) else _list_for(target)
+        named = commands.named
         kept = commands.recorded.objects
         kept[id(resource)] = resource
         encoded = encoder.encode(arguments, kept)
@@ -215,6 +216,8 @@ class Kernel(OwnedHandle):
                 if grid is not state.grid_given:
                     state.set_grid(grid)
                 commands._launch(resource.argument, state.counts, cooperative, signal, wait)
+        if named is not None:
+            named.kernel, commands.named = self, None
         if commands is not target:
             assert isinstance(target, CommandQueue)
             target.execute(commands)
