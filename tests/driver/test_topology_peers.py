@@ -118,6 +118,55 @@ owner.close()
     )
 
 
+def test_a_module_of_a_device_serves_its_parts_and_nobody_else() -> None:
+    run(
+        KERNELS
+        + """
+bench, groups = KernelBench(driver, first), ze.ze_group_count_t(4, 1, 1)
+counter = bench.array(1)
+kernel = bench.kernel("tally", counter, size=(8, 1, 1))
+for device in everywhere:
+    commands = ctypes.c_void_p()
+    check(ze.zeCommandListCreateImmediate(
+        bench.context, device, ctypes.byref(ze.ze_command_queue_desc_t()),
+        ctypes.byref(commands)))
+    result = ze.zeCommandListAppendLaunchKernel(
+        commands, kernel, ctypes.byref(groups), None, 0, None)
+    if device in (first, *subs):
+        check(result)
+    else:
+        assert result == ze.ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE
+        assert "another device" in last_error()
+    finish(commands)
+    check(ze.zeCommandListDestroy(commands))
+assert counter[0] == 3 * 32
+bench.close()
+"""
+    )
+
+
+def test_a_list_runs_on_the_device_of_its_queue() -> None:
+    """Every device can access every list, so a program may choose as late as that."""
+    run("""
+        bench = Bench(driver, first)
+        memory = bench.bytes(1000, fill=0)
+        commands = bench.list()
+        fill(commands, address(memory), b"\\1", 1000)
+        close_list(commands)
+        for device in everywhere:
+            queue = ctypes.c_void_p()
+            check(ze.zeCommandQueueCreate(
+                bench.context, device, ctypes.byref(ze.ze_command_queue_desc_t()),
+                ctypes.byref(queue)))
+            memory[:] = 0
+            submit(queue, commands)
+            finish_queue(queue)
+            assert (memory == 1).all()
+            check(ze.zeCommandQueueDestroy(queue))
+        bench.close()
+    """)
+
+
 def test_atomics_of_all_devices_meet_in_one_word() -> None:
     run(
         KERNELS
