@@ -152,6 +152,12 @@ bool gs_command_copy_contents(gs_command *copy, const gs_command *original) {
         for (uint32_t each = 0; each < original->query.count; each++)
             gs_object_hold(original->query.events[each]);
         return true;
+    case GS_SIGNAL_SEMAPHORES:
+    case GS_WAIT_SEMAPHORES:
+        copy->semaphores.all = copy_of(original->semaphores.all, original->semaphores.count * sizeof(gs_semaphore *));
+        for (uint32_t each = 0; copy->semaphores.all != NULL && each < original->semaphores.count; each++)
+            gs_object_hold(original->semaphores.all[each]);
+        return copy->semaphores.all != NULL || original->semaphores.count == 0;
     default:
         return true;
     }

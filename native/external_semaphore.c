@@ -93,6 +93,8 @@ void gs_semaphores_drop(gs_command *command) {
     for (uint32_t each = 0; each < command->semaphores.count; each++)
         gs_object_drop(command->semaphores.all[each]);
     free(command->semaphores.all);
+    command->semaphores.all = NULL;
+    command->semaphores.count = 0;
 }
 
 static ze_result_t append(enum gs_function function, gs_operation operation, ze_command_list_handle_t list,
@@ -102,8 +104,8 @@ static ze_result_t append(enum gs_function function, gs_operation operation, ze_
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: external semaphores are for immediate lists only",
                        gs_function_names[function]);
     gs_command command = {.operation = operation};
-    command.semaphores.all = calloc((size_t)count + 1, sizeof *command.semaphores.all);
-    if (command.semaphores.all == NULL)
+    command.semaphores.all = calloc(count, sizeof *command.semaphores.all);
+    if (command.semaphores.all == NULL && count > 0)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for %u semaphores", count);
     for (uint32_t each = 0; each < count; each++) {
         gs_semaphore *semaphore = gs_pin(handles[each], GS_KIND_EXTERNAL_SEMAPHORE_EXT);

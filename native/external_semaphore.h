@@ -22,7 +22,7 @@ static inline bool gs_command_has_semaphores(const gs_command *command) {
 /* Counts a submitted command in or out. */
 void gs_semaphores_mark(const gs_command *command, int32_t change);
 
-/* Gives up what a command holds of semaphores. */
+/* Gives up what a command holds of semaphores; it may be done again. */
 void gs_semaphores_drop(gs_command *command);
 
 #endif

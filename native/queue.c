@@ -76,6 +76,8 @@ static void mark_pending(gs_command *command, int32_t change) {
 
 static void retire(gs_queue *queue, gs_command *submitted) {
     mark_pending(submitted, -1);
+    if (gs_command_has_semaphores(submitted))
+        gs_semaphores_drop(submitted); /* here, so that one that is released next is closed at once */
     queue->retired++;
 }
 
@@ -251,7 +253,7 @@ static bool is_unhindered(const gs_command *command) {
         return false;
     for (uint32_t each = 0; each < command->run.count; each++)
         for (const gs_command *inner = command->run.runs[each].program->first; inner != NULL; inner = inner->next)
-            if (inner->target_count > 0 || inner->operation == GS_HOST_FUNCTION)
+            if (inner->target_count > 0 || inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))
                 return false;
     return true;
 }

@@ -12,6 +12,7 @@ import pytest
 
 from groundstate import ze
 from tests.conftest import check, last_error
+from tests.driver.graphs import append, instantiate, recorded
 from tests.driver.processes import run
 from tests.driver.support import (
     FOREVER,
@@ -185,6 +186,24 @@ def test_two_queues_pass_work_to_and_fro(bench: Bench) -> None:
     assert memory[0] == 99
     os.close(ping_fd)
     os.close(pong_fd)
+
+
+def test_a_graph_signals_and_waits_in_each_run(bench: Bench, counter: int) -> None:
+    handle, commands = semaphore(bench, counter), bench.immediate(in_order=True)
+    memory = bench.bytes(64, fill=0)
+    with recorded(bench, commands) as recording:
+        wait(commands, handle)
+        fill(commands, address(memory), b"\7", 64)
+        signal(commands, handle, handle)
+    executable = instantiate(bench, recording.graph)
+    assert count_of(counter) == 0
+    check(append(commands, executable))
+    check(append(commands, executable))
+    assert not memory.any()
+    os.eventfd_write(counter, 1)
+    finish(commands)
+    assert (memory == 7).all()
+    assert count_of(counter) == 3
 
 
 def test_a_semaphore_keeps_on_when_its_maker_closes_it(bench: Bench) -> None:
