@@ -194,11 +194,13 @@ program run through a loader and with our library in its place.
 
 A section that makes a promise without a block has a program too.
 
-To run one of the C programs by hand, give it the folder with its kernels, if it has any:
+The C programs run the kernels of the Python programs, which they find in a folder. To run one by
+hand:
 
 ```
-cc tests/guide/events.c -o events -lze_loader
-groundstate run -- ./events folder
+cc tests/guide/events.c -o events -lze_loader -lm -ldl
+python -m tests.guide.kernels events kernels
+groundstate run -- ./events kernels
 ```
 
 | section of the guide | block | what it shows | C | Python |

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import os
 import runpy
@@ -15,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from groundstate import standin
-from groundstate.compiler.frontend import compile_opencl
 
 from .blocks import BLOCKS_IN_SECTION, PROGRAMS, Program, page
+from .kernels import EXAMPLES, write_kernels
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-EXAMPLES = ROOT / "examples" / "guide"
 FLAGS = ["-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE="]
 TIMEOUT = 120
 
@@ -53,16 +51,6 @@ def doors(library: Path) -> list[dict[str, str]]:
         {"ZE_ENABLE_ALT_DRIVERS": str(library)},
         {"LD_LIBRARY_PATH": str(standin.folder())},
     ]
-
-
-def write_kernels(program: Program, folder: Path) -> None:
-    """Compiles the OpenCL C in the constants of a Python program, for the C program of its name."""
-    tree = ast.parse((EXAMPLES / f"{program.name}.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        match node:
-            case ast.Assign([ast.Name(name)], ast.Constant(str(text))) if "(" in text:
-                (folder / f"{name.lower()}.cl").write_text(text, encoding="utf-8")
-                (folder / f"{name.lower()}.spv").write_bytes(compile_opencl(text))
 
 
 def python_output(program: Program, capture: pytest.CaptureFixture[str]) -> str:
@@ -114,8 +102,7 @@ def test_c_and_python_show_the_same(
     assert expected
     for number, door in enumerate(doors(library)):
         kernels = tmp_path / str(number)
-        kernels.mkdir()
-        write_kernels(program, kernels)
+        write_kernels(program.name, kernels)
         command = [str(programs / program.name), str(kernels)]
         shown = succeeded(command, {"PATH": os.defpath, **door, **program.environment})
         assert in_order(program, shown) == expected
