@@ -81,7 +81,7 @@ def test_what_cannot_be_measured_is_unknown(built: Platform) -> None:
     assert found.latencyUnit == ze.ZE_LATENCY_UNIT_UNKNOWN
 
 
-@pytest.mark.parametrize(("cache", "megabytes"), [("8M", 32), ("48000K", 46), ("1G", 256)])
+@pytest.mark.parametrize(("cache", "megabytes"), [("8M", 32), ("48000K", 93), ("1G", 512)])
 def test_blocks_are_larger_than_the_caches(tmp_path: Path, cache: str, megabytes: int) -> None:
     tree = Tree(tmp_path)
     line: dict[str, object] = {"coherency_line_size": 64, "shared_cpu_list": "0"}

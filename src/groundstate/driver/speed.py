@@ -1,7 +1,7 @@
 """How fast devices reach memory: measured when first asked for, and kept as long as the process.
 
 Nothing tells a program the speed of a machine's memory. So the native half tries it with blocks
-larger than the caches, once for each set of CPUs and memory, in about a tenth of a second. Whatever
+larger than the caches, once for each set of CPUs and memory, in some tenths of a second. Whatever
 the API asks for (bandwidth of memory, of copies, of peers, of fabric edges) is answered from the
 same numbers.
 """
@@ -14,8 +14,8 @@ from groundstate import ze
 from groundstate.driver.platform import Device
 
 LEAST_BYTES = 32 << 20
-MOST_BYTES = 256 << 20
-"""Between these, as large as the last-level cache: two blocks of the size do not fit in it."""
+MOST_BYTES = 512 << 20
+"""Between these, twice the last-level cache: copies leave it to what they read from."""
 
 _MEGABYTE = 1 << 20
 
@@ -62,7 +62,7 @@ def between(device: Device, peer: Device) -> Speed:
 def block_bytes(device: Device) -> int:
     """How large the blocks are that are copied: whole megabytes."""
     cached = sum(cache.size for cache in device.machine.caches[:1])
-    return min(MOST_BYTES, max(LEAST_BYTES, cached)) // _MEGABYTE * _MEGABYTE
+    return min(MOST_BYTES, max(LEAST_BYTES, 2 * cached)) // _MEGABYTE * _MEGABYTE
 
 
 def bandwidth(bytes_per_second: int) -> tuple[int, int]:
