@@ -54,6 +54,12 @@ EXPECTED = {
         "takes memory of float, not Memory of int32\n",
         "wrong.cl:1:39: error: use of undeclared identifier 'b'\n",
     ],
+    "08_sharing.py": [
+        "the second process has squared the numbers\n",
+        "the first process sees them: [0, 1, 4, 9, 16, 25]\n",
+        "the file holds 0.5\n",
+        "the device has signalled 1 time\n",
+    ],
     "09_topology.py": [
         "device 0: 512 MiB\n  sub-device 0: 256 MiB, peers: 4\n",
         "device 1: 512 MiB\n",

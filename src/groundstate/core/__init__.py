@@ -170,6 +170,9 @@ from groundstate.core.properties import (
 from groundstate.core.sampler import (
     Sampler,
 )
+from groundstate.core.semaphore import (
+    ExternalSemaphore,
+)
 from groundstate.core.virtual_memory import (
     PhysicalMemory,
     VirtualMemory,
@@ -210,6 +213,7 @@ __all__ = [
     "ExecutableGraph",
     "ExternalMemoryProperties",
     "ExternalMemoryType",
+    "ExternalSemaphore",
     "FabricDuplexity",
     "FabricEdge",
     "FabricEdgeProperties",

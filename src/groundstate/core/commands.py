@@ -15,6 +15,7 @@ from groundstate.core.event import Event
 from groundstate.core.image_commands import ImageCommands
 from groundstate.core.memory import Memory
 from groundstate.core.operand import Borrowed, borrow, pattern_bytes, row_bytes, slice_bytes
+from groundstate.core.semaphore import SemaphoreCommands
 
 if TYPE_CHECKING:
     from groundstate.core.context import Context
@@ -45,7 +46,7 @@ class Region:
         return ze.ze_copy_region_t(self.x, self.y, self.z, self.width, self.height, self.depth)
 
 
-class Commands(ImageCommands):
+class Commands(ImageCommands, SemaphoreCommands):
     """What can be appended to a command list.
 
     Every command takes `wait`, an event or several that have to happen before it runs, and

@@ -13,16 +13,17 @@ from groundstate.core.device import Device
 from groundstate.core.driver import Driver
 from groundstate.core.dtype import dtype
 from groundstate.core.enums import MemoryType
-from groundstate.core.handle import OwnedHandle, Resource
+from groundstate.core.handle import Resource
 from groundstate.core.image import Image
 from groundstate.core.memory import Memory, Shape, shape_of
 from groundstate.core.operand import borrow
+from groundstate.core.sharing import Sharing
 
 if TYPE_CHECKING:
     from groundstate.core.operand import Operand
 
 
-class Context(OwnedHandle):
+class Context(Sharing):
     """What memory, queues, lists and events are made in: they work together if they share it.
 
     A context is made for all devices of a driver, or for some of them.

@@ -13,6 +13,7 @@ from groundstate.core.api import handle_array
 from groundstate.core.device import Device, Timer
 from groundstate.core.enums import EventScope
 from groundstate.core.handle import OwnedHandle, Resource
+from groundstate.core.sharing import ipc_struct
 
 if TYPE_CHECKING:
     from groundstate.core.context import Context
@@ -97,9 +98,7 @@ class EventPool(OwnedHandle):
         ipc: bool = False,
         devices: Iterable[Device] | None = None,
     ) -> None:
-        self.context = context
-        self.count = count
-        self.devices = context.devices if devices is None else tuple(devices)
+        chosen_devices = context.devices if devices is None else tuple(devices)
         flags = (
             host_visible * ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE
             | ipc * ze.ZE_EVENT_POOL_FLAG_IPC
@@ -107,7 +106,7 @@ class EventPool(OwnedHandle):
             | mapped_timestamps * ze.ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP
         )
         description = ze.ze_event_pool_desc_t(flags=flags, count=count)
-        chosen = [] if devices is None else [device.handle for device in self.devices]
+        chosen = [] if devices is None else [device.handle for device in chosen_devices]
         handle = context.api.create(
             "zeEventPoolCreate",
             context.handle,
@@ -116,8 +115,46 @@ class EventPool(OwnedHandle):
             handle_array(chosen),
         )
         destroy = ("zeEventPoolDestroy", (handle,))
-        self._resource = Resource(context.api, handle, destroy, context.resource)
+        resource = Resource(context.api, handle, destroy, context.resource)
+        self._start(context, count, chosen_devices, resource)
+
+    @classmethod
+    def open_ipc(cls, context: Context, handle: bytes, count: int) -> Self:
+        """Opens a pool of another process, made with `ipc=True`, from its `ipc_handle()`.
+
+        The number of events is not in the handle. An event at the same place is the same event in
+        both processes.
+
+        >>> import groundstate as gs
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     pool = gs.EventPool(context, 4, ipc=True)
+        ...     there = gs.EventPool.open_ipc(context, pool.ipc_handle(), 4)
+        ...     pool.event(2).signal()
+        ...     there.event(2).is_signaled
+        True
+        """
+        struct = ipc_struct(ze.ze_ipc_event_pool_handle_t, handle)
+        opened = context.api.create("zeEventPoolOpenIpcHandle", context.handle, struct)
+        pool = cls.__new__(cls)
+        close = ("zeEventPoolCloseIpcHandle", (opened,))
+        pool._start(
+            context, count, context.devices, Resource(context.api, opened, close, context.resource)
+        )
+        return pool
+
+    def _start(
+        self, context: Context, count: int, devices: tuple[Device, ...], resource: Resource
+    ) -> None:
+        self.context = context
+        self.count = count
+        self.devices = devices
+        self._resource = resource
         self._taken: weakref.WeakValueDictionary[int, _Place] = weakref.WeakValueDictionary()
+
+    def ipc_handle(self) -> bytes:
+        """What another process needs to open the pool: for a pool made with `ipc=True`."""
+        kind = ze.ze_ipc_event_pool_handle_t
+        return bytes(self.api.struct(kind, "zeEventPoolGetIpcHandle", self.handle))
 
     def _describe(self) -> str:
         return f"of {self.count} events"
@@ -221,6 +258,20 @@ class Event(OwnedHandle):
         )
         resource = Resource(api, handle, ("zeEventDestroy", (handle,)), context.resource)
         return cls(context, resource, chosen)
+
+    @classmethod
+    def open_ipc(cls, context: Context, handle: bytes, device: Device | None = None) -> Event:
+        """Opens a counter-based event of another process, made with `ipc=True`."""
+        struct = ipc_struct(ze.ze_ipc_event_counter_based_handle_t, handle)
+        opened = context.api.create("zeEventCounterBasedOpenIpcHandle", context.handle, struct)
+        close = ("zeEventCounterBasedCloseIpcHandle", (opened,))
+        resource = Resource(context.api, opened, close, context.resource)
+        return cls(context, resource, context.choose_device(device))
+
+    def ipc_handle(self) -> bytes:
+        """What another process needs to open the event: a counter-based one with `ipc=True`."""
+        kind = ze.ze_ipc_event_counter_based_handle_t
+        return bytes(self.api.struct(kind, "zeEventCounterBasedGetIpcHandle", self.handle))
 
     @property
     def is_counter_based(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from groundstate import ze
+from groundstate.core.enums import ExternalMemoryType
 from groundstate.core.handle import OwnedHandle, Resource
 from groundstate.core.image_format import ImageFormat
 from groundstate.core.memory import Memory, Shape, shape_of
@@ -128,16 +129,57 @@ class Image(OwnedHandle):
         ...     memory.numpy()[1, :5].tolist()
         [5, 6, 7, 8, 9]
         """
-        chained: list[ctypes.Structure] = [ze.ze_image_pitched_exp_desc_t(ptr=memory.address)]
-        if row_pitch_bytes is not None:
-            pitches = ze.ze_custom_pitch_exp_desc_t(
-                rowPitch=row_pitch_bytes, slicePitch=slice_pitch_bytes
-            )
-            chained.append(pitches)
+        where = ze.ze_image_pitched_exp_desc_t(ptr=memory.address)
+        chained = (where, *_pitches(row_pitch_bytes, slice_pitch_bytes))
         made = cls.__new__(cls)
         made._create(memory.context, memory.device, _describe(extents, format, kind, *chained))
         made.resource.keeps = (memory.context.resource, memory.resource)
         return made
+
+    @classmethod
+    def import_fd(
+        cls,
+        context: Context,
+        fd: int,
+        extents: Shape,
+        format: str | ImageFormat = "rgba8unorm",
+        kind: ImageKind | None = None,
+        *,
+        type: ExternalMemoryType = ExternalMemoryType.OPAQUE_FD,
+        row_pitch_bytes: int | None = None,
+        slice_pitch_bytes: int = 0,
+        device: Device | None = None,
+    ) -> Self:
+        """An image whose texels are a file of memory, without gaps or with the pitches given.
+
+        The descriptor stays the caller's, who may close it.
+        """
+        request = ze.ze_external_memory_import_fd_t(flags=type, fd=fd)
+        pitches = _pitches(row_pitch_bytes, slice_pitch_bytes)
+        made = cls.__new__(cls)
+        made._create(context, device, _describe(extents, format, kind, request, *pitches))
+        return made
+
+    def export_fd(self, type: ExternalMemoryType = ExternalMemoryType.OPAQUE_FD) -> int:
+        """A file descriptor for the texels, which anybody can map; the caller closes it.
+
+        `memory_properties()` says how they lie.
+
+        >>> import groundstate as gs, os
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     image = gs.Image(context, (2, 3), "r8uint")
+        ...     image.upload(b"texels")
+        ...     fd = image.export_fd()
+        ...     again = gs.Image.import_fd(context, fd, (2, 3), "r8uint")
+        ...     os.pread(fd, 6, 0), again.download().tobytes()
+        ...     os.close(fd)
+        (b'texels', b'texels')
+        """
+        request = ze.ze_external_memory_export_fd_t(flags=type, fd=-1)
+        properties = ze.ze_image_allocation_ext_properties_t(pNext=ctypes.addressof(request))
+        where = (self.context.handle, self.handle)
+        self.api.call("zeImageGetAllocPropertiesExt", *where, ctypes.byref(properties))
+        return int(request.fd)
 
     def view(
         self,
@@ -274,6 +316,13 @@ class _Description:
     kind: ImageKind
     struct: ze.ze_image_desc_t
     chained: tuple[ctypes.Structure, ...]
+
+
+def _pitches(row_bytes: int | None, slice_bytes: int) -> tuple[ctypes.Structure, ...]:
+    """What is chained to a descriptor for pitches that are not the driver's own."""
+    if row_bytes is None:
+        return ()
+    return (ze.ze_custom_pitch_exp_desc_t(rowPitch=row_bytes, slicePitch=slice_bytes),)
 
 
 def _describe(

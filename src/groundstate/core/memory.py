@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from groundstate import ze
 from groundstate.core import dlpack
 from groundstate.core.dtype import DType, dtype
-from groundstate.core.enums import MemoryType
+from groundstate.core.enums import ExternalMemoryType, MemoryType
 from groundstate.core.handle import OwnedHandle, Resource
 
 if TYPE_CHECKING:
@@ -126,6 +126,36 @@ class Memory(OwnedHandle):
         return AllocationProperties(
             MemoryType(properties.type), properties.id, properties.pageSize, owner
         )
+
+    # --- Sharing ----------------------------------------------------------------------------------
+
+    def ipc_handle(self) -> bytes:
+        """What another process needs to open the memory, with `Context.open_ipc`.
+
+        The bytes may be sent in any way; they are good for processes of the same user, as long as
+        this memory exists. Host and device allocations have them, parts of an allocation do not.
+        """
+        kind = ze.ze_ipc_mem_handle_t
+        return bytes(self.api.struct(kind, "zeMemGetIpcHandle", self.context.handle, self.address))
+
+    def export_fd(self, type: ExternalMemoryType = ExternalMemoryType.OPAQUE_FD) -> int:
+        """A file descriptor for the memory, which anybody can map; the caller closes it.
+
+        >>> import groundstate as gs, os
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     memory = context.alloc_device(4096)
+        ...     with gs.CommandList.immediate(context) as commands:
+        ...         commands.fill(memory, b"out.")
+        ...     fd = memory.export_fd()
+        ...     os.pread(fd, 8, 0)
+        ...     os.close(fd)
+        b'out.out.'
+        """
+        request = ze.ze_external_memory_export_fd_t(flags=type, fd=-1)
+        properties = ze.ze_memory_allocation_properties_t(pNext=ctypes.addressof(request))
+        where = (self.context.handle, self.address)
+        self.api.call("zeMemGetAllocProperties", *where, ctypes.byref(properties), None)
+        return int(request.fd)
 
     # --- Parts ------------------------------------------------------------------------------------
 
