@@ -40,7 +40,7 @@ typedef struct gs_event {
     atomic_flag guard;        /* held while the tracked counter is read or replaced */
     _Atomic uint32_t pending; /* submitted commands that still refer to the event */
     struct gs_graph *_Atomic capture; /* the graph being recorded in which a command signals it, or NULL */
-    uint32_t captured_node;           /* the command; graph_capture.c guards it */
+    uint32_t captured_node;           /* the command; graph_session.c guards it */
     _Atomic uint64_t queue;   /* the id of the queue that was last given a command that signals it */
 } gs_event;
 

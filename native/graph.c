@@ -154,11 +154,7 @@ ze_result_t gs_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char *file
 
 /* An event that stands for something else in each run, on both sides. */
 static bool is_external(const gs_event *event) {
-    return event->mode != GS_EVENT_PLAIN && !gs_event_is_graph_internal(event);
-}
-
-static bool is_aggregate(const gs_event *event) {
-    return event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0;
+    return event->mode != GS_EVENT_PLAIN && !gs_event_is_aggregate(event) && !gs_event_is_graph_internal(event);
 }
 
 static bool copy_targets(gs_command *copy, const gs_command *original) {
@@ -179,11 +175,11 @@ static bool copy_targets(gs_command *copy, const gs_command *original) {
 /* A counter-based event of the graph's own needs no signal, because nobody waits for it; only its timestamps, if it
  * has any, are still to be written. */
 static void copy_signal(gs_program *program, gs_command *copy, gs_event *signal) {
-    if (signal == NULL || (gs_event_is_graph_internal(signal) && !signal->timestamps && !is_aggregate(signal)))
+    if (signal == NULL || (gs_event_is_graph_internal(signal) && !signal->timestamps))
         return;
     gs_object_hold(signal);
     copy->signal = signal;
-    if (is_external(signal) && !is_aggregate(signal)) {
+    if (is_external(signal)) {
         copy->counter = program->counter;
         copy->step = ++program->steps;
     }
@@ -213,7 +209,7 @@ static bool add_copy(gs_program *program, const gs_command *original) {
 static bool signals_outside(const gs_graph *graph) {
     for (uint32_t each = 0; each < graph->node_count; each++) {
         const gs_event *signal = graph->nodes[each].command.signal;
-        if (signal != NULL && is_external(signal) && !is_aggregate(signal))
+        if (signal != NULL && is_external(signal))
             return true;
     }
     return false;

@@ -65,7 +65,7 @@ typedef struct gs_executable_graph {
     _Atomic uint64_t submitted;
 } gs_executable_graph;
 
-/* --- Capturing (graph_capture.c) ---------------------------------------------------------------------- */
+/* --- Captures (graph_session.c) ----------------------------------------------------------------------- */
 
 /* How many captures go on. Appending looks at nothing else while it is zero. */
 extern _Atomic uint32_t gs_capture_count;
@@ -74,6 +74,23 @@ static inline bool gs_some_list_captures(void) { return __builtin_expect(gs_capt
 /* What keeps the contents of all graphs that are being recorded. */
 void gs_capture_lock(void);
 void gs_capture_unlock(void);
+
+/* The graph that a list records into, or NULL. */
+gs_graph *gs_capture_of_list(gs_list *list);
+
+/* Immediate lists that nobody waits for in each append. */
+bool gs_list_can_capture(const gs_list *list);
+
+/* Before a list is destroyed: it no longer captures. Without its primary list a capture is over, in vain. */
+void gs_capture_leave(gs_list *list);
+
+/* --- What they record (graph_capture.c) --------------------------------------------------------------- */
+
+/* Lets a list record into a graph from here on; false if memory ran out. Called with the lock held. */
+bool gs_graph_add_strand(gs_graph *graph, gs_list *list, uint32_t parent);
+
+/* The strand of a list that records into the graph. */
+uint32_t gs_graph_strand_of(const gs_graph *graph, const gs_list *list);
 
 /* Records a command that is appended to a list, if the list captures or begins to by waiting for an event of a
  * capture: then `captured` is true. What the description holds passes to the graph only if it is recorded. */
@@ -87,18 +104,20 @@ ze_result_t gs_capture_lists(enum gs_function function, gs_list *list, uint32_t 
 ze_result_t gs_capture_programs(enum gs_function function, gs_list *list, uint32_t count, gs_program *const *programs,
                                 gs_event *signal, uint32_t wait_count, ze_event_handle_t *waits, bool *captured);
 
-/* The graph that a list records into, or NULL. */
-gs_graph *gs_capture_of_list(gs_list *list);
-
-/* Before a list is destroyed: it no longer captures. Without its primary list a capture is over, in vain. */
-void gs_capture_leave(gs_list *list);
-
 /* --- Graphs (graph.c) --------------------------------------------------------------------------------- */
 
 gs_graph *gs_graph_new(gs_context *context);
 
+/* An event to which each signal adds; it happens when there were enough of them, from wherever. */
+static inline bool gs_event_is_aggregate(const gs_event *event) {
+    return event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0;
+}
+
 /* An event that follows counters only inside a graph, and means nothing outside of it. */
-bool gs_event_is_graph_internal(const gs_event *event);
+static inline bool gs_event_is_graph_internal(const gs_event *event) {
+    return event->mode != GS_EVENT_PLAIN && !gs_event_is_aggregate(event) &&
+           !(event->counter_flags & ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL);
+}
 
 /* graph_dump.c: the graph in the DOT language, to be freed, or NULL if memory ran out. */
 char *gs_graph_to_dot(const gs_graph *graph, bool detailed);

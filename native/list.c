@@ -12,6 +12,7 @@
 
 static void release_list(gs_object *object) {
     gs_list *list = (gs_list *)object;
+    gs_capture_leave(list); /* if another thread used it after it was destroyed */
     if (list->immediate)
         gs_queue_close(&list->queue);
     gs_program_drop(list->program);

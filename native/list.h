@@ -17,7 +17,7 @@ typedef struct gs_list {
     gs_queue queue;      /* of an immediate list */
     gs_counter *counter; /* of an immediate in-order list */
     uint64_t steps;
-    struct gs_graph *capture; /* what an immediate list records into, or NULL; graph_capture.c guards it */
+    struct gs_graph *capture; /* what an immediate list records into, or NULL; graph_session.c guards it */
 } gs_list;
 
 /* Adds a command to a list, or runs it on an immediate one. `command` is a filled-in description that is

@@ -8,7 +8,6 @@ import pytest
 from groundstate import ze
 from tests.conftest import check, last_error
 from tests.driver.graphs import (
-    EXTERNAL,
     INVALID,
     append,
     begin,
@@ -353,78 +352,6 @@ def test_a_graph_becomes_part_of_a_graph(kernels: KernelBench) -> None:
     assert counter[0] == 0
     replay(commands, executable, times=2)
     assert counter[0] == 206
-
-
-def test_external_counter_events_follow_the_latest_run(bench: Bench) -> None:
-    commands, other = bench.immediate(in_order=True), bench.immediate(in_order=True)
-    memory, event = bench.bytes(8, fill=0), bench.counter_event(EXTERNAL)
-    gate = bench.event()
-    with recorded(bench, commands) as recording:
-        fill(commands, address(memory), b"\x01", 4)
-        barrier(commands, signal=event)
-    executable = instantiate(bench, recording.graph)
-    for _ in range(3):
-        memory[:] = 0
-        check(ze.zeEventHostReset(gate))
-        check(append(commands, executable, waits=[gate]))
-        copy(other, address(memory, 4), address(memory), 4, waits=[event])
-        assert not is_signalled(event)
-        assert not memory.any()
-        check(ze.zeEventHostSignal(gate))
-        check(ze.zeEventHostSynchronize(event, FOREVER))
-        finish(other)
-        assert memory.tolist() == [1] * 8
-
-
-def test_waits_for_external_counter_events_are_those_of_the_append(bench: Bench) -> None:
-    """A graph waits for what the event stands for when the run is appended."""
-    commands, other = bench.immediate(in_order=True), bench.immediate(in_order=True)
-    memory, event = bench.bytes(8, fill=0), bench.counter_event(EXTERNAL)
-    gates = bench.events(2)
-    with recorded(bench, commands) as recording:
-        copy(commands, address(memory), address(memory, 4), 4, waits=[event])
-    executable = instantiate(bench, recording.graph)
-    for turn, gate in enumerate(gates):
-        fill(other, address(memory, 4), bytes([turn + 1]), 4, signal=event, waits=[gate])
-        check(append(commands, executable))
-    assert ze.zeCommandListHostSynchronize(commands, 10_000_000) == ze.ZE_RESULT_NOT_READY
-    assert not memory.any()
-    check(ze.zeEventHostSignal(gates[0]))
-    check(ze.zeEventHostSignal(gates[1]))
-    finish(commands)
-    assert memory.tolist() == [2] * 8
-
-
-def test_internal_counter_events_stay_inside(bench: Bench) -> None:
-    """After the capture the event can be used for something else, and a replay ignores that."""
-    commands, other = bench.immediate(in_order=True), bench.immediate(in_order=True)
-    memory, event = bench.bytes(4, fill=0), bench.counter_event()
-    with recorded(bench, commands) as recording:
-        barrier(commands, signal=event)
-        fill(commands, address(memory), b"\x02", 4, waits=[event])
-    executable = instantiate(bench, recording.graph)
-    gate = bench.event()
-    barrier(other, signal=event, waits=[gate])
-    replay(commands, executable)
-    assert memory.tolist() == [2] * 4
-    assert not is_signalled(event)
-    check(ze.zeEventHostSignal(gate))
-    finish(other)
-    assert is_signalled(event)
-
-
-def test_a_reset_inside_a_graph_makes_it_wait_for_the_outside(bench: Bench, commands: int) -> None:
-    memory, event = bench.bytes(4, fill=0), bench.event()
-    with recorded(bench, commands) as recording:
-        barrier(commands, signal=event)
-        check(ze.zeCommandListAppendEventReset(commands, event))
-        fill(commands, address(memory), b"\x02", 4, waits=[event])
-    check(append(commands, instantiate(bench, recording.graph)))
-    assert ze.zeCommandListHostSynchronize(commands, 10_000_000) == ze.ZE_RESULT_NOT_READY
-    assert not memory.any()
-    check(ze.zeEventHostSignal(event))
-    finish(commands)
-    assert memory.tolist() == [2] * 4
 
 
 def test_images_are_copied_by_graphs(bench: Bench, commands: int) -> None:
