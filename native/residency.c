@@ -100,12 +100,23 @@ void gs_residency_end(gs_allocation *allocation) {
 
 /* --- Memory -------------------------------------------------------------------------------------------- */
 
+/* How many bytes from `pointer` on belong to an allocation, or to virtual memory that was mapped piece by piece. */
+static uint64_t reach(const gs_context *context, const gs_allocation *found, const char *pointer, uint64_t wanted) {
+    const char *end = found->base + found->span;
+    while (found != NULL && found->backing == GS_BACKING_MAPPING && (uint64_t)(end - pointer) < wanted) {
+        found = gs_allocation_at(context, end);
+        if (found != NULL && found->backing == GS_BACKING_MAPPING)
+            end = found->base + found->span;
+    }
+    return (uint64_t)(end - pointer);
+}
+
 /* The allocation with `size` bytes from `pointer`, with the lock held; or NULL with the error recorded and no lock. */
 static gs_allocation *lock_range(enum gs_function function, const gs_context *context, const void *pointer,
                                  size_t size) {
     gs_memory_lock();
     gs_allocation *found = gs_allocation_at(context, pointer);
-    if (found != NULL && size <= (uint64_t)(found->base + found->span - (const char *)pointer))
+    if (found != NULL && size <= reach(context, found, pointer, size))
         return found;
     gs_memory_unlock();
     gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: %zu bytes from %p are no allocation of this context",

@@ -261,6 +261,40 @@ bench.close(), other.close()
     )
 
 
+def test_mapped_virtual_memory_is_made_resident_across_its_pieces() -> None:
+    run(
+        RESIDENCY
+        + """
+bench, reserved = Bench(driver, first), ctypes.c_void_p()
+page = ctypes.c_size_t()
+check(ze.zeVirtualMemQueryPageSize(bench.context, first, 1, ctypes.byref(page)))
+size = page.value
+check(ze.zeVirtualMemReserve(bench.context, None, 3 * size, ctypes.byref(reserved)))
+start, pages = reserved.value, []
+for place in (0, 1):
+    physical = ctypes.c_void_p()
+    check(ze.zePhysicalMemCreate(
+        bench.context, first, ctypes.byref(ze.ze_physical_mem_desc_t(size=size)),
+        ctypes.byref(physical)))
+    check(ze.zeVirtualMemMap(bench.context, start + place * size, size, physical, 0,
+                             ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE))
+    pages.append(physical)
+for change in (resident, evict):
+    for device in everywhere:
+        check(change(bench.context, device, start, 2 * size))
+        check(change(bench.context, device, start + size, size))
+        assert change(bench.context, device, start, 3 * size) == INVALID  # a piece is missing
+assert [used(each) for each in everywhere] == [2 * size, 0, 0, 0, 0, 0]
+for place, physical in enumerate(pages):
+    check(ze.zeVirtualMemUnmap(bench.context, start + place * size, size))
+    check(ze.zePhysicalMemDestroy(bench.context, physical))
+check(ze.zeVirtualMemFree(bench.context, start, 3 * size))
+assert not any(map(used, everywhere))
+bench.close()
+"""
+    )
+
+
 def test_evicted_memory_can_be_used() -> None:
     run(
         RESIDENCY
