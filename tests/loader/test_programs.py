@@ -90,6 +90,12 @@ def test_fork_and_exec(door: Door) -> None:
     assert sorted(succeeded(door.run("forkexec")).split("\n")) == ["", "child ok", "parent ok"]
 
 
+def test_sharing_with_other_processes(door: Door) -> None:
+    before = shared_memory_of_the_driver()
+    assert succeeded(door.run("ipc")) == "ipc ok\n"
+    assert shared_memory_of_the_driver() == before
+
+
 @pytest.mark.parametrize("how", ["return", "exit", "quick"])
 def test_leaving_without_destroying(door: Door, how: str) -> None:
     before = shared_memory_of_the_driver()
