@@ -177,3 +177,15 @@ def test_a_semaphore_between_the_device_and_the_host(
     os.close(counter)
     with pytest.raises(gs.InvalidArgument, match="eventfd"):
         gs.ExternalSemaphore(ctx.devices[0], counter)
+
+
+def test_memory_says_as_what_it_will_be_exported(ctx: gs.Context) -> None:
+    kind = gs.ExternalMemoryType.DMA_BUF
+    memory = ctx.alloc_device(1024, "uint32", export=kind)
+    fd = memory.export_fd(kind)
+    with gs.CommandList.immediate(ctx) as commands:
+        commands.fill(memory, 11)
+    assert os.pread(fd, 4, 0) == b"\x0b\0\0\0"
+    os.close(fd)
+    with pytest.raises(gs.UnsupportedEnumeration):
+        ctx.alloc_device(1024, export=gs.ExternalMemoryType.D3D12_HEAP)

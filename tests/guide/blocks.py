@@ -20,6 +20,7 @@ BLOCKS_IN_SECTION = {
     "Sparse Mappings": 1,
     "Images": 1,
     "Device Cache Settings": 1,
+    "External Memory Import and Export": 3,
     "Command Queue Groups: Discovery": 1,
     "Command Queues: Creation": 1,
     "Command Lists: Appending": 1,
@@ -49,6 +50,8 @@ BLOCKS_IN_SECTION = {
     "Sub-Device Support": 1,
     "Device Residency": 2,
     "Interoperability with Other APIs": 1,
+    "Inter-Process Communication: Memory": 4,
+    "Inter-Process Communication: Events": 6,
     "Peer-to-Peer Access and Queries": 0,
 }
 """How many blocks each section has, in the guide's order; those of deeper sections are theirs."""
@@ -92,6 +95,16 @@ PROGRAMS = (
     Program("sparse", "Pieces of memory in a large range", (("Sparse Mappings", 1),)),
     Program("images", "An image, its texels and a part of them", (("Images", 1),)),
     Program("cache_config", "A kernel that wants local memory", (("Device Cache Settings", 1),)),
+    Program(
+        "external_memory",
+        "Memory that leaves and comes in as a file descriptor",
+        (("External Memory Import and Export", 1), ("External Memory Import and Export", 2)),
+    ),
+    Program(
+        "external_image",
+        "An image over the memory of somebody else",
+        (("External Memory Import and Export", 3),),
+    ),
     Program("queue_groups", "What queues can do", (("Command Queue Groups: Discovery", 1),)),
     Program(
         "submission",
@@ -172,6 +185,16 @@ PROGRAMS = (
         "opencl_interop",
         "A kernel from OpenCL",
         (("Interoperability with Other APIs", 1),),
+    ),
+    Program(
+        "ipc_memory",
+        "Memory of two processes",
+        tuple(("Inter-Process Communication: Memory", number) for number in range(1, 5)),
+    ),
+    Program(
+        "ipc_events",
+        "An event of two processes",
+        tuple(("Inter-Process Communication: Events", number) for number in range(1, 7)),
     ),
     Program(
         "peers",

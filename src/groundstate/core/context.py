@@ -12,7 +12,7 @@ from groundstate.core.api import handle_array
 from groundstate.core.device import Device
 from groundstate.core.driver import Driver
 from groundstate.core.dtype import dtype
-from groundstate.core.enums import MemoryType
+from groundstate.core.enums import ExternalMemoryType, MemoryType
 from groundstate.core.handle import Resource
 from groundstate.core.image import Image
 from groundstate.core.memory import Memory, Shape, shape_of
@@ -96,14 +96,19 @@ class Context(Sharing):
         ordinal: int = 0,
         alignment_bytes: int = 0,
         cached: bool | None = None,
+        export: ExternalMemoryType | None = None,
     ) -> Memory:
         """Memory of a device; the host reaches it by copying with a command list.
 
-        `ordinal` chooses one of `Device.memories`.
+        `ordinal` chooses one of `Device.memories`. `export` says as what the memory is going to be
+        exported; some drivers want to know.
         """
         local = ze.ze_device_mem_alloc_desc_t(
             flags=_bias("ZE_DEVICE_MEM_ALLOC_FLAG", cached), ordinal=ordinal
         )
+        wish = ze.ze_external_memory_export_desc_t(flags=export or 0)
+        if export is not None:
+            local.pNext = ctypes.addressof(wish)
         chosen = self.choose_device(device)
         descriptions = (ctypes.byref(local),)
         return self._alloc(MemoryType.DEVICE, shape, dtype, descriptions, alignment_bytes, chosen)
