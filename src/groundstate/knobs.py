@@ -260,6 +260,14 @@ DEVICE_ID = Number(
     sentence="The device id that the device reports.",
     group=_DEVICE,
 )
+IP_VERSION = Number(
+    "GROUNDSTATE_IP_VERSION",
+    minimum=0,
+    otherwise="`0x02400009`, 9.0.9",
+    sentence="The version of its hardware that the device reports, by which libraries choose their "
+    "kernels. oneMKL refuses versions that it does not know; see sycl.md.",
+    group=_DEVICE,
+)
 FAULTS = Choice(
     "GROUNDSTATE_FAULTS",
     choices=("lost", "crash"),

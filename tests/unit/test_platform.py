@@ -249,6 +249,12 @@ def test_type_and_ids_can_be_chosen(tree: Tree, monkeypatch: pytest.MonkeyPatch)
     assert chosen.deviceId == 0xBD5
 
 
+def test_version_of_the_hardware_can_be_chosen(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert start(tree.root).ip_version == 9 << 22 | 9
+    monkeypatch.setenv("GROUNDSTATE_IP_VERSION", "0x3000000")
+    assert start(tree.root).ip_version == 0x3000000
+
+
 def test_each_device_can_be_a_gpu_and_a_cpu(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
     alone = start(tree.root).devices

@@ -100,9 +100,7 @@ def _eu_count(properties: ze.ze_eu_count_ext_t, device: Device) -> None:
 
 @DEVICE_EXTENSIONS.add("ze_device_ip_version_ext_t")
 def _ip_version(properties: ze.ze_device_ip_version_ext_t, device: Device) -> None:
-    """Ordered by family, then model, then stepping of the CPU."""
-    family, model, stepping = device.machine.generation
-    properties.ipVersion = (family & 0x3FF) << 22 | (model & 0xFFFF) << 6 | stepping & 0x3F
+    properties.ipVersion = device.platform.ip_version
 
 
 @DEVICE_EXTENSIONS.add("ze_device_usablemem_size_ext_properties_t")

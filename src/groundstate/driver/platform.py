@@ -61,6 +61,10 @@ DEVICE_TYPES = {
 }
 """As what the machine is reported, one time for each."""
 
+IP_VERSION = 9 << 22 | 9
+"""What libraries choose their kernels by. This is the oldest that oneMKL knows: it asks least of a
+device, it has double precision, and its kernels are there as SPIR-V."""
+
 MINIMUM_QUEUES = 4
 """Queues are threads, not hardware: a program may use several even on one core."""
 
@@ -143,6 +147,8 @@ class Platform:
         self.vendor_id = machine.pci_vendor_id if vendor_id is None else vendor_id
         device_id = knobs.DEVICE_ID.get()
         self.device_id = machine.signature if device_id is None else device_id
+        ip_version = knobs.IP_VERSION.get()
+        self.ip_version = IP_VERSION if ip_version is None else ip_version
         self.hierarchy = knobs.FLAT_DEVICE_HIERARCHY.get()
         self.driver = native.driver_new()
         self.by_handle: dict[int, Device] = {}
