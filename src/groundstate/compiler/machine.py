@@ -12,6 +12,11 @@ from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.errors import BuildError
 
 _lock = Lock()
+_OPTIONS = ("-post-RA-scheduler=false", "-dag-maps-huge-region=100")
+"""LLVM compares all accesses to memory in a block with each other, spills among them, to put them
+into a better order; in long blocks that took most of the time. The second order, which some CPUs
+ask for, gains nothing where the CPU itself goes on with what is ready."""
+
 VERSION = b"groundstate-code-2"
 LARGE_LINES = 1500
 """Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""
@@ -27,6 +32,8 @@ class Target:
     def __init__(self) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        for option in _OPTIONS:
+            llvm.set_option("groundstate", option)
         self.cpu = llvm.get_host_cpu_name()
         self.features = llvm.get_host_cpu_features().flatten()
         self.triple = llvm.get_process_triple()
