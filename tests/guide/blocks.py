@@ -239,8 +239,9 @@ def rows() -> Iterator[str]:
             for program in PROGRAMS:
                 if (section, number) in program.blocks:
                     name = program.name
+                    knobs = "".join(f", with `{a}={b}`" for a, b in program.environment.items())
                     yield (
-                        f"| {section} | {number or '(text)'} | {program.shows} "
+                        f"| {section} | {number or '(text)'} | {program.shows}{knobs} "
                         f"| [{name}.c](../tests/guide/{name}.c) "
                         f"| [{name}.py](../examples/guide/{name}.py) |\n"
                     )
