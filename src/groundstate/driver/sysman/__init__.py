@@ -1,0 +1,1 @@
+"""System management: what the `zes` functions answer."""

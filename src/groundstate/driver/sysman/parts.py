@@ -1,0 +1,367 @@
+"""What of a device can be watched and set: one small class for each noun of the specification.
+
+A kind of device (`kinds/cpu.py`, `kinds/nvidia.py`) makes these objects and knows how to read them;
+the noun files beside this one give them handles and put what they say into the caller's structs.
+So a noun is written once for all kinds of devices, and a kind in one place for all nouns.
+
+Properties are attributes, what changes is a method. Values are in the unit of the name. None is
+what the machine does not tell; a reader that may not look raises `PermissionError`, and a setter
+that is not there raises `NotImplementedError`, both with a sentence for the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Part:
+    """What all have: the sub-device that it belongs to, or None for the whole device."""
+
+    subdevice: int | None = field(default=None, kw_only=True)
+
+
+@dataclass(slots=True)
+class Engine(Part):
+    """Some queues or workers of a device, whose busy time is counted."""
+
+    group: int
+    """zes_engine_group_t."""
+
+    def activity(self) -> tuple[int, int]:
+        """How long it was busy and when that was read, in microseconds; both only go up."""
+        raise NotImplementedError
+
+    def function_activity(self) -> Sequence[tuple[int, int]]:
+        """The same for each virtual function; the first is the physical one."""
+        return [self.activity()]
+
+
+@dataclass(slots=True)
+class MemoryState:
+    """How full a memory is."""
+
+    free_bytes: int
+    size_bytes: int
+    health: int = 0
+    """zes_mem_health_t."""
+
+
+@dataclass(slots=True)
+class MemoryBandwidth:
+    """Counters of what went through a memory's controller."""
+
+    read_bytes: int
+    written_bytes: int
+    limit_bytes_per_second: int
+    timestamp_us: int
+
+
+@dataclass(slots=True)
+class MemoryModule(Part):
+    """A memory of a device."""
+
+    type: int
+    """zes_mem_type_t."""
+    location: int
+    """zes_mem_loc_t."""
+    physical_bytes: int | None
+    bus_width_bits: int | None = None
+    channels: int | None = None
+
+    def state(self) -> MemoryState:
+        raise NotImplementedError
+
+    def bandwidth(self) -> MemoryBandwidth:
+        raise NotImplementedError("the memory controller's counters cannot be read here")
+
+
+@dataclass(slots=True)
+class FrequencyState:
+    """Clocks in MHz, a voltage in volts."""
+
+    actual_mhz: float | None = None
+    request_mhz: float | None = None
+    tdp_mhz: float | None = None
+    efficient_mhz: float | None = None
+    voltage: float | None = None
+    throttle_reasons: int = 0
+    """zes_freq_throttle_reason_flags_t."""
+
+
+@dataclass(slots=True)
+class FrequencyDomain(Part):
+    """Clocks that change together."""
+
+    type: int
+    """zes_freq_domain_t."""
+    minimum_mhz: float | None
+    maximum_mhz: float | None
+    can_control: bool = False
+
+    def state(self) -> FrequencyState:
+        raise NotImplementedError
+
+    def range_mhz(self) -> tuple[float, float]:
+        """The limits that are set now."""
+        raise NotImplementedError("the limits of this clock cannot be read")
+
+    def set_range(self, minimum_mhz: float, maximum_mhz: float) -> None:
+        """Sets the limits; a value below 0 means the machine's own."""
+        raise NotImplementedError("this clock cannot be controlled")
+
+    def available_mhz(self) -> Sequence[float]:
+        """The clocks that can be asked for, slowest first."""
+        return []
+
+    def throttle_time_us(self) -> tuple[int, int]:
+        """How long it was held down so far, and when that was read."""
+        raise NotImplementedError("the machine does not count how long this clock is held down")
+
+
+@dataclass(slots=True)
+class TemperatureSensor(Part):
+    """A thermometer."""
+
+    type: int
+    """zes_temp_sensors_t."""
+    maximum_celsius: float | None = None
+    critical_celsius: float | None = None
+
+    def celsius(self) -> float:
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class PowerLimit:
+    """One limit of a power domain."""
+
+    level: int
+    """zes_power_level_t."""
+    milliwatts: int
+    interval_ms: int | None = None
+    enabled: bool = True
+    can_set: bool = False
+
+
+@dataclass(slots=True)
+class PowerDomain(Part):
+    """Something whose energy is counted."""
+
+    domain: int
+    """zes_power_domain_t."""
+    default_limit_mw: int | None = None
+    minimum_limit_mw: int | None = None
+    maximum_limit_mw: int | None = None
+    can_control: bool = False
+
+    def energy_uj(self) -> tuple[int, int]:
+        """The energy used so far in microjoules, and when that was read in microseconds."""
+        raise NotImplementedError
+
+    def limits(self) -> Sequence[PowerLimit]:
+        return []
+
+    def set_limits(self, limits: Sequence[PowerLimit]) -> None:
+        raise NotImplementedError("the power of this domain cannot be limited")
+
+
+@dataclass(slots=True)
+class Fan(Part):
+    """A fan."""
+
+    maximum_rpm: int | None = None
+    can_control: bool = False
+
+    def rpm(self) -> int | None:
+        return None
+
+    def percent(self) -> int | None:
+        return None
+
+
+@dataclass(slots=True)
+class PowerSupply(Part):
+    """A power supply."""
+
+    has_fan: bool = False
+    limit_milliamperes: int | None = None
+
+    def voltage_status(self) -> int:
+        """zes_psu_voltage_status_t."""
+        return 0
+
+    def celsius(self) -> int | None:
+        return None
+
+    def milliamperes(self) -> int | None:
+        return None
+
+
+@dataclass(slots=True)
+class ErrorCounters(Part):
+    """Counters of errors of one type."""
+
+    type: int
+    """zes_ras_error_type_t."""
+
+    def counts(self) -> dict[int, int]:
+        """By zes_ras_error_cat_t; what is not there is not counted."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        raise NotImplementedError("these counters cannot be cleared")
+
+
+@dataclass(slots=True)
+class Scheduler(Part):
+    """How work is shared among programs."""
+
+    engines: int
+    """zes_engine_type_flags_t."""
+    modes: int
+    """Bits 1 << zes_sched_mode_t."""
+    can_control: bool = False
+
+    def mode(self) -> int:
+        raise NotImplementedError
+
+    def timeslice_us(self) -> tuple[int, int]:
+        """The interval and the time to yield."""
+        raise NotImplementedError("there are no time slices here")
+
+    def set_timeslice(self, interval_us: int, yield_us: int) -> None:
+        raise NotImplementedError("time slices cannot be set here")
+
+
+@dataclass(slots=True)
+class Firmware(Part):
+    """A firmware of the device, such as the microcode of a CPU."""
+
+    name: str
+    version: str
+
+
+@dataclass(slots=True)
+class PciSpeed:
+    """What a link can carry, or carries; None for what is not known."""
+
+    generation: int | None = None
+    width: int | None = None
+    bytes_per_second: int | None = None
+
+
+@dataclass(slots=True)
+class PciBar:
+    """A window into a device."""
+
+    type: int
+    """zes_pci_bar_type_t."""
+    index: int
+    base: int
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class PciStats:
+    """Counters of a PCI link."""
+
+    timestamp_us: int
+    replays: int | None = None
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+
+
+@dataclass(slots=True)
+class Pci:
+    """The place of a device on the PCI bus."""
+
+    address: tuple[int, int, int, int]
+    maximum: PciSpeed = field(default_factory=PciSpeed)
+    has_bandwidth_counters: bool = False
+    has_replay_counter: bool = False
+
+    def speed(self) -> PciSpeed:
+        return PciSpeed()
+
+    def bars(self) -> Sequence[PciBar]:
+        return []
+
+    def stats(self) -> PciStats:
+        raise NotImplementedError("this device has no counters of its PCI link")
+
+
+@dataclass(slots=True)
+class Process:
+    """A process that uses a device."""
+
+    pid: int
+    memory_bytes: int
+    shared_bytes: int
+    engines: int
+    """zes_engine_type_flags_t."""
+    busy_us: int = 0
+    """How long the device worked for it."""
+    command: str = ""
+
+
+@dataclass(slots=True)
+class Description:
+    """The names of a device, each empty if unknown."""
+
+    serial_number: str = ""
+    board_number: str = ""
+    brand: str = ""
+    model: str = ""
+    vendor: str = ""
+    driver_version: str = ""
+
+
+class Watched:
+    """All that can be watched of one device. A kind of device overrides what it has.
+
+    Lists are made once: their objects keep their identity, because handles stand for them.
+    """
+
+    description = Description()
+
+    def engines(self) -> Sequence[Engine]:
+        return []
+
+    def memories(self) -> Sequence[MemoryModule]:
+        return []
+
+    def frequencies(self) -> Sequence[FrequencyDomain]:
+        return []
+
+    def temperatures(self) -> Sequence[TemperatureSensor]:
+        return []
+
+    def powers(self) -> Sequence[PowerDomain]:
+        return []
+
+    def fans(self) -> Sequence[Fan]:
+        return []
+
+    def supplies(self) -> Sequence[PowerSupply]:
+        return []
+
+    def errors(self) -> Sequence[ErrorCounters]:
+        return []
+
+    def schedulers(self) -> Sequence[Scheduler]:
+        return []
+
+    def firmwares(self) -> Sequence[Firmware]:
+        return []
+
+    def processes(self) -> Sequence[Process]:
+        return []
+
+    def pci(self) -> Pci | None:
+        return None
+
+    def ecc_is_enabled(self) -> bool | None:
+        """None if the memory cannot have error correction, or nobody can tell."""
+        return None
