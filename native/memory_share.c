@@ -19,6 +19,16 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
     return found != NULL;
 }
 
+/* Copies what is not zero: pages that nobody has written need no memory in the file either. */
+static void copy_pages(char *to, const char *from, uint64_t size) {
+    for (uint64_t start = 0; start < size; start += GS_PAGE) {
+        const size_t length = size - start < GS_PAGE ? (size_t)(size - start) : GS_PAGE;
+        const char *page = from + start;
+        if (*page != 0 || memcmp(page, page + 1, length - 1) != 0)
+            memcpy(to + start, page, length);
+    }
+}
+
 /* Moves an allocation's pages into a memory file under the same address, so that another process can map
  * them. Engines are held between two commands while it happens. Called with the lock held. */
 static int move_to_file(gs_allocation *found) {
@@ -29,7 +39,7 @@ static int move_to_file(gs_allocation *found) {
     char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     bool moved = copy != MAP_FAILED;
     if (moved) {
-        memcpy(copy, found->base, found->size);
+        copy_pages(copy, found->base, found->size);
         moved = mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED;
     }
     gs_engines_resume();

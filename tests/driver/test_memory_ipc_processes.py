@@ -274,6 +274,45 @@ def test_memory_that_was_opened_is_passed_on(bench: Bench) -> None:
     close_memory(bench, again)
 
 
+# --- Counter-based events -------------------------------------------------------------------------
+
+SIGNALLER = """
+check(ze.zeEventCounterBasedOpenIpcHandle(
+    bench.context, handle(ze.ze_ipc_event_counter_based_handle_t), ctypes.byref(opened)))
+go = bench.event()
+commands = bench.immediate(in_order=True)
+barrier(commands, signal=opened.value, waits=[go])
+say("enqueued")
+input()
+check(ze.zeEventHostSignal(go))
+finish(commands)
+check(ze.zeEventCounterBasedCloseIpcHandle(opened))
+bench.close()
+"""
+
+
+def test_importers_signal_a_counter_based_event(bench: Bench) -> None:
+    """The last signal that was enqueued counts; one whose process was killed never comes."""
+    flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
+    event = bench.counter_event(flags)
+    handle = ze.ze_ipc_event_counter_based_handle_t()
+    check(ze.zeEventCounterBasedGetIpcHandle(event, ctypes.byref(handle)))
+    killed = start(SIGNALLER, handle)
+    assert line(killed) == "enqueued"
+    assert ze.zeEventHostSynchronize(event, MILLISECOND) == ze.ZE_RESULT_NOT_READY
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert ze.zeEventQueryStatus(event) == ze.ZE_RESULT_NOT_READY
+    others = [start(SIGNALLER, handle), start(SIGNALLER, handle)]
+    assert [line(child) for child in others] == ["enqueued"] * 2
+    for child in others:
+        finished(child, "\n")
+    check(ze.zeEventHostSynchronize(event, FOREVER))
+    commands = bench.immediate(in_order=True)
+    barrier(commands, signal=event)
+    check(ze.zeEventHostSynchronize(event, FOREVER))
+
+
 # --- Who may open a handle ------------------------------------------------------------------------
 
 REFUSED = """
@@ -353,6 +392,19 @@ bench.close()
             pass_fds=[theirs.fileno()],
         )
     assert (memory == 6).all()
+
+
+def test_sharing_needs_memory_only_for_what_was_written(bench: Bench) -> None:
+    size = 64 << 20
+    pointer = bench.local(size)
+    view(pointer + size // 2, 1)[0] = 9
+    handle = memory_handle(bench, pointer)
+    opened = open_memory(bench, handle)
+    assert view(opened + size // 2, 2).tolist() == [9, 0]
+    number = ctypes.c_uint64()
+    check(ze.zeMemGetFileDescriptorFromIpcHandleExp(bench.context, handle, ctypes.byref(number)))
+    assert os.fstat(number.value).st_blocks * 512 <= 1 << 20
+    close_memory(bench, opened)
 
 
 def test_nobody_can_shrink_memory_that_others_use(bench: Bench) -> None:

@@ -171,11 +171,16 @@ def _may_use(start: int, end: int, access: str) -> bool:
 
 def shared_fd(context: int, found: native.Allocation) -> int:
     """The memory file behind an allocation; it stays the driver's."""
-    fd = native.allocation_share(context, found.base)
-    if fd < 0:
+    if found.type == ze.ZE_MEMORY_TYPE_HOST_IMPORTED:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "this memory cannot be shared: it is the application's own",
+        )
+    fd = native.allocation_share(context, found.base)
+    if fd < 0:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+            f"no memory file, or no room in one, for the {found.size} bytes to be shared",
         )
     return fd
 

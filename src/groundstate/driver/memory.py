@@ -61,7 +61,8 @@ def _write_sub_allocation(address: int, found: native.Allocation) -> None:
 def _write_ipc_handle(context: int, pointer: int, handle: int) -> None:
     physical = virtual_memory.physical_at(context, pointer)
     if physical is not None:
-        ipc.write_handle(handle, ipc.SharedFile(ipc.MEMORY, physical.fd, physical.size))
+        on_host = int(physical.device == 0)
+        ipc.write_handle(handle, ipc.SharedFile(ipc.MEMORY, physical.fd, physical.size, on_host))
         return
     found = native.allocation(context, pointer)
     if found is None or found.base != pointer:
