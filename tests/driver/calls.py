@@ -1,19 +1,17 @@
-"""A valid call of each function of the driver, and the ways to spoil it.
+"""A valid call of each function of the driver: `Calls(bench).of(function)` makes one.
 
-`Calls(bench).of(function)` gives arguments that the function accepts. `spoilt(check, calls)` gives
-calls that break exactly one of the registry's checks. The bad-input tests run both.
+`spoiling.py` breaks exactly one of the registry's checks with it. The bad-input tests run both.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from groundstate import ze
 from groundstate._raw import c_type
-from registry.checks import Check, CheckKind
 from registry.load import load
 from registry.model import Direction, Function, Parameter
 from tests.conftest import check
@@ -30,7 +28,7 @@ _CHAPTERS = {
     "eventQueryKernelTimestamps", "commandListClone", "immediateCommandListAppend",
     "hostFunction", "PCIProperties", "deviceVectorSizes", "ipcMemHandleType", "image", "sampler",
     "imageCopy", "imageQueryAllocProperties", "imagememoryproperties", "imageview",
-    "bindlessimages", "mutableCommandList", "externalSemaphores",
+    "bindlessimages", "mutableCommandList", "externalSemaphores", "graph",
 }  # fmt: skip
 
 _ELSEWHERE = {
@@ -55,6 +53,22 @@ def functions() -> list[Function]:
         if function.namespace == "ze"
         and function.region in _CHAPTERS
         and function.name not in _ELSEWHERE
+    ]
+
+
+def hardware_functions() -> list[Function]:
+    """Functions for hardware that a CPU does not have, as far as there are objects to call them."""
+    return [
+        function
+        for function in REGISTRY.functions.values()
+        if function.namespace == "ze"
+        and function.region in {"RTAS", "RTASBuilder", "cacheReservation"}
+        and not any(
+            "_rtas_" in parameter.type.base
+            and REGISTRY.kind_of(parameter.type.base)
+            and parameter.type.depth == 0
+            for parameter in function.parameters
+        )
     ]
 
 
@@ -145,6 +159,19 @@ class Calls:
             ctypes.byref(_semaphore_description(COUNTER)),
         )
 
+    def _graph(self) -> int:
+        """A graph that was recorded, and is empty."""
+        commands, graph = self.bench.immediate(), ctypes.c_void_p()
+        check(ze.zeCommandListBeginGraphCaptureExt(commands, None))
+        check(ze.zeCommandListEndGraphCaptureExt(commands, None, ctypes.byref(graph)))
+        assert graph.value is not None
+        self.bench._endings[graph.value] = ze.zeGraphDestroyExt
+        return graph.value
+
+    def _executable(self) -> int:
+        function = ze.zeGraphInstantiateExt
+        return self.bench._made(ze.zeExecutableGraphDestroyExt, function, self._graph(), None)
+
     def handle(self, kind: str) -> int:
         """A live handle of a type, for a function that leaves it alive."""
         return {
@@ -167,6 +194,10 @@ class Calls:
             return self._sampler()
         if kind == "ze_external_semaphore_ext_handle_t":
             return self._semaphore()
+        if kind == "ze_graph_handle_t":
+            return self._graph()
+        if kind == "ze_executable_graph_handle_t":
+            return self._executable()
         assert kind == "ze_fabric_vertex_handle_t", kind
         vertex = ctypes.c_void_p()
         check(ze.zeDeviceGetFabricVertexExp(self.bench.device, ctypes.byref(vertex)))
@@ -185,6 +216,8 @@ class Calls:
             "ze_image_handle_t": self._image,
             "ze_sampler_handle_t": self._sampler,
             "ze_external_semaphore_ext_handle_t": self._semaphore,
+            "ze_graph_handle_t": self._graph,
+            "ze_executable_graph_handle_t": self._executable,
         }
         handle = make[kind]()
         if handle in self.bench._endings:
@@ -203,6 +236,8 @@ class Calls:
             "ze_image_handle_t": ze.zeImageDestroy,
             "ze_sampler_handle_t": ze.zeSamplerDestroy,
             "ze_external_semaphore_ext_handle_t": ze.zeDeviceReleaseExternalSemaphoreExt,
+            "ze_graph_handle_t": ze.zeGraphDestroyExt,
+            "ze_executable_graph_handle_t": ze.zeExecutableGraphDestroyExt,
             "ze_physical_mem_handle_t": lambda handle: ze.zePhysicalMemDestroy(
                 self.bench.context, handle
             ),
@@ -338,6 +373,17 @@ _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
     "zeCommandListAppendWaitExternalSemaphoreExt": lambda _: {
         "waitParams": ze.ze_external_semaphore_wait_params_ext_t()
     },
+    "zeRTASBuilderCreateExp": lambda _: {
+        "pDescriptor": ze.ze_rtas_builder_exp_desc_t(
+            builderVersion=ze.ZE_RTAS_BUILDER_EXP_VERSION_1_0
+        )
+    },
+    "zeRTASBuilderCreateExt": lambda _: {
+        "pDescriptor": ze.ze_rtas_builder_ext_desc_t(
+            builderVersion=ze.ZE_RTAS_BUILDER_EXT_VERSION_1_0
+        )
+    },
+    "zeGraphDumpContentsExt": lambda _: {"filePath": b"/dev/null"},
     "zeImageCreate": _picture,
     "zeImageViewCreateExt": _picture,
     "zeImageViewCreateExp": _picture,
@@ -409,72 +455,3 @@ _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
     "zeMemFree": lambda calls: {"ptr": calls.bench.forget(calls.bench.host(PAGE))},
     "zeMemFreeExt": lambda calls: {"ptr": calls.bench.forget(calls.bench.host(PAGE))},
 }
-
-
-# --- Spoiling -------------------------------------------------------------------------------------
-
-
-def garbage(calls: Calls, kind: str) -> Iterator[int]:
-    """Bit patterns that are no handle of a type."""
-    live = calls.handle(kind)
-    yield from (1, 7, PAGE, 2**32 - 1, 2**63, 2**64 - 1, 0xDEAD_BEEF_DEAD_BEE0)
-    yield from (live + 1, live + 8, live + 16, live ^ (1 << 46), live - 512 * 2**19)
-    yield live + 512 * 2**20
-    yield calls.memory
-    other = calls.queue if kind != "ze_command_queue_handle_t" else calls.event
-    yield other
-    stale = calls.stale(kind)
-    if stale is not None:
-        yield stale
-
-
-def spoilt(check: Check, function: Function, calls: Calls) -> Iterator[tuple[str, Call]]:
-    """Calls that break exactly what a check looks at, each with a word on how."""
-    for value in _bad_values(check, calls):
-        call = calls.of(function)
-        if check.kind is CheckKind.HANDLE_ARRAY:
-            call.arguments[check.parameter] = handles(value)
-            call.arguments[str(check.count)] = 1
-        elif check.member:
-            setattr(call.arguments[check.parameter], check.member, value)
-        else:
-            call.arguments[check.parameter] = value
-        yield f"{check.subject}={value}", call
-    if check.kind is CheckKind.CONDITION:
-        call = calls.of(function)
-        make_true(str(check.condition), call)
-        yield str(check.condition), call
-
-
-def _bad_values(check: Check, calls: Calls) -> Iterator[Any]:
-    if check.kind is CheckKind.POINTER:
-        yield None
-    elif check.kind in (CheckKind.HANDLE, CheckKind.OPTIONAL_HANDLE, CheckKind.HANDLE_ARRAY):
-        yield from garbage(calls, check.type)
-        if check.kind is CheckKind.HANDLE:
-            yield None
-    elif check.kind is CheckKind.ENUM:
-        yield from (0x7FFFFFFF, 0x7FFFFFFE, 0xFFFFFFFF)
-    elif check.kind is CheckKind.FLAGS:
-        enum = REGISTRY.enum_of(check.type)
-        assert enum is not None
-        yield from (1 << enum.mask.bit_length(), enum.mask | 0x80000000)
-
-
-def make_true(condition: str, call: Call) -> None:
-    """Changes the arguments so that one of the registry's conditions holds."""
-    match condition.replace("(", "").replace(")", "").split():
-        case ["nullptr", "==", pointer, "&&", "0", "<", count]:
-            call.arguments[pointer] = None
-            call.arguments[count] = 1
-        case ["0", "==", name] if "->" in name:
-            parameter, member = name.split("->")
-            setattr(call.arguments[parameter], member, 0)
-        case ["0", "==", name]:
-            call.arguments[name] = 0
-        case ["0", "!=", name, "&", *_]:
-            call.arguments[name] = 24
-        case [size, "%", _pattern, "!=", "0"]:
-            call.arguments[size] = 4095
-        case _:
-            raise AssertionError(f"no example for the condition {condition!r}")

@@ -12,14 +12,20 @@ from groundstate import standin, ze
 from registry.checks import CheckKind, checks_of
 from registry.model import Function
 from tests.conftest import check, last_error
-from tests.driver.calls import REGISTRY, Call, Calls, functions, spoilt
+from tests.driver.calls import REGISTRY, Call, Calls, functions, hardware_functions
+from tests.driver.spoiling import spoilt
 from tests.driver.support import Bench
 
 RESULTS = dict(REGISTRY.enums["ze_result_t"].values)
 FUNCTIONS = functions()
 DRIVER_LIBRARY = ctypes.CDLL(str(standin.library()))
 DRIVER_LIBRARY.gs_live_objects.restype = ctypes.c_uint64
-FINE = (ze.ZE_RESULT_SUCCESS, ze.ZE_RESULT_NOT_READY)
+FINE = (
+    ze.ZE_RESULT_SUCCESS,
+    ze.ZE_RESULT_NOT_READY,
+    ze.ZE_RESULT_QUERY_TRUE,
+    ze.ZE_RESULT_QUERY_FALSE,
+)
 
 
 @pytest.fixture
@@ -44,6 +50,8 @@ CREATED = {
     "phImage": ze.zeImageDestroy,
     "phImageView": ze.zeImageDestroy,
     "phSampler": ze.zeSamplerDestroy,
+    "phGraph": ze.zeGraphDestroyExt,
+    "phExecutableGraph": ze.zeExecutableGraphDestroyExt,
     "phSemaphore": ze.zeDeviceReleaseExternalSemaphoreExt,
 }
 
@@ -54,7 +62,9 @@ def undo(call: Call, calls: Calls) -> None:
     name, arguments = call.function.name, call.arguments
     if name.endswith("OpenIpcHandle"):
         undo_open(call, context)
-    elif ("Create" in name or "ImportExternal" in name) and name != "zePhysicalMemCreate":
+    elif (
+        "Create" in name or "Instantiate" in name or "ImportExternal" in name
+    ) and name != "zePhysicalMemCreate":
         made = next(parameter for parameter in arguments if parameter in CREATED)
         check(CREATED[made](arguments[made][0]))
     elif name == "zePhysicalMemCreate":
@@ -86,6 +96,10 @@ SEVERAL_STEPS = {
     "zeMemGetFileDescriptorFromIpcHandleExp",
     "zeEventPoolCloseIpcHandle",
     "zeEventCounterBasedCloseIpcHandle",
+    "zeCommandListBeginGraphCaptureExt",
+    "zeCommandListBeginCaptureIntoGraphExt",
+    "zeCommandListEndGraphCaptureExt",
+    "zeCommandListGetGraphExt",
 }
 
 
@@ -104,7 +118,15 @@ def test_a_valid_call_is_accepted(calls: Calls, function: Function) -> None:
         undo(call, calls)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.name))
+@pytest.mark.parametrize("function", hardware_functions(), ids=lambda each: str(each.name))
+def test_a_valid_call_for_other_hardware_is_unsupported(calls: Calls, function: Function) -> None:
+    assert calls.of(function).run() == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
+    assert function.name in last_error()
+
+
+@pytest.mark.parametrize(
+    "function", [*FUNCTIONS, *hardware_functions()], ids=lambda function: str(function.name)
+)
 def test_each_spoilt_argument_is_refused(calls: Calls, function: Function) -> None:
     for each in checks_of(function):
         if each.kind is CheckKind.INITIALISED:

@@ -11,9 +11,10 @@ from registry.checks import CheckKind, checks_of
 from registry.model import Function
 from tests.conftest import check, last_error
 from tests.driver import calls as valid
-from tests.driver.calls import REGISTRY, Call, Calls, spoilt
+from tests.driver.calls import REGISTRY, Call, Calls
 from tests.driver.fake_compiler import spirv
 from tests.driver.kernels import KernelBench, group_count, module_description
+from tests.driver.spoiling import spoilt
 from tests.driver.support import handles
 from tests.driver.test_bad_input import live_objects
 
