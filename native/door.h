@@ -32,6 +32,7 @@ void gs_unpin(void **pinned);
 #define GS_PIN __attribute__((cleanup(gs_unpin)))
 
 bool gs_is_initialised(void);
+bool gs_is_sysman_initialised(void); /* for the functions of system management */
 
 /* Each records a sentence for zeDriverGetLastErrorDescription and returns the result to answer. */
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));

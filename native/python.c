@@ -72,7 +72,7 @@ static api python; /* the interpreter that runs the driver */
 static api host;   /* the one of the process, if it is Python; often the same */
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool started, initialised;
+static _Atomic bool started, initialised, sysman_initialised;
 static bool hosted; /* the process was Python before we came */
 static bool shared; /* and its interpreter runs the driver */
 static bool knows_host;
@@ -328,6 +328,7 @@ __attribute__((visibility("default"))) void gs_share_python(void);
 void gs_share_python(void) { asked_to_share = true; }
 
 bool gs_is_initialised(void) { return initialised; }
+bool gs_is_sysman_initialised(void) { return initialised || sysman_initialised; }
 bool gs_process_is_python(void) { return hosted; }
 
 /* --- Calling handlers ------------------------------------------------------------------------------ */
@@ -444,5 +445,14 @@ ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze
                                 (const gs_word[]){{.p = pCount}, {.p = phDrivers}, {.p = desc}});
     if (result == ZE_RESULT_SUCCESS)
         initialised = true;
+    return result;
+}
+
+ze_result_t gs_zesInit(zes_init_flags_t flags) {
+    ze_result_t result = start();
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_call_python(GS_FN_zesInit, "u", (const gs_word[]){{.u = flags}});
+    if (result == ZE_RESULT_SUCCESS)
+        sysman_initialised = true;
     return result;
 }

@@ -93,12 +93,16 @@ def native_functions(folder: Path) -> set[str]:
 
 def python_functions(folder: Path) -> set[str]:
     """The functions of the API that the Python files under a folder handle."""
-    return {
+    return {name for path in sorted(folder.rglob("*.py")) for name in handlers_in(path)}
+
+
+def handlers_in(path: Path) -> list[str]:
+    """The functions of the API that a Python file handles, in its order."""
+    return [
         node.name
-        for path in sorted(folder.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path)))
         if isinstance(node, ast.FunctionDef) and any(map(_is_handler, node.decorator_list))
-    }
+    ]
 
 
 def _is_handler(decorator: ast.expr) -> bool:

@@ -92,7 +92,7 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
         dead = f"NULL == pinned_{check.parameter}"
     match check.kind:
         case CheckKind.INITIALISED:
-            return "!gs_is_initialised()", f"gs_fail_uninitialised({fn})"
+            return f"!{_is_initialised(function)}()", f"gs_fail_uninitialised({fn})"
         case CheckKind.HANDLE:
             failure = f"gs_fail_handle({fn}, {name}, {subject}, {kind})"
             return dead, failure
@@ -116,6 +116,11 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
             assert check.condition is not None
             failure = f'gs_fail_condition({fn}, {check.result}, "{check.condition}")'
             return expression(check.condition), failure
+
+
+def _is_initialised(function: Function) -> str:
+    """System management has an initialisation of its own, and needs no other."""
+    return "gs_is_sysman_initialised" if function.namespace == "zes" else "gs_is_initialised"
 
 
 def _dead_handle(check: Check, fn: str, name: str, subject: str, kind: str) -> str:

@@ -13,6 +13,7 @@ from registry import (
     generate_python,
     generate_python_types,
     generate_stubs,
+    generate_sysman,
     generate_tables,
     generate_tracer,
     generate_types,
@@ -34,6 +35,7 @@ OUTPUTS: dict[str, Generator] = {
         f"native/generated/stubs_{namespace}.c": partial(generate_stubs.generate, namespace)
         for namespace in NAMESPACES
     },
+    "src/groundstate/driver/sysman/functions.py": generate_sysman.generate,
     **{
         f"src/groundstate/{namespace}.py": partial(generate_python.generate, namespace)
         for namespace in NAMESPACES

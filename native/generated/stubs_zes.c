@@ -143,7 +143,7 @@ GS_PUBLIC ze_result_t zesInit(zes_init_flags_t flags)
 
 GS_PUBLIC ze_result_t zesDriverGet(uint32_t *pCount, zes_driver_handle_t *phDrivers)
 {
-    if (!gs_is_initialised())
+    if (!gs_is_sysman_initialised())
         return gs_fail_uninitialised(GS_FN_zesDriverGet);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDriverGet, "pCount");

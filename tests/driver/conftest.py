@@ -1,12 +1,15 @@
 """The workbench as a fixture, and one with kernels that a fake compiler makes."""
 
+import ctypes
 import gc
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-from groundstate import ze
+from groundstate import ze, zes
+from groundstate.driver.sysman.functions import NOUNS
+from tests.conftest import check
 from tests.driver import fake_compiler
 from tests.driver.kernels import KernelBench
 from tests.driver.support import Bench
@@ -28,6 +31,20 @@ def warm_up(driver: int, device: int) -> None:
     assert ze.zeDriverGetDefaultContext(driver)
     gc.collect()
     gc.freeze()  # what exists now stays: the collections around each test need not look at it
+
+
+@pytest.fixture(scope="session")
+def sysman(driver: int, device: int) -> int:
+    """The device as system management lists it. Its parts have got their handles, which stay."""
+    check(zes.zesInit(0))
+    count, handle = ctypes.c_uint32(1), ctypes.c_void_p()
+    check(zes.zesDeviceGet(driver, ctypes.byref(count), ctypes.byref(handle)))
+    assert handle.value is not None
+    for name in NOUNS:
+        if name.startswith("zesDeviceEnum"):
+            count, parts = ctypes.c_uint32(4096), (ctypes.c_void_p * 4096)()
+            getattr(zes, name)(handle, ctypes.byref(count), parts)
+    return handle.value
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import ze
-from groundstate.driver import api, extensions
+from groundstate.driver import api, extensions, sysman
 from registry.load import load
 from registry.model import Function
 from tests.conftest import check
@@ -35,9 +35,10 @@ def test_the_page_says_where_the_running_driver_has_each_function(
         ["nm", "--defined-only", library], check=True, capture_output=True, text=True
     ).stdout
     native = set(re.findall(r" [tT] gs_(ze\w+)$", symbols, re.MULTILINE))
+    python = api.HANDLERS | sysman.stand_ins()
     expected = {}
     for name in load().functions:
-        where = "native" if name in native else "Python" if name in api.HANDLERS else "unsupported"
+        where = "native" if name in native else "Python" if name in python else "unsupported"
         expected[name] = where
     assert rows("function") == expected
 

@@ -1,17 +1,19 @@
 """What drivers and devices say of themselves, asked of the handlers without a native library."""
 
 import ctypes
+import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from groundstate import ze
+from groundstate import ze, zer, zes
 from groundstate.driver import api, capabilities, device_memory, driver, image
 from groundstate.driver import device as device_noun
 from groundstate.driver.api import Failure
 from groundstate.driver.extensions import advertised
 from groundstate.driver.platform import Platform
+from groundstate.driver.sysman.functions import NOUNS
 from tests.unit.discovery import call, fake, listed, query, start, structs
 from tests.unit.test_cpu import Tree, write_cache
 
@@ -447,9 +449,9 @@ def test_a_device_is_not_lost(device: int) -> None:
 
 
 def test_handlers_take_the_arguments_of_the_registry() -> None:
+    for noun in set(NOUNS.values()):
+        importlib.import_module(f"groundstate.driver.sysman.{noun}")
+    declarations = ze.NAMESPACE.functions | zer.NAMESPACE.functions | zes.NAMESPACE.functions
     for name, function in api.HANDLERS.items():
-        namespace = (
-            ze.NAMESPACE if name[2].isupper() else __import__("groundstate.zer").zer.NAMESPACE
-        )
-        declaration = namespace.functions[name].partition(" -> ")[0]
+        declaration = declarations[name].partition(" -> ")[0]
         assert function.__code__.co_argcount == len([p for p in declaration.split(", ") if p]), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from groundstate import knobs
-from groundstate.driver import native, platform
+from groundstate.driver import native, platform, sysman
 from groundstate.driver.api import HANDLERS, Handler
 from groundstate.driver.devices.cpu import Machine
 
@@ -38,4 +38,4 @@ def start(library_path: str) -> dict[str, Handler]:
     platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
     for noun in NOUNS:
         importlib.import_module(f"groundstate.driver.{noun}")
-    return HANDLERS
+    return HANDLERS | sysman.stand_ins()

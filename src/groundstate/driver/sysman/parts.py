@@ -308,8 +308,17 @@ class Process:
 
 @dataclass(slots=True)
 class Description:
-    """The names of a device, each empty if unknown."""
+    """The identity of a device and its names, each empty or 0 if unknown."""
 
+    name: str = ""
+    uuid: bytes = bytes(16)
+    type: int = 0
+    """zes_device_type_t."""
+    flags: int = 0
+    """zes_device_property_flags_t."""
+    vendor_id: int = 0
+    device_id: int = 0
+    core_clock_mhz: int = 0
     serial_number: str = ""
     board_number: str = ""
     brand: str = ""
@@ -325,6 +334,10 @@ class Watched:
     """
 
     description = Description()
+
+    def subdevices(self) -> Sequence[bytes]:
+        """The UUIDs of its sub-devices, in their order."""
+        return []
 
     def engines(self) -> Sequence[Engine]:
         return []
