@@ -93,8 +93,17 @@ static void end_image(void *object) { gs_zeImageDestroy(object); }
 static void end_sampler(void *object) { gs_zeSamplerDestroy(object); }
 static void end_fence(void *object) { gs_zeFenceDestroy(object); }
 static void end_queue(void *object) { gs_zeCommandQueueDestroy(object); }
-static void end_event(void *object) { gs_zeEventDestroy(object); }
-static void end_event_pool(void *object) { gs_zeEventPoolDestroy(object); }
+
+/* What was opened from another process is closed, not destroyed. */
+static void end_event(void *object) {
+    if (gs_zeEventDestroy(object) == ZE_RESULT_ERROR_INVALID_ARGUMENT)
+        gs_zeEventCounterBasedCloseIpcHandle(object);
+}
+
+static void end_event_pool(void *object) {
+    if (gs_zeEventPoolDestroy(object) == ZE_RESULT_ERROR_INVALID_ARGUMENT)
+        gs_zeEventPoolCloseIpcHandle(object);
+}
 
 /* What is kept in Python for the context. */
 static void end_in_python(void *context) {

@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "memory_file.h"
+#include "place.h"
 #include "queue.h"
 
 GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts) {
@@ -39,6 +40,7 @@ static int move_to_file(gs_allocation *found) {
     char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     bool moved = copy != MAP_FAILED;
     if (moved) {
+        gs_place_memory(found->device != NULL ? found->device->place : NULL, copy, found->span);
         copy_pages(copy, found->base, found->size);
         moved = mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED;
     }

@@ -313,6 +313,26 @@ def test_importers_signal_a_counter_based_event(bench: Bench) -> None:
     check(ze.zeEventHostSynchronize(event, FOREVER))
 
 
+def test_a_lost_context_closes_what_was_opened(bench: Bench) -> None:
+    """Memory, pools and events of others go with it; their owners keep them."""
+    memory, pool = bench.bytes(4096, fill=5), bench.pool(1, SHARED_POOL)
+    flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
+    counted = ze.ze_ipc_event_counter_based_handle_t()
+    check(ze.zeEventCounterBasedGetIpcHandle(bench.counter_event(flags), ctypes.byref(counted)))
+    other = Bench(bench.driver, bench.device)
+    open_memory(other, memory_handle(bench, address(memory)))
+    other.event_in(open_pool(other, pool_handle(pool)))
+    opened = ctypes.c_void_p()
+    check(ze.zeEventCounterBasedOpenIpcHandle(other.context, counted, ctypes.byref(opened)))
+    nowhere, commands = 1 << 20, other.immediate()
+    ze.zeCommandListAppendMemoryFill(commands, nowhere, b"x", 1, 16, None, 0, None)
+    ze.zeCommandListHostSynchronize(commands, FOREVER)
+    assert ze.zeContextGetStatus(other.context) == ze.ZE_RESULT_ERROR_DEVICE_LOST
+    check(ze.zeContextDestroy(other.context))
+    assert (memory == 5).all()
+    check(ze.zeEventHostSignal(bench.event_in(pool)))
+
+
 # --- Who may open a handle ------------------------------------------------------------------------
 
 REFUSED = """
