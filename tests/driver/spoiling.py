@@ -7,7 +7,8 @@ from typing import Any
 
 from registry.checks import Check, CheckKind
 from registry.model import Function
-from tests.driver.calls import REGISTRY, Call, Calls
+from tests.driver.calls import PAGE, REGISTRY, Call, Calls
+from tests.driver.support import handles
 
 
 def garbage(calls: Calls, kind: str) -> Iterator[int]:
