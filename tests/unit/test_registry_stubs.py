@@ -57,6 +57,7 @@ void *gs_pin(const void *handle, enum gs_kind kind)
 }
 void gs_unpin(void **pinned) { (void)pinned; }
 bool gs_is_initialised(void) { return initialised; }
+bool gs_is_sysman_initialised(void) { return initialised; }
 #define ANSWER(name, result, ...) \
     ze_result_t name(enum gs_function function, __VA_ARGS__) { (void)function; return result; }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
