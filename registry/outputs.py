@@ -12,6 +12,7 @@ from registry import (
     generate_implemented,
     generate_python,
     generate_python_types,
+    generate_pyzes_types,
     generate_stubs,
     generate_sysman,
     generate_tables,
@@ -44,6 +45,7 @@ OUTPUTS: dict[str, Generator] = {
         f"src/groundstate/{namespace}.pyi": partial(generate_python_types.generate, namespace)
         for namespace in NAMESPACES
     },
+    "src/groundstate/pyzes.pyi": generate_pyzes_types.generate,
 }
 
 

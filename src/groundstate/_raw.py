@@ -19,11 +19,11 @@ TYPE_CHECKING = False  # as typing has it; importing typing would double the cos
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
-_DECLARATION = re.compile(
+DECLARATION = re.compile(
     r"(?:const )?(?P<base>[\w ]+?) ?(?P<stars>\**) ?(?P<name>\b\w+)(?:\[(?P<length>\d+)\])?"
 )
 
-_PLAIN_TYPES: dict[str, Any] = {
+PLAIN_TYPES: dict[str, Any] = {
     "char": ctypes.c_char,
     "int": ctypes.c_int,
     "unsigned int": ctypes.c_uint,
@@ -181,7 +181,7 @@ class Namespace:
             base = Union
         elif stype is not None:
             base, members["_stype_"] = TypedStructure, stype
-        parsed = [_DECLARATION.fullmatch(declaration) for declaration in declarations]
+        parsed = [DECLARATION.fullmatch(declaration) for declaration in declarations]
         members["_enums_"] = {
             match["name"]: enumeration
             for match in parsed
@@ -224,7 +224,7 @@ def namespace_of(name: str) -> Namespace:
 
 def c_type(declaration: str) -> Any:
     """The ctypes type of a C declaration such as "char name[256]"; every pointer is a void one."""
-    match = _DECLARATION.fullmatch(declaration)
+    match = DECLARATION.fullmatch(declaration)
     if match is None:
         raise ValueError(f"not a declaration this module understands: {declaration!r}")
     if match["stars"]:
@@ -235,8 +235,8 @@ def c_type(declaration: str) -> Any:
 
 
 def _named_type(name: str) -> Any:
-    if name in _PLAIN_TYPES:
-        return _PLAIN_TYPES[name]
+    if name in PLAIN_TYPES:
+        return PLAIN_TYPES[name]
     if name.endswith("_handle_t") and name not in namespace_of(name).structs:
         return ctypes.c_void_p
     namespace = namespace_of(name)
@@ -245,7 +245,7 @@ def _named_type(name: str) -> Any:
 
 def enum_behind(type_name: str) -> str | None:
     """The enumeration whose values a type holds, flags types included."""
-    if type_name in _PLAIN_TYPES:
+    if type_name in PLAIN_TYPES:
         return None
     plain = type_name.replace("_packed", "")
     for candidate in (plain, plain.removesuffix("flags_t") + "flag_t"):

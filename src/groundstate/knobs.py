@@ -183,6 +183,7 @@ class Text(Knob):
 _GUIDE = "Variables of the Level Zero programming guide"
 _DEVICE = "What the device looks like"
 _PLACES = "Where things are"
+_PYTHON = "Python"
 
 AFFINITY_MASK = Text(
     "ZE_AFFINITY_MASK",
@@ -323,6 +324,13 @@ CLANG = Text(
     otherwise="the one in the `ziglang` package, or else the machine's",
     sentence="The clang that compiles OpenCL C; of version 20 or newer, or `zig`.",
     group=_PLACES,
+)
+PYZES_ERRORS = Flag(
+    "GROUNDSTATE_PYZES_ERRORS",
+    default=True,
+    sentence="Whether the functions of `groundstate.pyzes` print on stderr what went wrong, each "
+    "error once.",
+    group=_PYTHON,
 )
 
 
