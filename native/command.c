@@ -125,6 +125,20 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     }
 }
 
+gs_activity gs_command_activity(const gs_command *command, const gs_device *device) {
+    switch (command->operation) {
+    case GS_LAUNCH:
+        return (gs_activity){device->record, false};
+    case GS_COPY:
+    case GS_COPY_REGION:
+    case GS_FILL:
+    case GS_PREFETCH:
+        return (gs_activity){device->record, true};
+    default:
+        return (gs_activity){0};
+    }
+}
+
 static void *copy_of(const void *bytes, size_t size) {
     void *copy = bytes != NULL ? malloc(size) : NULL;
     return copy != NULL ? memcpy(copy, bytes, size) : NULL;

@@ -24,13 +24,23 @@ GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t wid
     device->driver = driver;
     device->parent = parent;
     device->pool = gs_pool_new(width);
+    device->record = gs_record_new(width, memory_bytes);
     device->memory_bytes = memory_bytes;
     device->queue_groups = queue_groups;
     device->queues_per_group = queues_per_group;
-    return device;
+    if (device->pool != NULL && device->record != NULL)
+        return device;
+    gs_object_close(device);
+    return NULL;
 }
 
-GS_EXPORT uint64_t gs_device_memory_used(const gs_device *device) { return device->memory_used; }
+/* Says which part of the machine a device is, so that other processes know it: `subdevice` is -1 for a whole one. */
+GS_EXPORT void gs_device_locate(gs_device *device, uint32_t number, int32_t subdevice) {
+    device->record->device = number;
+    device->record->subdevice = subdevice;
+}
+
+GS_EXPORT uint64_t gs_device_memory_used(const gs_device *device) { return device->record->memory_used; }
 
 ze_result_t gs_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *hostTimestamp,
                                            uint64_t *deviceTimestamp) {
@@ -76,6 +86,7 @@ static ze_result_t create_context(gs_driver *driver, uint32_t count, ze_device_h
     if (context == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another context");
     context->driver = driver;
+    gs_activity_publish();
     if (count > 0) {
         context->devices = calloc(count, sizeof *context->devices);
         if (context->devices == NULL) {

@@ -2,6 +2,7 @@
 #ifndef GS_DEVICE_H
 #define GS_DEVICE_H
 
+#include "activity.h"
 #include "object.h"
 #include "place.h"
 #include "pool.h"
@@ -17,8 +18,8 @@ typedef struct gs_device {
     struct gs_device *parent; /* the root device of a sub-device, else NULL */
     gs_pool *pool;
     const gs_place *place; /* its CPUs, if the machine is divided, else NULL */
+    gs_record *record;     /* what is done on it and how much of its memory is used */
     uint64_t memory_bytes;
-    _Atomic uint64_t memory_used; /* a root device counts its sub-devices' allocations too */
     uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */
     uint32_t queues_per_group;
 } gs_device;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "activity.h"
 #include "fault.h"
 #include "launch.h"
 #include "lost.h"
@@ -248,6 +249,7 @@ static void run_shared(job *job, gs_pool *pool) {
 typedef struct cooperation {
     const job *job;
     const gs_errand *errand;
+    gs_activity work;
     _Atomic uint64_t next;  /* the group that the next thread to come takes */
     _Atomic uint64_t ended; /* threads, without the one that waits for them */
     uint64_t started;
@@ -261,7 +263,9 @@ static void run_next(cooperation *together) { run_groups(together->job, together
 static void *run_cooperating(void *argument) {
     cooperation *together = argument;
     gs_errand_begin(together->errand);
+    gs_activity_begin(together->work);
     run_next(together);
+    gs_activity_end();
     gs_errand_begin(NULL);
     together->ended++;
     gs_bell_ring(&ending);
@@ -275,14 +279,16 @@ static bool all_have_ended(void *state) {
 
 /* The last group runs here. If not every group gets a thread, those that did would wait for ever. */
 static void run_cooperatively(const job *job) {
-    cooperation together = {.job = job, .errand = gs_errand_current()};
+    cooperation together = {.job = job, .errand = gs_errand_current(), .work = gs_activity_current()};
     while (together.started + 1 < job->end && gs_thread_start("gs-group", run_cooperating, &together))
         together.started++;
     if (together.started + 1 == job->end)
         run_next(&together);
     else
         lose_for_want_of("thread for each group", job->code);
+    gs_activity_end(); /* waiting is not working */
     gs_bell_wait(&ending, all_have_ended, &together, GS_FOREVER, false);
+    gs_activity_begin(together.work);
 }
 
 /* --- Launches ---------------------------------------------------------------------------------------- */

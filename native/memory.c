@@ -83,15 +83,15 @@ ze_result_t gs_memory_charge(gs_device *device, uint64_t size) {
                        (unsigned long long)size, (unsigned long long)physical_memory());
     }
     for (gs_device *each = device; each != NULL; each = each->parent) {
-        if (charge_one(&each->memory_used, each->memory_bytes, size))
+        if (charge_one(&each->record->memory_used, each->memory_bytes, size))
             continue;
         for (gs_device *undo = device; undo != each; undo = undo->parent)
-            undo->memory_used -= size;
+            undo->record->memory_used -= size;
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
                        "%llu bytes more do not fit: the device has %llu and %llu are in use; free some, or raise "
                        "GROUNDSTATE_MEMORY",
                        (unsigned long long)size, (unsigned long long)each->memory_bytes,
-                       (unsigned long long)each->memory_used);
+                       (unsigned long long)each->record->memory_used);
     }
     return ZE_RESULT_SUCCESS;
 }
@@ -100,7 +100,12 @@ void gs_memory_uncharge(gs_device *device, uint64_t size) {
     if (device == NULL)
         host_used -= size;
     for (gs_device *each = device; each != NULL; each = each->parent)
-        each->memory_used -= size;
+        each->record->memory_used -= size;
+}
+
+void gs_memory_count_shared(const gs_allocation *allocation, int sign) {
+    for (const gs_device *each = allocation->device; each != NULL; each = each->parent)
+        each->record->memory_shared += (uint64_t)sign * allocation->size;
 }
 
 ze_result_t gs_allocation_enter(const gs_allocation *filled) {
@@ -153,8 +158,10 @@ static void release(gs_allocation *allocation) {
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         gs_pages_give(allocation->base, allocation->span);
     }
-    if (allocation->fd >= 0)
+    if (allocation->fd >= 0) {
         close(allocation->fd);
+        gs_memory_count_shared(allocation, -1);
+    }
     if (allocation->backing <= GS_BACKING_FILE && !allocation->imported)
         gs_memory_uncharge(allocation->charged, allocation->size);
     free(allocation);

@@ -46,6 +46,9 @@ bool gs_allocation_forget(gs_context *context, const void *base);
 ze_result_t gs_memory_charge(gs_device *device, uint64_t size);
 void gs_memory_uncharge(gs_device *device, uint64_t size);
 
+/* Adds an allocation that other processes can map to what its device shares, or takes it away for -1. */
+void gs_memory_count_shared(const gs_allocation *allocation, int sign);
+
 /* Evicts an allocation that is being freed from every device. */
 void gs_residency_end(gs_allocation *allocation);
 

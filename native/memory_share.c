@@ -51,12 +51,18 @@ static int move_to_file(gs_allocation *found) {
     return -1;
 }
 
+static void share(gs_allocation *found) {
+    found->fd = move_to_file(found);
+    if (found->fd >= 0)
+        gs_memory_count_shared(found, 1);
+}
+
 /* The file behind the allocation at `pointer`, made if there is none. It stays the driver's; -1 on failure. */
 GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer) {
     gs_memory_lock();
     gs_allocation *found = gs_allocation_at(context, pointer);
     if (found != NULL && found->fd < 0 && found->backing == GS_BACKING_BLOCK)
-        found->fd = move_to_file(found);
+        share(found);
     int fd = found != NULL ? found->fd : -1;
     gs_memory_unlock();
     return fd;
@@ -104,6 +110,7 @@ GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *devic
         munmap(base, request.span);
     if (result == ZE_RESULT_SUCCESS) {
         *pointer = base;
+        gs_memory_count_shared(&request, 1);
         return result;
     }
     if (request.fd >= 0)

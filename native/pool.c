@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "activity.h"
 #include "fault.h"
 #include "thread.h"
 #include "wait.h"
@@ -17,6 +18,7 @@ typedef struct job {
     gs_part part;
     void *argument;
     const gs_errand *errand; /* of the thread that brought the job */
+    gs_activity work;        /* likewise */
     uint64_t parts;
     _Atomic uint64_t taken; /* part numbers handed out, may pass `parts` */
     _Atomic uint32_t helpers; /* workers that may still look at this job */
@@ -83,7 +85,9 @@ static void *worker(void *argument) {
             continue;
         }
         gs_errand_begin(found->errand);
+        gs_activity_begin(found->work);
         work_on(found);
+        gs_activity_end();
         gs_errand_begin(NULL);
         atomic_fetch_sub(&found->helpers, 1);
         gs_bell_ring(&pool->finished);
@@ -125,9 +129,14 @@ void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
             gs_guard(part, argument, each, NULL);
         return;
     }
-    job mine = {.part = part, .argument = argument, .errand = gs_errand_current(), .parts = parts};
+    job mine = {.part = part, .argument = argument, .errand = gs_errand_current(),
+                .work = gs_activity_current(), .parts = parts};
     enter(pool, &mine);
     work_on(&mine);
     leave(pool, &mine);
+    if (nobody_helps(&mine))
+        return;
+    gs_activity_end(); /* waiting is not working */
     gs_bell_wait(&pool->finished, nobody_helps, &mine, GS_FOREVER, false);
+    gs_activity_begin(mine.work);
 }

@@ -99,7 +99,10 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
     bool guarded = command->operation != GS_NOTHING && command->operation != GS_HOST_FUNCTION;
     const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
     gs_gate_enter();
-    gs_command_perform(command, command->device != NULL ? command->device : queue->device);
+    gs_device *device = command->device != NULL ? command->device : queue->device;
+    gs_activity_begin(gs_command_activity(command, device));
+    gs_command_perform(command, device);
+    gs_activity_end();
     gs_gate_leave();
     if (guarded)
         gs_errand_begin(before);

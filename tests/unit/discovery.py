@@ -22,6 +22,7 @@ class FakeNative:
         self.vertices: dict[int, int] = {}
         self.places: dict[int, tuple[list[int], list[int]]] = {}
         self.speeds: dict[int, tuple[int, int, int, int]] = {}
+        self.paths: dict[int, tuple[int, ...]] = {}
         self.measured: list[tuple[int, int, int]] = []
 
     def handle(self) -> int:
@@ -37,6 +38,9 @@ class FakeNative:
         handle = self.handle()
         self.devices[handle] = (parent, worker_count, memory_bytes)
         return handle
+
+    def device_locate(self, device: int, path: Sequence[int]) -> None:
+        self.paths[device] = tuple(path)
 
     def device_memory_used(self, device: int) -> int:
         return self.used.get(device, 0)

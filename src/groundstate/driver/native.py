@@ -32,6 +32,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (_P, _P, _U32, _U64, _U32, _U32),
     ),
     "gs_device_confine": (_BOOL, (_P, _P, _U32, _P, _U32)),
+    "gs_device_locate": (None, (_P, _U32, ctypes.c_int32)),
+    "gs_activity_page": (_P, (_P,)),
     "gs_device_memory_used": (_U64, (_P,)),
     "gs_object_create": (_P, (ctypes.c_char_p,)),
     "gs_object_end": (_BOOL, (_P,)),
@@ -132,6 +134,17 @@ def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> No
     numbers = [(_U32 * len(each))(*each) for each in (cpus, nodes)]
     if not _call("gs_device_confine", device, numbers[0], len(cpus), numbers[1], len(nodes)):
         raise MemoryError(f"no room to note the CPUs {list(cpus)} of a device")
+
+
+def device_locate(device: int, path: Sequence[int]) -> None:
+    """Says which part of the machine a device is: its number, and that of a sub-device."""
+    _call("gs_device_locate", device, path[0], path[1] if len(path) > 1 else -1)
+
+
+def activity_page() -> tuple[int, int]:
+    """The address and the size of what this process counts: native/activity.h."""
+    size = _U64()
+    return _call("gs_activity_page", ctypes.byref(size)), size.value
 
 
 class _Speed(ctypes.Structure):

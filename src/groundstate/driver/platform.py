@@ -40,6 +40,8 @@ if TYPE_CHECKING:
             self, device: int, cpus: Sequence[int], nodes: Sequence[int]
         ) -> None: ...
 
+        def device_locate(self, device: int, path: Sequence[int]) -> None: ...
+
         def device_memory_used(self, device: int) -> int: ...
 
         def measure(self, device: int, peer: int, size: int) -> tuple[int, int, int, int]: ...
@@ -159,6 +161,7 @@ class Platform:
         self.speeds: dict[object, Speed] = {}
         """What was measured, by CPUs and memory nodes."""
         self.devices: list[Device] = []
+        self._roots: list[Part] = []
         self._cpus: Sequence[int] = ()
         self._worker_count = 1
         self._is_divided = False
@@ -168,7 +171,7 @@ class Platform:
 
     def _create_devices(self) -> None:
         mask = affinity.parse(knobs.AFFINITY_MASK.get())
-        roots = self._divide_machine()
+        roots = self._roots = self._divide_machine()
         if self.hierarchy == "COMPOSITE":
             roots = roots if mask is None else affinity.select(roots, mask)
             for root in roots:
@@ -182,6 +185,17 @@ class Platform:
         for root in roots:
             device = self._create(root, None, len(self.devices))
             self.devices.extend(device.subdevices or [device])
+
+    def whole_devices(self) -> list[Device]:
+        """The devices as they are without any mask, with all their sub-devices.
+
+        System management lists those. Some may not exist yet, because the core does not list them.
+        """
+        known = {device.part.path: device for device in self.by_handle.values()}
+        return [
+            known.get(part.path) or self._create(part, None, ordinal)
+            for ordinal, part in enumerate(self._roots)
+        ]
 
     def _divide_machine(self) -> list[Part]:
         """The devices before any mask, in the order in which the driver reports them."""
@@ -208,6 +222,7 @@ class Platform:
         handle = self.native.device_new(
             self.driver, above, workers, part.memory_bytes, queue_count(workers)
         )
+        self.native.device_locate(handle, part.path)
         nodes: tuple[int, ...] = ()
         if self._is_divided:
             nodes = self.machine.nodes_near(cpus)

@@ -5,4 +5,12 @@ NOUNS = {
     "zesInit": "driver",
     "zesDriverGet": "driver",
     "zesDeviceGet": "driver",
+    "zesDeviceEnumEngineGroups": "engine",
+    "zesEngineGetProperties": "engine",
+    "zesEngineGetActivity": "engine",
+    "zesDeviceEnumMemoryModules": "memory",
+    "zesMemoryGetProperties": "memory",
+    "zesMemoryGetState": "memory",
+    "zesMemoryGetBandwidth": "memory",
+    "zesEngineGetActivityExt": "engine",
 }

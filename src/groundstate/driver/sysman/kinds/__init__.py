@@ -10,26 +10,26 @@ from groundstate.driver.sysman.parts import Watched
 
 _lock = threading.Lock()
 _watched: dict[int, Watched] = {}
+_by_number: dict[int, Watched] = {}
+"""The devices of this driver, by their place on the machine."""
 
 
 def devices() -> dict[int, Watched]:
     """The devices by handle, in the order in which they are listed.
 
-    They are whole devices: what belongs to a sub-device is a part of its device that says so.
+    They are whole devices, whatever a mask or the hierarchy shows to the core: what belongs to a
+    sub-device is a part of its device that says so.
     """
     with _lock:
         if not _watched:
-            for device in platform.current().devices:
-                root = device.parent or device
-                if root.handle not in _watched:
-                    _watched[root.handle] = Cpu(root)
+            for device in platform.current().whole_devices():
+                watched = Cpu(device)
+                _watched[device.handle] = watched
+                _by_number[device.part.path[0]] = watched
         return _watched
 
 
 def watched(handle: int) -> Watched:
     """The device behind a handle. That of a sub-device stands for the whole device."""
     found = devices().get(handle)
-    if found is not None:
-        return found
-    device = platform.device(handle)
-    return devices()[(device.parent or device).handle]
+    return found or _by_number[platform.device(handle).part.path[0]]

@@ -1,13 +1,9 @@
-"""The CPU device: its own counters, and what the machine tells."""
+"""The CPU device: what the driver counts of it, and what the machine tells."""
 
 from __future__ import annotations
 
-from groundstate.driver.platform import Device
-from groundstate.driver.sysman.parts import Watched
+from groundstate.driver.sysman.kinds.counted import Counted
 
 
-class Cpu(Watched):
+class Cpu(Counted):
     """What can be watched of a device whose workers are CPUs."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device

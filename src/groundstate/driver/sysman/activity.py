@@ -1,0 +1,245 @@
+"""What all processes on this machine do on the devices, read from the page of each.
+
+A process that uses a device keeps its counters in a memory file (native/activity.c) and a socket
+whose name says where that is: both go away with the process, however it ends. Pages are opened
+once, through `/proc`, and then only looked at. A page of another user stays closed to all but root;
+of such a process only its number is known.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import mmap
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from groundstate.driver import native
+
+MAGIC = 0x3154434147535A
+RUNNING = 1 << 60
+"""What is added to a word while it runs, and the time at which it began taken away."""
+
+PREFIX = "@groundstate/activity/1/"
+SOCKETS = "/proc/net/unix"
+FILE = "/memfd:groundstate (deleted)"
+
+SCAN_NANOSECONDS = 20_000_000
+"""Everything that is asked within this time is answered from one look at the processes."""
+
+_PATIENCE = 1000
+"""A word is between two states for some nanoseconds only; looking so often again is plenty."""
+
+Place = tuple[int, int]
+"""The number of a device and of its sub-device, or -1 for the device as a whole."""
+
+
+class Record:
+    """One device in one page."""
+
+    def __init__(self, page: Page, offset: int) -> None:
+        self._page = page
+        self._at = offset // 8
+        size_and_workers, place = page.words[self._at], page.words[self._at + 1]
+        self.size = size_and_workers & 0xFFFFFFFF
+        self.workers = size_and_workers >> 32
+        number, subdevice = place & 0xFFFFFFFF, place >> 32
+        self.place: Place = (number, -1 if subdevice == 0xFFFFFFFF else subdevice)
+        offsets = page.words[self._at + 5]
+        self._all = self._at + (offsets & 0xFFFFFFFF) // 8 + 1
+        self._copies = self._at + (offsets >> 32) // 8 + 1
+        end = max(self._all, self._copies) + self.workers
+        if self.size < 64 or offset + self.size > page.words.nbytes or end > len(page.words):
+            raise ValueError("this is no record of a device")
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the device's memory that the process holds."""
+        return self._page.words[self._at + 3]
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of it that other processes can map, or that come from them."""
+        return self._page.words[self._at + 4]
+
+    def copies(self, worker: int) -> int:
+        """Nanoseconds for which at least so many workers and one more copied."""
+        return self._page.running_time(self._copies + worker)
+
+    def all(self, worker: int) -> int:
+        """The same for everything that they do."""
+        return self._page.running_time(self._all + worker)
+
+
+class Page:
+    """The counters of one process."""
+
+    def __init__(self, pid: int, memory: memoryview) -> None:
+        self.pid = pid
+        self.words = memory.cast("Q")
+        if self.words[0] != MAGIC:
+            raise ValueError("this is no page of counters")
+        self.start_time = self.words[2]
+        self.origin = self.words[3]
+        self.records: dict[Place, Record] = {}
+        offset, used = 64, self.words[4]
+        while offset < used:
+            record = Record(self, offset)
+            self.records[record.place] = record
+            offset += record.size
+
+    def running_time(self, index: int) -> int:
+        """For how long a word has run, if it runs, up to now."""
+        for _ in range(_PATIENCE):
+            word = self.words[index]
+            now = time.monotonic_ns() - self.origin
+            busy = word - RUNNING + now if word >= RUNNING // 2 else word
+            if 0 <= busy <= now:
+                return busy
+        return 0
+
+
+@dataclass
+class Seen:
+    """A process that uses devices, and its page if this user may look into it."""
+
+    pid: int
+    page: Page | None
+
+
+class Processes:
+    """The processes of this machine that use the driver, looked for again from time to time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, Seen] = {}
+        self._looked_at = -SCAN_NANOSECONDS
+        self._own: Page | None = None
+
+    def all(self, at_once: bool = False) -> list[Seen]:
+        """Them as of now, or as of a moment ago unless `at_once`. This process is the first."""
+        with self._lock:
+            now = time.monotonic_ns()
+            if at_once or now - self._looked_at >= SCAN_NANOSECONDS:
+                self._looked_at = now
+                self._look()
+            return list(self._known.values())
+
+    def pages(self) -> list[Page]:
+        """The pages that can be read. This process's own is among them in any case."""
+        found = [seen.page for seen in self.all() if seen.page is not None]
+        own = self.own()
+        return found if any(page is own for page in found) else [own, *found]
+
+    def own(self) -> Page:
+        """The page of this process."""
+        pid = os.getpid()
+        if self._own is None or self._own.pid != pid:
+            address, size = native.activity_page()
+            memory = (ctypes.c_uint8 * size).from_address(address)
+            self._own = Page(pid, memoryview(memory).cast("B"))
+        return self._own
+
+    def _look(self) -> None:
+        names = dict.fromkeys(_names())
+        self._known = {
+            name: self._known.get(name) or seen
+            for name in names
+            if (seen := self._known.get(name) or self._meet(name)) is not None
+        }
+
+    def _meet(self, name: str) -> Seen | None:
+        """A process whose name is new; None if there is no such process any more."""
+        try:
+            pid, start_time, fd = (int(word) for word in name.removeprefix(PREFIX).split("/"))
+        except ValueError:
+            return None
+        if pid == os.getpid():
+            return Seen(pid, self.own())
+        if _start_time(pid) != start_time:
+            return None
+        return Seen(pid, _open_page(pid, start_time, fd))
+
+
+def _names() -> Iterable[str]:
+    """The names of sockets that belong to processes with counters."""
+    try:
+        with open(SOCKETS, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return
+    at = text.find(PREFIX)
+    while at >= 0:
+        end = text.find("\n", at)
+        yield text[at:end]
+        at = text.find(PREFIX, end)
+
+
+def _start_time(pid: int) -> int:
+    """When a process started, in the kernel's ticks, or 0."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _open_page(pid: int, start_time: int, fd: int) -> Page | None:
+    """The page of another process, or None if it cannot be read or is not one."""
+    path = f"/proc/{pid}/fd/{fd}"
+    try:
+        if os.readlink(path) != FILE:
+            return None
+        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        if not fcntl.fcntl(opened, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK:
+            return None  # somebody could take the memory away while it is read
+        page = Page(pid, memoryview(mmap.mmap(opened, 0, prot=mmap.PROT_READ)))
+    except (OSError, ValueError, IndexError):
+        return None
+    finally:
+        os.close(opened)
+    return page if page.start_time == start_time and page.words[1] == pid else None
+
+
+PROCESSES = Processes()
+
+
+class Meter:
+    """A counter over all processes that only goes up, at most as fast as `capacity` workers work.
+
+    Two processes can keep the same CPUs busy: together they are no busier than the CPUs are. What a
+    process did before it ended stays counted, as far as somebody had looked.
+    """
+
+    def __init__(self, capacity: int, sample: Callable[[Page], int]) -> None:
+        self._lock = threading.Lock()
+        self._capacity = capacity
+        self._sample = sample
+        self._seen: dict[Page, int] = {}
+        self._total = 0
+        self._read_at: int | None = None
+
+    def read(self) -> tuple[int, int]:
+        """Nanoseconds of all workers together, and the time at which that was so."""
+        pages = PROCESSES.pages()
+        with self._lock:
+            now = time.monotonic_ns()
+            samples = {page: max(self._sample(page), self._seen.get(page, 0)) for page in pages}
+            worked = sum(count - self._seen.get(page, 0) for page, count in samples.items())
+            since = self._read_at
+            if since is None:
+                since = min(page.origin for page in pages)
+            self._total += min(worked, self._capacity * (now - since))
+            self._seen, self._read_at = samples, now
+            return self._total, now
+
+
+def sum_over(page: Page, places: Sequence[Place], what: Callable[[Record], int]) -> int:
+    """Something of several devices of one process, added up."""
+    return sum(what(page.records[place]) for place in places if place in page.records)
