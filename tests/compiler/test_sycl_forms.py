@@ -256,3 +256,20 @@ def test_pointers_of_a_definition_count_where_a_declaration_has_others() -> None
         found = np.zeros(48, np.uint32)
         run(program, "kernel", (3, 1, 1), (16, 1, 1), pairs, found, width=width)
         assert found.tolist() == (pairs[:, 0] * 10 + pairs[:, 1]).tolist()
+
+
+@pytest.mark.parametrize("width", [8, 16, 32])
+@pytest.mark.parametrize("kind", ["f32", "u32", "f64"])
+def test_shuffle_by_indices_of_all_lanes(kind: str, width: int) -> None:
+    """Sub-groups as large as a vector register, and larger."""
+    spirv = module(
+        each_item(["%r = OpSubgroupShuffleINTEL %" + kind + " %a %b"], [kind, "u32"], [kind]),
+        capabilities=("SubgroupShuffleINTEL",),
+        extensions=("SPV_INTEL_subgroups",),
+    )
+    values = np.arange(64).astype({"f32": np.float32, "u32": np.uint32, "f64": np.float64}[kind])
+    which = np.random.default_rng(7).integers(0, width, 64).astype(np.uint32)
+    found = np.zeros_like(values)
+    run(Program(spirv), "kernel", (1, 1, 1), (64, 1, 1), values, which, found, width=width)
+    first_lane = np.arange(64) // width * width
+    assert found.tolist() == values[first_lane + which].tolist()

@@ -8,7 +8,7 @@ from groundstate.compiler.emit.ballots import lane_numbers, own
 from groundstate.compiler.emit.composites import choose
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.groups import check_subgroup
-from groundstate.compiler.emit.values import Lanes, Value
+from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
 from groundstate.compiler.uniformity import constant_int
@@ -92,12 +92,73 @@ def gather_lanes(emitter: Emitter, value: Value, source: str) -> Value:
     text, width = emitter.text, emitter.width
     wide = text.vector_type(value.type)
     vector = text.as_vector(value)
+    if _has_permutation(emitter, value.type):
+        return Lanes(value.type, _permuted(text, value.type, vector, source), None)
     result = "poison"
     for lane in range(width):
         index = text.emit(f"extractelement {text.vector_type('i32')} {source}, i64 {lane}")
         picked = text.emit(f"extractelement {wide} {vector}, i32 {index}")
         result = text.emit(f"insertelement {wide} {result}, {value.type} {picked}, i64 {lane}")
     return Lanes(value.type, result, None)
+
+
+PERMUTATIONS = {"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"}
+"""Each of eight lanes takes the value of the one that the lowest bits of its number name."""
+PIECE = 8
+"""Lanes of a register of AVX2."""
+
+
+def _has_permutation(emitter: Emitter, llvm_type: str) -> bool:
+    """Whether a vector is several registers of AVX2. LLVM finds the instruction by itself where it
+    is one, and else writes and reads every lane, which takes long to compile and to run."""
+    in_register = emitter.context.registers.lanes
+    return in_register == PIECE < emitter.width and llvm_type in PERMUTATIONS
+
+
+def _permuted(text: LaneText, llvm_type: str, vector: str, source: str) -> str:
+    """The lanes of a vector that `source` names, register by register."""
+    part, numbers = f"<{PIECE} x {llvm_type}>", f"<{PIECE} x i32>"
+    parts = _pieces(text, llvm_type, vector)
+    picked = []
+    for lanes in _pieces(text, "i32", source):
+        found = ""
+        for index, each in enumerate(parts):
+            moved = text.call(part, PERMUTATIONS[llvm_type], [(part, each), (numbers, lanes)])
+            if found:
+                first = f"splat (i32 {index * PIECE})"
+                is_here = text.emit(f"icmp uge {numbers} {lanes}, {first}")
+                moved = text.emit(
+                    f"select <{PIECE} x i1> {is_here}, {part} {moved}, {part} {found}"
+                )
+            found = moved
+        picked.append(found)
+    return _joined(text, llvm_type, picked)
+
+
+def _pieces(text: LaneText, llvm_type: str, vector: str) -> list[str]:
+    """A vector as vectors of eight."""
+    wide = text.vector_type(llvm_type)
+    orders = [range(first, first + PIECE) for first in range(0, text.width, PIECE)]
+    return [
+        text.emit(
+            f"shufflevector {wide} {vector}, {wide} poison, "
+            f"<{PIECE} x i32> <{', '.join(f'i32 {lane}' for lane in order)}>"
+        )
+        for order in orders
+    ]
+
+
+def _joined(text: LaneText, llvm_type: str, pieces: list[str]) -> str:
+    """One vector of several of the same length, two at a time."""
+    length = text.width // len(pieces)
+    while len(pieces) > 1:
+        half, length = f"<{length} x {llvm_type}>", 2 * length
+        order = ", ".join(f"i32 {lane}" for lane in range(length))
+        pieces = [
+            text.emit(f"shufflevector {half} {low}, {half} {high}, <{length} x i32> <{order}>")
+            for low, high in zip(pieces[::2], pieces[1::2], strict=True)
+        ]
+    return pieces[0]
 
 
 @handles("SubgroupShuffleDownINTEL", "SubgroupShuffleUpINTEL")
