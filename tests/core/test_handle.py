@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,6 +33,11 @@ MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
     "Sampler": lambda context: gs.Sampler(context),
     "Graph": lambda context: gs.Graph(context),
     "ExecutableGraph": lambda context: empty_graph(context).instantiate(),
+    "ExternalSemaphore": lambda context: semaphore(context),
+    "opened Memory": lambda context: context.open_ipc(context.alloc_host(64).ipc_handle()),
+    "opened EventPool": lambda context: gs.EventPool.open_ipc(
+        context, gs.EventPool(context, 4, ipc=True).ipc_handle(), 4
+    ),
     "PhysicalMemory": lambda context: gs.PhysicalMemory(context, 4096),
     "VirtualMemory": lambda context: gs.VirtualMemory(context, 4096),
 }
@@ -40,6 +46,14 @@ MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
 def empty_graph(context: gs.Context) -> gs.Graph:
     with gs.CommandList.immediate(context).capture() as graph:
         return graph
+
+
+def semaphore(context: gs.Context) -> gs.ExternalSemaphore:
+    counter = os.eventfd(0)
+    try:
+        return gs.ExternalSemaphore(context.devices[0], counter)
+    finally:
+        os.close(counter)
 
 
 def test_every_kind_of_object_is_here() -> None:
