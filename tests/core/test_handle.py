@@ -34,10 +34,8 @@ MAKERS: dict[str, Callable[[gs.Context], handle.OwnedHandle]] = {
     "Graph": lambda context: gs.Graph(context),
     "ExecutableGraph": lambda context: empty_graph(context).instantiate(),
     "ExternalSemaphore": lambda context: semaphore(context),
-    "opened Memory": lambda context: context.open_ipc(context.alloc_host(64).ipc_handle()),
-    "opened EventPool": lambda context: gs.EventPool.open_ipc(
-        context, gs.EventPool(context, 4, ipc=True).ipc_handle(), 4
-    ),
+    "opened Memory": lambda context: opened_memory(context),
+    "opened EventPool": lambda context: opened_pool(context),
     "PhysicalMemory": lambda context: gs.PhysicalMemory(context, 4096),
     "VirtualMemory": lambda context: gs.VirtualMemory(context, 4096),
 }
@@ -54,6 +52,16 @@ def semaphore(context: gs.Context) -> gs.ExternalSemaphore:
         return gs.ExternalSemaphore(context.devices[0], counter)
     finally:
         os.close(counter)
+
+
+def opened_memory(context: gs.Context) -> gs.Memory:
+    with context.alloc_host(64) as original:
+        return context.open_ipc(original.ipc_handle())
+
+
+def opened_pool(context: gs.Context) -> gs.EventPool:
+    with gs.EventPool(context, 4, ipc=True) as original:
+        return gs.EventPool.open_ipc(context, original.ipc_handle(), 4)
 
 
 def test_every_kind_of_object_is_here() -> None:
