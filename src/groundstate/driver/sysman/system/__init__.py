@@ -1,0 +1,1 @@
+"""Readers of what the machine tells about itself in /sys and /proc."""
