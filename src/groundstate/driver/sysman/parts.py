@@ -5,8 +5,9 @@ the noun files beside this one give them handles and put what they say into the 
 So a noun is written once for all kinds of devices, and a kind in one place for all nouns.
 
 Properties are attributes, what changes is a method. Values are in the unit of the name. None is
-what the machine does not tell; a reader that may not look raises `PermissionError`, and a setter
-that is not there raises `NotImplementedError`, both with a sentence for the caller.
+what the machine does not tell; a reader that may not look raises `PermissionError`, a setter that
+is not there `NotImplementedError`, and one that is given nonsense `ValueError`, all with a sentence
+for the caller.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ from groundstate.driver.api import find_in_chain, read_pointer, read_u32
 from groundstate.driver.sysman.parts import Part
 
 Chained = TypeVar("Chained", bound=ctypes.Structure)
+Number = TypeVar("Number", int, float)
+
+_LARGEST_INT32 = (1 << 31) - 1
 
 
 def chained(structure: ctypes.Structure, wanted: type[Chained]) -> Chained | None:
@@ -30,3 +33,13 @@ def write_place(properties: Any, part: Part) -> None:
     """Writes `onSubdevice` and `subdeviceId`."""
     properties.onSubdevice = part.subdevice is not None
     properties.subdeviceId = part.subdevice or 0
+
+
+def known(value: Number | None) -> Number | int:
+    """A value, or the -1 that the specification has for what is not known."""
+    return -1 if value is None else value
+
+
+def known_int32(value: int | None) -> int:
+    """The same for a field of 32 bits."""
+    return -1 if value is None else min(value, _LARGEST_INT32)

@@ -243,9 +243,10 @@ class Counted(Watched):
 
     def _memory_health(self) -> int:
         """What the counters of memory errors say, if there are any."""
-        counts = {each.type: sum(each.counts().values()) for each in self.errors()}
-        if not counts:
+        counters = self.errors()
+        if not counters:
             return zes.ZES_MEM_HEALTH_UNKNOWN
-        if counts.get(zes.ZES_RAS_ERROR_TYPE_UNCORRECTABLE):
+        uncorrected = zes.ZES_RAS_ERROR_TYPE_UNCORRECTABLE
+        if any(sum(each.counts().values()) for each in counters if each.type == uncorrected):
             return zes.ZES_MEM_HEALTH_CRITICAL
         return zes.ZES_MEM_HEALTH_OK

@@ -67,6 +67,7 @@ class CpuClock(FrequencyDomain):
         throttling = f"sys/devices/system/cpu/cpu{place.cpus[0]}/thermal_throttle"
         self._throttle_ms = files.gauge(f"{throttling}/package_throttle_total_time_ms")
         self._throttle_count = files.gauge(f"{throttling}/package_throttle_count")
+        self._efficient_mhz = self._efficient()
         self._last_count: int | None = None
         self._lock = threading.Lock()
 
@@ -79,7 +80,7 @@ class CpuClock(FrequencyDomain):
         return FrequencyState(
             actual_mhz=self._actual(),
             tdp_mhz=self._base(),
-            efficient_mhz=self._efficient(),
+            efficient_mhz=self._efficient_mhz,
             throttle_reasons=self._throttle_reasons(),
         )
 

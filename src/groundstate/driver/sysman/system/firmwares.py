@@ -9,6 +9,8 @@ from groundstate.driver.sysman.system.files import Files
 from groundstate.driver.sysman.system.places import Place, Places
 
 _DMI = "sys/class/dmi/id"
+_HIDDEN = "0xffffffff"
+"""The microcode of virtual machines whose host does not tell."""
 
 
 def firmwares(files: Files, places: Places) -> list[Firmware]:
@@ -26,10 +28,11 @@ def firmwares(files: Files, places: Places) -> list[Firmware]:
 def _microcode(files: Files, place: Place) -> str | None:
     """All CPUs of a package run the same."""
     version = files.text(f"sys/devices/system/cpu/cpu{place.cpus[0]}/microcode/version")
-    if version:
-        return version
-    match = re.search(r"^microcode\s*: (\S+)$", files.text("proc/cpuinfo") or "", re.MULTILINE)
-    return match[1] if match else None
+    if not version:
+        text = files.text("proc/cpuinfo") or ""
+        match = re.search(r"^microcode\s*: (\S+)$", text, re.MULTILINE)
+        version = match[1] if match else None
+    return None if version == _HIDDEN else version
 
 
 def description(files: Files, model: str, vendor: str) -> Description:
