@@ -1,0 +1,152 @@
+"""Programs written for pyzes, with the real package and with ours, over each way to the driver.
+
+The programs are the two that the package brings along and one of our own, which also works with
+loaders that are older than `zesInit`. The machine is a recorded one: its numbers stand still, and
+a program that sets a frequency sets it in a copy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from groundstate import standin
+
+MACHINE = Path(__file__).parents[1] / "machines" / "laptop"
+SURVEY = Path(__file__).parent / "programs" / "pyzes_survey.py"
+LOADER = Path("/usr/lib/x86_64-linux-gnu/libze_loader.so.1")
+TIMEOUT = 120
+
+IN_PLACE_OF_THE_LOADER = """
+import ctypes, os, runpy, sys
+
+library, sys.argv = sys.argv[1], sys.argv[2:]
+open_library = ctypes.CDLL
+ctypes.CDLL = lambda path, *rest: open_library(library if "ze_loader" in path else path, *rest)
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""pyzes looks for a loader at one place only; here that place is another."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program that says `import pyzes` gets to the driver."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def start(self, folder: Path, program: Path, *arguments: str) -> subprocess.Popen[str]:
+        """Starts a program with a machine of its own, a copy that is made in `folder`."""
+        root = Path(tempfile.mkdtemp(dir=folder))
+        shutil.copytree(MACHINE, root, symlinks=True, dirs_exist_ok=True)
+        return subprocess.Popen(
+            [sys.executable, *self.command, str(program), *arguments],
+            env={**os.environ, **self.environment, "GROUNDSTATE_SYSFS_ROOT": str(root)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def ways(library: Path) -> dict[str, Way]:
+    """The real package over the stand-in and over the machine's loader, and our module."""
+    real_loader = {"ZE_ENABLE_ALT_DRIVERS": str(library), "ZES_ENABLE_SYSMAN": "1"}
+    place = str(standin.folder() / LOADER.name)
+    return {
+        "ours": Way(("-m", "groundstate.pyzes"), {"ZES_ENABLE_SYSMAN": "1"}),
+        "standin": Way(("-c", IN_PLACE_OF_THE_LOADER, place), {"ZES_ENABLE_SYSMAN": "1"}),
+        "loader": Way((), real_loader),
+    }
+
+
+@pytest.fixture(scope="module")
+def examples() -> Path:
+    """The folder of the programs that pyzes brings along."""
+    package = importlib.util.find_spec("pyzes")
+    if package is None or package.origin is None:
+        pytest.skip("the package is missing: pip install pyzes==0.1.3")
+    return Path(package.origin).parent / "examples"
+
+
+def loader_has(name: str) -> bool:
+    if not LOADER.exists():
+        pytest.skip("the Level Zero loader is missing: apt-get install libze1")
+    return f"\0{name}\0".encode() in LOADER.read_bytes()
+
+
+def outputs(runs: Mapping[str, subprocess.Popen[str]]) -> dict[str, str]:
+    """What each program printed and its exit status, without what differs from run to run."""
+    printed = {}
+    for name, run in runs.items():
+        stdout, stderr = run.communicate(timeout=TIMEOUT)
+        assert "Traceback" not in stderr, f"{name}: {stderr}"
+        printed[name] = without_what_changes(f"{stdout}exit status {run.returncode}")
+    return printed
+
+
+CHANGING_FIELDS = re.compile(r"\b(timestamp|activeTime|free): \d+")
+CHANGING_LINES = re.compile(
+    r"(?m)^( *(?:Timestamp|Active Time|Free|Used|Usage|Average power|Current Power): ).*$"
+)
+
+
+def without_what_changes(text: str) -> str:
+    """Leaves out times, what is busy, memory in use, and the processes of the machine."""
+    text = CHANGING_FIELDS.sub(r"\1: #", text)
+    text = CHANGING_LINES.sub(r"\1#", text)
+    text = re.sub(r"Found \d+ active process.*?\n\n", "Found processes\n\n", text, flags=re.S)
+    return re.sub(r"(processes: 0x0), \d+(\n  again: 0x0), \d+", r"\1\2", text)
+
+
+def assert_all_equal(printed: Mapping[str, str]) -> str:
+    """The text that all of them printed."""
+    first = next(iter(printed.values()))
+    for name, text in printed.items():
+        assert text == first, name
+    return first
+
+
+@pytest.mark.parametrize(
+    "program", [("pyzes_example.py",), ("pyzes_black_box_test.py", "-a")], ids=lambda each: each[0]
+)
+def test_the_programs_of_the_package_print_the_same(
+    ways: dict[str, Way], tmp_path: Path, examples: Path, program: tuple[str, ...]
+) -> None:
+    name, *arguments = program
+    chosen = ["ours", "standin"] + ["loader"] * loader_has("zesInit")
+    runs = {way: ways[way].start(tmp_path, examples / name, *arguments) for way in chosen}
+    printed = assert_all_equal(outputs(runs))
+    assert "Found 1 device(s)" in printed
+
+
+@pytest.mark.parametrize("start", ["new", "old"])
+def test_a_survey_prints_the_same(ways: dict[str, Way], tmp_path: Path, start: str) -> None:
+    chosen = ["ours", "standin"] + ["loader"] * (start == "old" or loader_has("zesInit"))
+    runs = {way: ways[way].start(tmp_path, SURVEY, start) for way in chosen}
+    printed = assert_all_equal(outputs(runs))
+    assert "devices: 0x0, 1" in printed
+
+
+def test_both_ways_to_start_lead_to_the_same_devices(ways: dict[str, Way], tmp_path: Path) -> None:
+    runs = {start: ways["ours"].start(tmp_path, SURVEY, start) for start in ("new", "old")}
+    assert_all_equal(outputs(runs))
+
+
+def test_without_a_program_there_is_a_usage(ways: dict[str, Way]) -> None:
+    command = [sys.executable, "-m", "groundstate.pyzes"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 1
+    assert done.stderr.startswith("usage: python -m groundstate.pyzes PROGRAM")
