@@ -110,17 +110,29 @@ class CpuPower(PowerDomain):
         return found
 
     def set_limits(self, limits: Sequence[PowerLimit]) -> None:
+        """Writes what is to change: what is as it was stays, in the finer units of the files."""
         changes = self._switch(limits)
+        present = {limit.level: limit for limit in self.limits()}
         for limit in limits:
-            constraint = self._constraint(limit.level)
+            changes += self._changes(self._constraint(limit.level), limit, present.get(limit.level))
+        self._files.write_all(changes)
+
+    def _changes(
+        self, constraint: Constraint, limit: PowerLimit, before: PowerLimit | None
+    ) -> list[tuple[str, str]]:
+        changes = []
+        if before is None or limit.milliwatts != before.milliwatts:
             if not 0 < limit.milliwatts <= _LARGEST_LIMIT_MW:
                 raise ValueError(f"{limit.milliwatts} mW is no limit: give more than 0")
             changes.append((constraint.limit, str(limit.milliwatts * 1000)))
-            if limit.interval_ms is not None and constraint.window:
-                if limit.interval_ms <= 0:
-                    raise ValueError(f"{limit.interval_ms} ms is no interval: give more than 0")
-                changes.append((constraint.window, str(limit.interval_ms * 1000)))
-        self._files.write_all(changes)
+        interval = limit.interval_ms
+        if interval is None or constraint.window is None:
+            return changes
+        if before is None or interval != before.interval_ms:
+            if interval <= 0:
+                raise ValueError(f"{interval} ms is no interval: give more than 0")
+            changes.append((constraint.window, str(interval * 1000)))
+        return changes
 
     def _constraint(self, level: int) -> Constraint:
         for each in self._constraints:
