@@ -217,21 +217,20 @@ def _prepare(function: Any, kinds: list[Any]) -> Any:
     return function
 
 
-_reported: set[tuple[str, int, str]] = set()
+_reported: set[tuple[str, int]] = set()
 
 
 def report(name: str, result: int, find: Callable[[str], Any]) -> None:
-    """Prints an error on stderr, once: its name and, if the library has one, a sentence."""
+    """Prints an error of a function on stderr, once, with the library's sentence if it has one."""
     try:
         known = ze.ze_result_t(result).name
     except ValueError:
         known = f"ZE_RESULT_ERROR 0x{result:x}"
-    if "ERROR" not in known or not knobs.PYZES_ERRORS.get():
+    if "ERROR" not in known or (name, result) in _reported or not knobs.PYZES_ERRORS.get():
         return
+    _reported.add((name, result))
     sentence = _last_error(name, find)
-    if (name, result, sentence) not in _reported:
-        _reported.add((name, result, sentence))
-        print(f"pyzes: {name}: {known}{': ' if sentence else ''}{sentence}", file=sys.stderr)
+    print(f"pyzes: {name}: {known}{': ' if sentence else ''}{sentence}", file=sys.stderr)
 
 
 def _last_error(name: str, find: Callable[[str], Any]) -> str:

@@ -9,6 +9,7 @@ import ast
 import ctypes
 import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -245,3 +246,13 @@ def test_an_error_is_printed_once_and_returned(switch: str) -> None:
         )
         for line in lines
     )
+
+
+def test_the_python_of_the_page_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "pyzes.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) == 2
+    command = [sys.executable, "-c", "\n".join(blocks)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("b'")
