@@ -15,7 +15,7 @@ them. The C API itself, name by name, is in `groundstate.ze`, `zes`, `zet` and `
 
 from groundstate.version import __version__ as __version__
 
-_FUNCTIONS = ("devices", "drivers")
+_FUNCTIONS = ("devices", "drivers", "sysman_devices")
 
 
 def __getattr__(name: str) -> object:

@@ -17,9 +17,10 @@ PATIENCE_SECONDS = 20
 
 @pytest.fixture(scope="session")
 def warm_core(warm_driver: None) -> None:
-    """Makes what is made only once: the objects of drivers, the memory of counters."""
+    """Makes what is made only once: objects of drivers and parts, the memory of counters."""
     with gs.Context(gs.devices()[0]) as context:
         gs.Event.counter_based(context).close()
+    gs.devices()[0].sysman.snapshot()
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from groundstate import cli, core
 MODULES = [
     importlib.import_module(info.name)
     for package in (core, cli)
-    for info in pkgutil.iter_modules(package.__path__, package.__name__ + ".")
+    for info in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
 ]
 
 
@@ -97,7 +97,7 @@ def test_the_example_of_the_package_runs() -> None:
 
 
 def test_the_core_never_imports_the_driver() -> None:
-    for path in Path(core.__file__).parent.glob("*.py"):
+    for path in Path(core.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in getattr(node, "names", [])]
             module = getattr(node, "module", None) or ""

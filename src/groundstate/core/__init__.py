@@ -25,6 +25,7 @@ from groundstate.core.driver import (
     Driver,
     devices,
     drivers,
+    sysman_devices,
 )
 from groundstate.core.enums import (
     Access,
@@ -308,4 +309,5 @@ __all__ = [
     "VirtualMemory",
     "devices",
     "drivers",
+    "sysman_devices",
 ]

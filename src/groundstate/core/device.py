@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from groundstate.core.driver import Driver
     from groundstate.core.fabric import FabricVertex
+    from groundstate.core.sysman import SysmanDevice
 
     AnyProperties = TypeVar("AnyProperties", bound=Properties)
 
@@ -215,6 +216,17 @@ class Device(Handle):
 
         handle = self.api.create("zeDeviceGetFabricVertexExp", self.handle)
         return FabricVertex(self.driver, handle)
+
+    @cached_property
+    def sysman(self) -> SysmanDevice:
+        """What the device is doing, how warm it is, what it uses, and who uses it.
+
+        A sub-device is watched with the device that it is a part of, whose parts say where they
+        belong.
+        """
+        from groundstate.core.sysman.discovery import sysman_of
+
+        return sysman_of(self)
 
     def queue_ordinal(self, flags: QueueGroupFlag) -> int:
         """The first queue group that has all of these abilities and the fewest others.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from groundstate import _raw, ze
@@ -13,6 +14,9 @@ from groundstate.core.device import Device
 from groundstate.core.enums import IpcFlag
 from groundstate.core.fabric import FabricVertex
 from groundstate.core.handle import Handle, Resource
+
+if TYPE_CHECKING:
+    from groundstate.core.sysman import SysmanDevice
 
 
 class Driver(Handle):
@@ -120,6 +124,18 @@ def devices(*, include_system: bool = True) -> tuple[Device, ...]:
     return tuple(
         device for driver in drivers(include_system=include_system) for device in driver.devices
     )
+
+
+def sysman_devices(*, include_system: bool = True) -> tuple[SysmanDevice, ...]:
+    """All devices that can be watched, those that run no work of ours among them.
+
+    >>> import groundstate as gs
+    >>> gs.sysman_devices()[0] is gs.devices()[0].sysman
+    True
+    """
+    from groundstate.core.sysman import discovery
+
+    return discovery.sysman_devices(include_system=include_system)
 
 
 @cache

@@ -1,0 +1,187 @@
+"""What happened between two snapshots: how busy engines were, how much power was used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from groundstate.core.sysman.enums import (
+    EngineGroup,
+    FrequencyType,
+    MemoryLocation,
+    PowerDomainType,
+)
+from groundstate.core.sysman.records import Record
+
+if TYPE_CHECKING:
+    from groundstate.core.sysman.engine import EngineReading
+    from groundstate.core.sysman.frequency import FrequencyReading
+    from groundstate.core.sysman.memory import MemoryReading
+    from groundstate.core.sysman.pci import PciReading
+    from groundstate.core.sysman.power import PowerReading
+    from groundstate.core.sysman.snapshot import Snapshot
+
+AnyReading = TypeVar("AnyReading", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUse(Record):
+    """How busy an engine was."""
+
+    group: EngineGroup
+    subdevice: int | None
+    utilization: float | None
+    """The share of the time in which it was busy, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTraffic(Record):
+    """What went through a memory."""
+
+    location: MemoryLocation
+    subdevice: int | None
+    read_bytes_per_second: float | None
+    written_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockThrottling(Record):
+    """How long a clock was held down."""
+
+    type: FrequencyType
+    subdevice: int | None
+    throttled: float | None
+    """The share of the time, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerUse(Record):
+    """The mean power of a domain."""
+
+    domain: PowerDomainType
+    subdevice: int | None
+    watts: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PciTraffic(Record):
+    """What went through the PCI link."""
+
+    received_bytes_per_second: float | None
+    sent_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Record):
+    """What happened to a device between two snapshots.
+
+    The parts are in the order in which the snapshots have them. What cannot be told, because it was
+    not read both times or a counter went back, is None.
+    """
+
+    seconds: float
+    engines: tuple[EngineUse, ...]
+    memory: tuple[MemoryTraffic, ...]
+    frequency: tuple[ClockThrottling, ...]
+    power: tuple[PowerUse, ...]
+    pci: PciTraffic | None
+
+    @property
+    def utilization(self) -> float | None:
+        """How busy the whole device was, from 0 to 1."""
+        whole = (each for each in self.engines if each.group == EngineGroup.ALL)
+        return next((each.utilization for each in whole if each.subdevice is None), None)
+
+    @property
+    def watts(self) -> float | None:
+        """The mean power of everything whose energy is counted once.
+
+        A card counts all of its parts; without one, packages count their own.
+        """
+        for domain in (PowerDomainType.CARD, PowerDomainType.PACKAGE, PowerDomainType.GPU):
+            found = [each for each in self.power if each.domain == domain]
+            whole = [each for each in found if each.subdevice is None] or found
+            known = [each.watts for each in whole if each.watts is not None]
+            if known:
+                return sum(known)
+        return None
+
+
+def between(earlier: Snapshot, later: Snapshot) -> Change:
+    """What happened between two snapshots of a device."""
+    if earlier.uuid != later.uuid:
+        raise ValueError(f"{later.name} and {earlier.name} are two devices, so nothing is between")
+    return Change(
+        seconds=(later.monotonic_ns - earlier.monotonic_ns) / 1e9,
+        engines=tuple(_engine(*pair) for pair in _pairs(earlier.engines, later.engines)),
+        memory=tuple(_memory(*pair) for pair in _pairs(earlier.memory, later.memory)),
+        frequency=tuple(_clock(*pair) for pair in _pairs(earlier.frequency, later.frequency)),
+        power=tuple(_power(*pair) for pair in _pairs(earlier.power, later.power)),
+        pci=_pci(earlier.pci, later.pci),
+    )
+
+
+def _pairs(
+    earlier: Sequence[AnyReading], later: Sequence[AnyReading]
+) -> Iterator[tuple[AnyReading, AnyReading]]:
+    """The readings of each part, which a device lists always in the same order."""
+    return zip(earlier, later, strict=True)
+
+
+def _rate(
+    before: int | None, after: int | None, started_us: int | None, ended_us: int | None
+) -> float | None:
+    """By how much a counter grew in each microsecond, or None if that cannot be told."""
+    if before is None or after is None or started_us is None or ended_us is None:
+        return None
+    if ended_us <= started_us or after < before:
+        return None
+    return (after - before) / (ended_us - started_us)
+
+
+def _share(rate: float | None) -> float | None:
+    return None if rate is None else min(1.0, rate)
+
+
+def _per_second(rate: float | None) -> float | None:
+    return None if rate is None else rate * 1e6
+
+
+def _engine(before: EngineReading, after: EngineReading) -> EngineUse:
+    rate = _rate(before.active_us, after.active_us, before.timestamp_us, after.timestamp_us)
+    return EngineUse(after.group, after.subdevice, _share(rate))
+
+
+def _memory(before: MemoryReading, after: MemoryReading) -> MemoryTraffic:
+    old, new = before.bandwidth, after.bandwidth
+    if old is None or new is None:
+        return MemoryTraffic(after.location, after.subdevice, None, None)
+    times = old.timestamp_us, new.timestamp_us
+    read = _rate(old.read_bytes, new.read_bytes, *times)
+    written = _rate(old.written_bytes, new.written_bytes, *times)
+    return MemoryTraffic(after.location, after.subdevice, _per_second(read), _per_second(written))
+
+
+def _clock(before: FrequencyReading, after: FrequencyReading) -> ClockThrottling:
+    old, new = before.throttle_time, after.throttle_time
+    rate = None
+    if old is not None and new is not None:
+        rate = _rate(old.throttled_us, new.throttled_us, old.timestamp_us, new.timestamp_us)
+    return ClockThrottling(after.type, after.subdevice, _share(rate))
+
+
+def _power(before: PowerReading, after: PowerReading) -> PowerUse:
+    """A microjoule in a microsecond is a watt."""
+    watts = _rate(before.energy_uj, after.energy_uj, before.timestamp_us, after.timestamp_us)
+    return PowerUse(after.domain, after.subdevice, watts)
+
+
+def _pci(before: PciReading | None, after: PciReading | None) -> PciTraffic | None:
+    old, new = (each.stats if each is not None else None for each in (before, after))
+    if old is None or new is None:
+        return None
+    times = old.timestamp_us, new.timestamp_us
+    received = _rate(old.received_bytes, new.received_bytes, *times)
+    sent = _rate(old.sent_bytes, new.sent_bytes, *times)
+    return PciTraffic(_per_second(received), _per_second(sent))

@@ -1,0 +1,221 @@
+"""`device.sysman` on this machine, and on recorded ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import groundstate as gs
+from groundstate import sysman
+from groundstate.sysman import EngineGroup
+
+MACHINES = Path(__file__).parents[1] / "machines"
+
+
+def run_on(machine: Path, program: str, **environment: str) -> Any:
+    """What a program prints as JSON on a recorded machine; it has `device` and `watched`."""
+    start = (
+        "import json, groundstate as gs\n"
+        "from groundstate import sysman\n"
+        "device = gs.devices()[0]\n"
+        "watched = device.sysman\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", start + program],
+        env={**os.environ, "GROUNDSTATE_SYSFS_ROOT": str(machine), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def snapshots() -> dict[str, Any]:
+    """A snapshot of each recorded machine, as JSON has it."""
+    program = "print(watched.snapshot().as_json())"
+    return {name: run_on(MACHINES / name, program) for name in ("laptop", "server", "vm")}
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Path:
+    """A laptop whose settings can be changed."""
+    return Path(shutil.copytree(MACHINES / "laptop", tmp_path / "laptop", symlinks=True))
+
+
+# --- This machine ---------------------------------------------------------------------------------
+
+
+def test_a_device_and_its_system_management_know_each_other(gpu: gs.Device) -> None:
+    assert gpu.sysman is gpu.sysman
+    assert gpu.sysman.device is gpu
+    assert gpu.sysman in gs.sysman_devices()
+    assert gpu.sysman.name == gpu.name
+    assert gpu.sysman.uuid == gpu.uuid
+
+
+def test_engines_count_what_was_computed(ctx: gs.Context, gpu: gs.Device) -> None:
+    whole = gpu.sysman.engines[0]
+    assert whole.group == EngineGroup.ALL
+    before = whole.activity
+    memory = ctx.alloc_device(1 << 24)
+    with gs.CommandList.immediate(ctx) as commands:
+        commands.fill(memory, b"\1")
+    after = whole.activity
+    memory.close()
+    assert before is not None
+    assert after is not None
+    assert after.active_us >= before.active_us
+    share = after.since(before)
+    assert share is None or 0 <= share <= 1
+
+
+def test_the_memory_is_as_full_as_what_was_allocated(ctx: gs.Context, gpu: gs.Device) -> None:
+    module = gpu.sysman.memory[0]
+    before, size = module.state, 1 << 26
+    with ctx.alloc_device(size):
+        during = module.state
+    assert before is not None
+    assert during is not None
+    assert during.size_bytes == before.size_bytes == gpu.memory_bytes
+    assert during.used_bytes >= size
+
+
+def test_a_snapshot_has_everything_and_is_json(gpu: gs.Device) -> None:
+    watched = gpu.sysman
+    snapshot = watched.snapshot()
+    assert len(snapshot.engines) == len(watched.engines)
+    assert len(snapshot.memory) == len(watched.memory)
+    assert json.loads(snapshot.as_json()) == snapshot.as_dict()
+    later = watched.snapshot()
+    change = later.since(snapshot)
+    assert change.seconds > 0
+    assert len(change.engines) == len(watched.engines)
+    assert all(each.utilization is None or 0 <= each.utilization <= 1 for each in change.engines)
+    assert json.dumps(change.as_dict())
+
+
+def test_what_cannot_be_set_is_an_error_of_the_object_layer(gpu: gs.Device) -> None:
+    with pytest.raises(gs.LevelZeroError):
+        gpu.sysman.ecc.set_state(sysman.EccState.ENABLED)
+
+
+# --- Recorded machines ----------------------------------------------------------------------------
+
+
+def test_a_laptop_tells_its_clock_heat_and_power(snapshots: dict[str, Any]) -> None:
+    laptop = snapshots["laptop"]
+    clock = laptop["frequency"][0]
+    assert (clock["minimum_mhz"], clock["maximum_mhz"]) == (400, 4800)
+    assert clock["range_mhz"] == [400, 4800]
+    assert clock["volts"] is None
+    assert {each["type"] for each in laptop["temperature"]} >= {"GLOBAL", "GPU"}
+    power = {each["domain"]: each for each in laptop["power"]}
+    assert power["PACKAGE"]["energy_uj"] == 98765432100
+    assert power["PACKAGE"]["limits"][0]["limit"] == 28000
+    assert power["GPU"]["limits"] == []
+    assert laptop["fans"][0]["rpm"] == 2913
+    assert laptop["fans"][0]["maximum_rpm"] is None
+    assert laptop["psus"][1]["celsius"] == 31
+    assert laptop["firmware"][0] == {
+        "subdevice": None, "can_control": False, "name": "microcode", "version": "0xb6"
+    }  # fmt: skip
+
+
+def test_a_server_counts_errors_and_has_two_of_everything(snapshots: dict[str, Any]) -> None:
+    server = snapshots["server"]
+    assert len(server["frequency"]) == 2
+    packages = [each for each in server["power"] if each["domain"] == "PACKAGE"]
+    assert len(packages) == 2
+    counts = [(each["type"], each["counts"]["MEMORY_ERRORS"]) for each in server["ras"]]
+    assert ("CORRECTABLE", 12) in counts
+    assert server["fans"][2]["rpm"] == 0, "a fan that stands still is not one that nobody knows"
+
+
+def test_a_bare_machine_has_none_of_it(snapshots: dict[str, Any]) -> None:
+    bare = snapshots["vm"]
+    for noun in ("temperature", "power", "fans", "psus", "ras", "schedulers"):
+        assert bare[noun] == []
+    assert bare["frequency"][0]["maximum_mhz"] is None
+    assert bare["memory"][0]["bandwidth"] is None
+
+
+def test_a_clock_is_limited_and_let_go(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "clock = watched.frequency[0]\n"
+        "before = clock.range_mhz\n"
+        "clock.range_mhz = (800, 2000)\n"
+        "limited = clock.range_mhz\n"
+        "clock.range_mhz = None\n"
+        "print(json.dumps([before, limited, clock.range_mhz]))\n",
+    )
+    assert told == [[400, 4800], [800, 2000], [400, 4800]]
+
+
+def test_a_power_limit_is_set(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "package = watched.power[0]\n"
+        "package.limit_mw = 15000\n"
+        "package.set_limit(40000, sysman.PowerLevel.BURST)\n"
+        "print(json.dumps([each.limit_mw for each in package.limits]))\n",
+    )
+    assert told[:2] == [15000, 40000]
+
+
+def test_watts_come_from_two_readings_of_energy(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "import os\n"
+        "from pathlib import Path\n"
+        "root = Path(os.environ['GROUNDSTATE_SYSFS_ROOT'])\n"
+        "before = watched.snapshot()\n"
+        "for file in root.rglob('energy_uj'):\n"
+        "    file.write_text(str(int(file.read_text()) + 5_000_000))\n"
+        "after = watched.snapshot()\n"
+        "package = [s.power[0] for s in (before, after)]\n"
+        "change = after.since(before)\n"
+        "elapsed = package[1].timestamp_us - package[0].timestamp_us\n"
+        "print(json.dumps([change.power[0].watts * elapsed, change.watts is not None]))\n",
+    )
+    assert told[0] == pytest.approx(5_000_000)
+    assert told[1] is True
+
+
+def test_a_threshold_is_read_back(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "sensor = watched.temperature[0]\n"
+        "sensor.config = sysman.TemperatureConfig(threshold1=sysman.Threshold(80.0))\n"
+        "print(json.dumps(sensor.config.as_dict()))\n",
+    )
+    assert told["threshold1"] == {"celsius": 80.0, "rising": True, "falling": False}
+    assert told["threshold2"]["rising"] is False
+
+
+def test_values_that_make_no_sense_are_errors(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "def problem(change):\n"
+        "    try:\n"
+        "        change()\n"
+        "    except (gs.LevelZeroError, ValueError) as problem:\n"
+        "        return type(problem).__name__\n"
+        "clock, package = watched.frequency[0], watched.power[0]\n"
+        "print(json.dumps([\n"
+        "    problem(lambda: setattr(clock, 'range_mhz', (3000, 1000))),\n"
+        "    problem(lambda: package.set_limit(1000, sysman.PowerLevel.INSTANTANEOUS)),\n"
+        "    problem(lambda: package.set_energy_event(-1.0)),\n"
+        "    problem(lambda: watched.fans[0].set_speed(50)),\n"
+        "]))\n",
+    )
+    assert told == ["InvalidArgument", "ValueError", "InvalidArgument", "UnsupportedFeature"]
