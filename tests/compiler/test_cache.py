@@ -17,12 +17,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache"
     monkeypatch.setenv("GROUNDSTATE_CACHE", str(path))
     monkeypatch.delenv("GROUNDSTATE_CACHE_SIZE", raising=False)
-    cache._written_since_pruning.clear()
+    cache._written_since_looking.clear()
     return path
 
 
 def files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.parent != folder)
 
 
 def test_put_and_get() -> None:
@@ -94,7 +94,7 @@ def test_what_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatc
         age(b"%d" % number, 100 - number)
     assert cache.get(b"0") == value  # it is the oldest, and has now been used
     monkeypatch.setenv("GROUNDSTATE_CACHE_SIZE", "5K")
-    cache._written_since_pruning.clear()
+    cache._written_since_looking.clear()
     cache.put(b"new", value)
     assert cache.size()[1] <= 5 * 1024
     assert cache.get(b"new") == value
@@ -108,6 +108,28 @@ def age(key: bytes, seconds: int) -> None:
     path = cache._path(root, key)
     then = os.stat(path).st_mtime - seconds
     os.utime(path, (then, then))
+
+
+def test_a_process_does_not_count_what_others_have_counted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.put(b"first", b"x" * 1000)
+    counted = []
+    monkeypatch.setattr(cache, "entries", lambda root: counted.append(root) or iter(()))
+    cache._written_since_looking.clear()  # as in another process
+    cache.put(b"second", b"x" * 1000)
+    assert not counted
+    assert cache._noted_growth(str(folder)) == 2 * (1000 + cache.DIGEST_BYTES)
+
+
+@pytest.mark.parametrize("damage", [None, b"nonsense", b"1\n" * 40_000])
+def test_what_is_noted_wrongly_is_counted_anew(folder: Path, damage: bytes | None) -> None:
+    cache.put(b"first", b"x" * 1000)
+    notes = folder / cache.GROWTH
+    notes.unlink() if damage is None else notes.write_bytes(damage)
+    cache._written_since_looking.clear()
+    cache.put(b"second", b"x" * 1000)
+    assert cache._noted_growth(str(folder)) == 2 * (1000 + cache.DIGEST_BYTES)
 
 
 def test_the_limit_holds_within_one_process(monkeypatch: pytest.MonkeyPatch) -> None:

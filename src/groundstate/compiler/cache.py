@@ -25,7 +25,11 @@ DEFAULT_LIMIT = 1 << 30
 SUFFIX = ".entry"
 TEMPORARY = ".writing"
 
-_written_since_pruning: dict[str, int] = {}
+GROWTH = "growth"
+"""The file in which processes note the bytes that they add."""
+MOST_NOTES_BYTES = 1 << 16
+
+_written_since_looking: dict[str, int] = {}
 """For each folder, the bytes that this process has put there since it last looked at its size."""
 
 
@@ -84,6 +88,7 @@ def clear() -> int:
     for entry in entries(root):
         if _remove(entry.path):
             freed += entry.size
+    _remove(os.path.join(root, GROWTH))
     return freed
 
 
@@ -122,14 +127,46 @@ def prune(root: str, wanted: int) -> None:
 
 
 def _prune_if_due(root: str, added: int) -> None:
-    """Looks at the folder's size at a process's first entry and then for each 1/16 of the limit."""
-    written = _written_since_pruning.get(root)
-    _written_since_pruning[root] = added + (written or 0)
-    if written is None or _written_since_pruning[root] > limit() // 16:
-        _written_since_pruning[root] = 0
-        if sum(entry.size for entry in entries(root)) > limit():
-            # A little more than needed, so that the next entries do not each have to make room.
-            prune(root, limit() * 9 // 10)
+    """Makes room if the cache has grown past its limit, as far as it is known.
+
+    How large it is takes long to find out, so all processes note what they add in one file. It is
+    looked at for a process's first entry and then for each 1/16 of the limit.
+    """
+    written = _written_since_looking.get(root)
+    _written_since_looking[root] = added + (written or 0)
+    if written is None or _written_since_looking[root] > limit() // 16:
+        _written_since_looking[root] = 0
+        noted = _noted_growth(root)
+        if noted is None or noted + added > limit():
+            _look(root)
+            return
+    _note_growth(root, added)
+
+
+def _look(root: str) -> None:
+    """Finds out how large the cache is, makes room if it is too large, and notes the outcome."""
+    total = sum(entry.size for entry in entries(root))
+    if total > limit():
+        # A little more than needed, so that the next entries do not each have to make room.
+        total = limit() * 9 // 10
+        prune(root, total)
+    with contextlib.suppress(OSError):
+        _write(os.path.join(root, GROWTH), b"%d\n" % total)
+
+
+def _note_growth(root: str, added: int) -> None:
+    with contextlib.suppress(OSError), open(os.path.join(root, GROWTH), "ab") as file:
+        file.write(b"%d\n" % added)
+
+
+def _noted_growth(root: str) -> int | None:
+    """The sum of all that was noted; None if that is not known, or has become long to add up."""
+    try:
+        with open(os.path.join(root, GROWTH), "rb") as file:
+            noted = file.read(MOST_NOTES_BYTES + 1)
+        return sum(map(int, noted.split())) if len(noted) <= MOST_NOTES_BYTES else None
+    except (OSError, ValueError):
+        return None
 
 
 def _path(root: str, key: bytes) -> str:
