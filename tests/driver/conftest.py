@@ -3,7 +3,8 @@
 import ctypes
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from groundstate.driver.sysman.functions import NOUNS
 from tests.conftest import check
 from tests.driver import fake_compiler
 from tests.driver.kernels import KernelBench
+from tests.driver.machines import Recorded
 from tests.driver.support import Bench
 
 
@@ -62,3 +64,17 @@ def kernels(
     bench = KernelBench(driver, device)
     yield bench
     bench.close()
+
+
+@pytest.fixture
+def recorded(sysman: int, tmp_path: Path) -> Iterator[Callable[..., Recorded]]:
+    """Puts the device on a copy of a recorded machine: `recorded("laptop")`."""
+    made: list[Recorded] = []
+
+    def make(name: str, subdevices: Sequence[Sequence[int]] = ()) -> Recorded:
+        made.append(Recorded(sysman, name, tmp_path, subdevices))
+        return made[-1]
+
+    yield make
+    for machine in reversed(made):
+        machine.close()
