@@ -66,13 +66,19 @@ def kernels(
     bench.close()
 
 
+@pytest.fixture(scope="session")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the copies of the recorded machines are."""
+    return tmp_path_factory.mktemp("machines")
+
+
 @pytest.fixture
-def recorded(sysman: int, tmp_path: Path) -> Iterator[Callable[..., Recorded]]:
+def recorded(sysman: int, machines: Path) -> Iterator[Callable[..., Recorded]]:
     """Puts the device on a copy of a recorded machine: `recorded("laptop")`."""
     made: list[Recorded] = []
 
     def make(name: str, subdevices: Sequence[Sequence[int]] = ()) -> Recorded:
-        made.append(Recorded(sysman, name, tmp_path, subdevices))
+        made.append(Recorded(sysman, name, machines, subdevices))
         return made[-1]
 
     yield make

@@ -1,7 +1,8 @@
 """Recorded machines for the tests of system management: copies of the trees in tests/machines.
 
 `Recorded` puts the tree in the place of this machine for the first device, in this process. What is
-written to the copy is what the driver reads next, and the other way round.
+written to the copy is what the driver reads next, and the other way round. The copies are made once
+for all tests, and put in order after each.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ class Recorded:
         self, device: int, name: str, folder: Path, subdevices: Sequence[Sequence[int]] = ()
     ) -> None:
         self.device = device
+        self.name = name
         self.root = folder / name
-        shutil.copytree(TREES / name, self.root)
+        if not self.root.exists():
+            shutil.copytree(TREES / name, self.root)
         self._before = set(handles._parts)
         self._watched = kinds.devices()[device]
         cpu = Cpu(platform.device(device))
@@ -65,6 +68,16 @@ class Recorded:
             power._usage,
         ):
             kept.clear()
+        self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        """Takes back what the test has written."""
+        for file in self.root.rglob("*"):
+            original = TREES / self.name / file.relative_to(self.root)
+            if file.is_file() and not original.exists():
+                file.unlink()
+            elif file.is_file() and file.read_bytes() != original.read_bytes():
+                file.write_bytes(original.read_bytes())
 
     def read(self, path: str) -> str:
         return (self.root / path).read_text().strip()
