@@ -115,6 +115,7 @@ class CpuPower(PowerDomain):
         present = {limit.level: limit for limit in self.limits()}
         for limit in limits:
             changes += self._changes(self._constraint(limit.level), limit, present.get(limit.level))
+            present[limit.level] = limit
         self._files.write_all(changes)
 
     def _changes(
