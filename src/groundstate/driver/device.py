@@ -50,9 +50,14 @@ DEVICE_EXTENSIONS = Extensions("DEVICE_PROPERTIES", "DEVICE_PROPERTIES_1_2")
 def zeDeviceGetProperties(hDevice: int, pDeviceProperties: int) -> None:
     device = platform.device(hDevice)
     properties = ze.ze_device_properties_t.from_address(pDeviceProperties)
+    write_core(properties, device)
+    DEVICE_EXTENSIONS.fill(properties, device)
+
+
+def write_core(properties: ze.ze_device_properties_t, device: Device) -> None:
+    """Everything that a struct of device properties has, but for what is chained to it."""
     _write_identity(properties, device)
     _write_shape(properties, device)
-    DEVICE_EXTENSIONS.fill(properties, device)
 
 
 def _write_identity(properties: ze.ze_device_properties_t, device: Device) -> None:

@@ -152,6 +152,10 @@ class Machine:
         family, model, stepping = (self._cpuinfo_number(name) for name in names)
         return family, model, stepping
 
+    def online_cpus(self) -> tuple[int, ...]:
+        """The CPUs that are online now; none if nobody tells."""
+        return parse_cpu_list(self._read("sys/devices/system/cpu/online"))
+
     @cached_property
     def allowed_cpus(self) -> tuple[int, ...]:
         """The CPUs that this process may run on."""

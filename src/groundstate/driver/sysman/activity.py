@@ -74,12 +74,43 @@ class Record:
         return self._page.running_time(self._all + worker)
 
 
+class Mapping:
+    """A file in memory for as long as this object lives. Unlike `mmap`, it keeps no file open."""
+
+    def __init__(self, fd: int) -> None:
+        size = os.fstat(fd).st_size
+        self.address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+        if self.address in (None, _MAP_FAILED):
+            raise OSError(ctypes.get_errno(), "the counters of a process cannot be mapped")
+        self.size = size
+
+    def __del__(self) -> None:
+        if hasattr(self, "size"):
+            _libc.munmap(self.address, self.size)
+
+
+_MAP_FAILED = 2**64 - 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_long,
+)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+
+
 class Page:
     """The counters of one process."""
 
-    def __init__(self, pid: int, memory: memoryview) -> None:
+    def __init__(self, pid: int, address: int, size: int, keep: object = None) -> None:
         self.pid = pid
-        self.words = memory.cast("Q")
+        self._keep = keep
+        memory = (ctypes.c_uint8 * size).from_address(address)
+        self.words = memoryview(memory).cast("B").cast("Q")
         if self.words[0] != MAGIC:
             raise ValueError("this is no page of counters")
         self.start_time = self.words[2]
@@ -139,8 +170,7 @@ class Processes:
         pid = os.getpid()
         if self._own is None or self._own.pid != pid:
             address, size = native.activity_page()
-            memory = (ctypes.c_uint8 * size).from_address(address)
-            self._own = Page(pid, memoryview(memory).cast("B"))
+            self._own = Page(pid, address, size)
         return self._own
 
     def _look(self) -> None:
@@ -199,7 +229,8 @@ def _open_page(pid: int, start_time: int, fd: int) -> Page | None:
     try:
         if not fcntl.fcntl(opened, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK:
             return None  # somebody could take the memory away while it is read
-        page = Page(pid, memoryview(mmap.mmap(opened, 0, prot=mmap.PROT_READ)))
+        mapping = Mapping(opened)
+        page = Page(pid, mapping.address, mapping.size, keep=mapping)
     except (OSError, ValueError, IndexError):
         return None
     finally:

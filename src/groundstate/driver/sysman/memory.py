@@ -7,9 +7,7 @@ from groundstate.driver.api import handler
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.handles import enumerate_parts, part_of
 from groundstate.driver.sysman.parts import MemoryModule
-from groundstate.driver.sysman.structs import write_place
-
-UNKNOWN = -1
+from groundstate.driver.sysman.structs import known, write_place
 
 
 @handler
@@ -26,9 +24,8 @@ def zesMemoryGetProperties(hMemory: int, pProperties: int) -> None:
     write_place(properties, memory)
     properties.location = memory.location
     properties.physicalSize = memory.physical_bytes or 0
-    width, channels = memory.bus_width_bits, memory.channels
-    properties.busWidth = UNKNOWN if width is None else width
-    properties.numChannels = UNKNOWN if channels is None else channels
+    properties.busWidth = known(memory.bus_width_bits)
+    properties.numChannels = known(memory.channels)
 
 
 @handler

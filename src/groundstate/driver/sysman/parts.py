@@ -340,6 +340,14 @@ class Watched:
         """The UUIDs of its sub-devices, in their order."""
         return []
 
+    def is_attached(self) -> bool:
+        """False while the device is away, as a CPU that was taken offline."""
+        return True
+
+    def reset_reasons(self) -> int:
+        """Why the device has to be reset: zes_reset_reason_flags_t, 0 if it has not."""
+        return 0
+
     def engines(self) -> Sequence[Engine]:
         return []
 

@@ -33,3 +33,14 @@ def watched(handle: int) -> Watched:
     """The device behind a handle. That of a sub-device stands for the whole device."""
     found = devices().get(handle)
     return found or _by_number[platform.device(handle).part.path[0]]
+
+
+def handle_of(device: Watched) -> int:
+    """The handle of a device."""
+    return next(handle for handle, each in devices().items() if each is device)
+
+
+def uuid_of(handle: int) -> bytes:
+    """The UUID of a device, which is the same for the core and for system management."""
+    device = platform.current().by_handle.get(handle)
+    return devices()[handle].description.uuid if device is None else device.uuid

@@ -241,6 +241,11 @@ class Counted(Watched):
     def subdevices(self) -> Sequence[bytes]:
         return [subdevice.uuid for subdevice in self.device.subdevices]
 
+    def is_attached(self) -> bool:
+        """Whether one of its CPUs is online."""
+        online = self.device.machine.online_cpus()
+        return not online or any(cpu in online for cpu in self.device.cpus)
+
     def _memory_health(self) -> int:
         """What the counters of memory errors say, if there are any."""
         counters = self.errors()
