@@ -100,6 +100,8 @@ class FrequencyDomain(Part):
     minimum_mhz: float | None
     maximum_mhz: float | None
     can_control: bool = False
+    tells_throttling: bool = False
+    """Whether the reasons of its state are known, so that there are events about them."""
 
     def state(self) -> FrequencyState:
         raise NotImplementedError
