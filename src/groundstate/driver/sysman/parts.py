@@ -304,9 +304,8 @@ class Process:
     shared_bytes: int
     engines: int
     """zes_engine_type_flags_t."""
-    busy_us: int = 0
-    """How long the device worked for it."""
-    command: str = ""
+    busy_us: int | None = None
+    """How long the device worked for it; one of several workers is only a part of the device."""
 
 
 @dataclass(slots=True)

@@ -182,7 +182,7 @@ def processes_of(root: Device) -> list[Process]:
 
 
 def _describe(seen: Seen, root: Device) -> Process:
-    process = Process(seen.pid, 0, 0, 0, command=command_of(seen.pid))
+    process = Process(seen.pid, 0, 0, 0)
     if seen.page is None:
         return process
     everything = _by_all(root, _everything)(seen.page)
@@ -191,25 +191,12 @@ def _describe(seen: Seen, root: Device) -> Process:
     records = [whole] if whole is not None else [each for each, _ in _records(seen.page, root)]
     process.memory_bytes = sum(record.memory_bytes for record in records)
     process.shared_bytes = sum(record.shared_bytes for record in records)
-    process.busy_us = everything // 1000
+    process.busy_us = everything // root.worker_count // 1000
     if everything > copies:
         process.engines |= zes.ZES_ENGINE_TYPE_FLAG_COMPUTE
     if copies > 0:
         process.engines |= zes.ZES_ENGINE_TYPE_FLAG_DMA
     return process
-
-
-def command_of(pid: int) -> str:
-    """The command line of a process, or the name in brackets that the system has for it."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().rstrip(b"\0").replace(b"\0", b" ")
-        if words:
-            return words.decode("utf-8", "replace")
-        with open(f"/proc/{pid}/comm", "rb") as file:
-            return f"[{file.read().decode('utf-8', 'replace').strip()}]"
-    except OSError:
-        return ""
 
 
 # --- The device ---------------------------------------------------------------------------------
