@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import importlib
 import inspect
 import os
 import re
@@ -31,9 +32,7 @@ def real() -> ModuleType:
     """The real package; it opens a loader at one place only, here our library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ctypes, "CDLL", lambda _path: ours.gpuLib)
-        import pyzes
-
-    return pyzes
+        return importlib.import_module("pyzes")
 
 
 def public(module: ModuleType) -> dict[str, Any]:
