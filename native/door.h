@@ -25,6 +25,11 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
 /* True if `handle` is a live object of `kind`; safe for any bit pattern. */
 bool gs_is_live(const void *handle, enum gs_kind kind);
 
+/* True for a device that system management knows, whether the core knows it, too, or not. */
+static inline bool gs_is_watched(const void *handle) {
+    return gs_is_live(handle, GS_KIND_DEVICE) || gs_is_live(handle, GS_KIND_ZES_DEVICE);
+}
+
 /* The handle, if it is a live object of `kind`, else NULL. What it leads to then stays until gs_unpin, even if
  * another thread destroys the object meanwhile. */
 void *gs_pin(const void *handle, enum gs_kind kind);

@@ -28,9 +28,15 @@ def getter_prototype(table: Table) -> str:
     return f"ze_result_t {table.getter}(ze_api_version_t version, {table.name} *pDdiTable)"
 
 
+WATCHED_ONLY = ("ZES_DEVICE", "zes_device_handle_t")
+"""Devices that only system management knows, such as the GPUs of others: no core function takes
+their handles."""
+
+
 def own_kinds(registry: Registry) -> list[tuple[str, str]]:
     """Each kind of object once, with the handle type that stands for it."""
-    return [(h.kind, h.name) for h in registry.handles.values() if h.alias_of is None]
+    handles = registry.handles.values()
+    return [*((h.kind, h.name) for h in handles if h.alias_of is None), WATCHED_ONLY]
 
 
 def generate_header() -> Iterator[str]:
@@ -46,7 +52,8 @@ def generate_header() -> Iterator[str]:
     yield "    GS_FN_COUNT\n};\n"
     yield "extern const char *const gs_function_names[GS_FN_COUNT];\n"
     yield "/* One number for each kind of object; the handle types zes_device_handle_t and"
-    yield " * zet_device_handle_t stand for the same kind as ze_device_handle_t. */"
+    yield " * zet_device_handle_t stand for the same kind as ze_device_handle_t. A ZES_DEVICE is a"
+    yield " * device that only system management knows. */"
     yield "enum gs_kind {\n    GS_KIND_NONE,"
     for kind, _ in own_kinds(registry):
         yield f"    GS_KIND_{kind},"

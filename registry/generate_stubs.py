@@ -87,7 +87,7 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
     """The C expression that refuses, and the C call that says why."""
     fn, name, subject = f"GS_FN_{function.name}", f'"{check.subject}"', check.subject
     kind = f"GS_KIND_{registry.kind_of(check.type)}"
-    dead = f"!gs_is_live({subject}, {kind})"
+    dead = _is_dead(check, subject, kind)
     if _is_pinned(check, registry):
         dead = f"NULL == pinned_{check.parameter}"
     match check.kind:
@@ -102,7 +102,7 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
         case CheckKind.HANDLE_ARRAY:
             element = f"{subject}[i]"
             failure = _dead_handle(check, fn, name, element, kind)
-            return f"!gs_is_live({element}, {kind})", failure
+            return _is_dead(check, element, kind), failure
         case CheckKind.POINTER:
             return f"NULL == {subject}", f"gs_fail_pointer({fn}, {name})"
         case CheckKind.ENUM:
@@ -116,6 +116,13 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
             assert check.condition is not None
             failure = f'gs_fail_condition({fn}, {check.result}, "{check.condition}")'
             return expression(check.condition), failure
+
+
+def _is_dead(check: Check, subject: str, kind: str) -> str:
+    """System management has devices that the core has not got."""
+    if check.type == "zes_device_handle_t":
+        return f"!gs_is_watched({subject})"
+    return f"!gs_is_live({subject}, {kind})"
 
 
 def _is_initialised(function: Function) -> str:

@@ -534,4 +534,5 @@ const char *const gs_kind_names[GS_KIND_COUNT] = {
     "zet_metric_programmable_exp_handle_t",
     "zet_metric_tracer_exp_handle_t",
     "zet_metric_decoder_exp_handle_t",
+    "zes_device_handle_t",
 };

@@ -490,7 +490,8 @@ enum gs_function {
 extern const char *const gs_function_names[GS_FN_COUNT];
 
 /* One number for each kind of object; the handle types zes_device_handle_t and
- * zet_device_handle_t stand for the same kind as ze_device_handle_t. */
+ * zet_device_handle_t stand for the same kind as ze_device_handle_t. A ZES_DEVICE is a
+ * device that only system management knows. */
 enum gs_kind {
     GS_KIND_NONE,
     GS_KIND_DRIVER,
@@ -543,6 +544,7 @@ enum gs_kind {
     GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP,
     GS_KIND_ZET_METRIC_TRACER_EXP,
     GS_KIND_ZET_METRIC_DECODER_EXP,
+    GS_KIND_ZES_DEVICE,
     GS_KIND_COUNT
 };
 

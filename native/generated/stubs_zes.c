@@ -189,7 +189,7 @@ GS_PUBLIC ze_result_t zesDeviceGet(zes_driver_handle_t hDriver, uint32_t *pCount
 
 GS_PUBLIC ze_result_t zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t *pProperties)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetProperties, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesDeviceGetProperties, "pProperties");
@@ -200,7 +200,7 @@ GS_PUBLIC ze_result_t zesDeviceGetProperties(zes_device_handle_t hDevice, zes_de
 
 GS_PUBLIC ze_result_t zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t *pState)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetState, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesDeviceGetState, "pState");
@@ -211,7 +211,7 @@ GS_PUBLIC ze_result_t zesDeviceGetState(zes_device_handle_t hDevice, zes_device_
 
 GS_PUBLIC ze_result_t zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceReset, "hDevice", hDevice, GS_KIND_DEVICE);
     if (gs_zesDeviceReset)
         return gs_zesDeviceReset(hDevice, force);
@@ -220,7 +220,7 @@ GS_PUBLIC ze_result_t zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t forc
 
 GS_PUBLIC ze_result_t zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t *pProperties)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceResetExt, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesDeviceResetExt, "pProperties");
@@ -233,7 +233,7 @@ GS_PUBLIC ze_result_t zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_p
 
 GS_PUBLIC ze_result_t zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t *pCount, zes_process_state_t *pProcesses)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceProcessesGetState, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceProcessesGetState, "pCount");
@@ -244,7 +244,7 @@ GS_PUBLIC ze_result_t zesDeviceProcessesGetState(zes_device_handle_t hDevice, ui
 
 GS_PUBLIC ze_result_t zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t *pProperties)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDevicePciGetProperties, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pProperties)
         return gs_fail_pointer(GS_FN_zesDevicePciGetProperties, "pProperties");
@@ -255,7 +255,7 @@ GS_PUBLIC ze_result_t zesDevicePciGetProperties(zes_device_handle_t hDevice, zes
 
 GS_PUBLIC ze_result_t zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t *pState)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDevicePciGetState, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesDevicePciGetState, "pState");
@@ -266,7 +266,7 @@ GS_PUBLIC ze_result_t zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_
 
 GS_PUBLIC ze_result_t zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t *pCount, zes_pci_bar_properties_t *pProperties)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDevicePciGetBars, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDevicePciGetBars, "pCount");
@@ -277,7 +277,7 @@ GS_PUBLIC ze_result_t zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t 
 
 GS_PUBLIC ze_result_t zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t *pStats)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDevicePciGetStats, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pStats)
         return gs_fail_pointer(GS_FN_zesDevicePciGetStats, "pStats");
@@ -288,7 +288,7 @@ GS_PUBLIC ze_result_t zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_
 
 GS_PUBLIC ze_result_t zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceSetOverclockWaiver, "hDevice", hDevice, GS_KIND_DEVICE);
     if (gs_zesDeviceSetOverclockWaiver)
         return gs_zesDeviceSetOverclockWaiver(hDevice);
@@ -297,7 +297,7 @@ GS_PUBLIC ze_result_t zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice)
 
 GS_PUBLIC ze_result_t zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t *pOverclockDomains)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetOverclockDomains, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pOverclockDomains)
         return gs_fail_pointer(GS_FN_zesDeviceGetOverclockDomains, "pOverclockDomains");
@@ -308,7 +308,7 @@ GS_PUBLIC ze_result_t zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, 
 
 GS_PUBLIC ze_result_t zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t *pAvailableControls)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetOverclockControls, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pAvailableControls)
         return gs_fail_pointer(GS_FN_zesDeviceGetOverclockControls, "pAvailableControls");
@@ -321,7 +321,7 @@ GS_PUBLIC ze_result_t zesDeviceGetOverclockControls(zes_device_handle_t hDevice,
 
 GS_PUBLIC ze_result_t zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceResetOverclockSettings, "hDevice", hDevice, GS_KIND_DEVICE);
     if (gs_zesDeviceResetOverclockSettings)
         return gs_zesDeviceResetOverclockSettings(hDevice, onShippedState);
@@ -330,7 +330,7 @@ GS_PUBLIC ze_result_t zesDeviceResetOverclockSettings(zes_device_handle_t hDevic
 
 GS_PUBLIC ze_result_t zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t *pOverclockMode, ze_bool_t *pWaiverSetting, ze_bool_t *pOverclockState, zes_pending_action_t *pPendingAction, ze_bool_t *pPendingReset)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceReadOverclockState, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pOverclockMode)
         return gs_fail_pointer(GS_FN_zesDeviceReadOverclockState, "pOverclockMode");
@@ -349,7 +349,7 @@ GS_PUBLIC ze_result_t zesDeviceReadOverclockState(zes_device_handle_t hDevice, z
 
 GS_PUBLIC ze_result_t zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_overclock_handle_t *phDomainHandle)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumOverclockDomains, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumOverclockDomains, "pCount");
@@ -484,7 +484,7 @@ GS_PUBLIC ze_result_t zesOverclockSetVFPointValues(zes_overclock_handle_t hDomai
 
 GS_PUBLIC ze_result_t zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t *pCount, zes_diag_handle_t *phDiagnostics)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumDiagnosticTestSuites, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumDiagnosticTestSuites, "pCount");
@@ -531,7 +531,7 @@ GS_PUBLIC ze_result_t zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uin
 
 GS_PUBLIC ze_result_t zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t *pAvailable)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEccAvailable, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pAvailable)
         return gs_fail_pointer(GS_FN_zesDeviceEccAvailable, "pAvailable");
@@ -542,7 +542,7 @@ GS_PUBLIC ze_result_t zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool
 
 GS_PUBLIC ze_result_t zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t *pConfigurable)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEccConfigurable, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pConfigurable)
         return gs_fail_pointer(GS_FN_zesDeviceEccConfigurable, "pConfigurable");
@@ -553,7 +553,7 @@ GS_PUBLIC ze_result_t zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_b
 
 GS_PUBLIC ze_result_t zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t *pState)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetEccState, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pState)
         return gs_fail_pointer(GS_FN_zesDeviceGetEccState, "pState");
@@ -564,7 +564,7 @@ GS_PUBLIC ze_result_t zesDeviceGetEccState(zes_device_handle_t hDevice, zes_devi
 
 GS_PUBLIC ze_result_t zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t *newState, zes_device_ecc_properties_t *pState)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceSetEccState, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == newState)
         return gs_fail_pointer(GS_FN_zesDeviceSetEccState, "newState");
@@ -577,7 +577,7 @@ GS_PUBLIC ze_result_t zesDeviceSetEccState(zes_device_handle_t hDevice, const ze
 
 GS_PUBLIC ze_result_t zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t *pCount, zes_engine_handle_t *phEngine)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumEngineGroups, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumEngineGroups, "pCount");
@@ -612,7 +612,7 @@ GS_PUBLIC ze_result_t zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engi
 
 GS_PUBLIC ze_result_t zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEventRegister, "hDevice", hDevice, GS_KIND_DEVICE);
     if (0 != (events & ~0xffffu))
         return gs_fail_enum(GS_FN_zesDeviceEventRegister, "events", events);
@@ -626,7 +626,7 @@ GS_PUBLIC ze_result_t zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t 
     if (!gs_is_live(hDriver, GS_KIND_DRIVER))
         return gs_fail_handle(GS_FN_zesDriverEventListen, "hDriver", hDriver, GS_KIND_DRIVER);
     for (size_t i = 0; NULL != phDevices && i < count; i++)
-        if (!gs_is_live(phDevices[i], GS_KIND_DEVICE))
+        if (!gs_is_watched(phDevices[i]))
             return gs_fail_handle(GS_FN_zesDriverEventListen, "phDevices", phDevices[i], GS_KIND_DEVICE);
     if (NULL == phDevices)
         return gs_fail_pointer(GS_FN_zesDriverEventListen, "phDevices");
@@ -644,7 +644,7 @@ GS_PUBLIC ze_result_t zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_
     if (!gs_is_live(hDriver, GS_KIND_DRIVER))
         return gs_fail_handle(GS_FN_zesDriverEventListenEx, "hDriver", hDriver, GS_KIND_DRIVER);
     for (size_t i = 0; NULL != phDevices && i < count; i++)
-        if (!gs_is_live(phDevices[i], GS_KIND_DEVICE))
+        if (!gs_is_watched(phDevices[i]))
             return gs_fail_handle(GS_FN_zesDriverEventListenEx, "phDevices", phDevices[i], GS_KIND_DEVICE);
     if (NULL == phDevices)
         return gs_fail_pointer(GS_FN_zesDriverEventListenEx, "phDevices");
@@ -659,7 +659,7 @@ GS_PUBLIC ze_result_t zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_
 
 GS_PUBLIC ze_result_t zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t *pCount, zes_fabric_port_handle_t *phPort)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumFabricPorts, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumFabricPorts, "pCount");
@@ -754,7 +754,7 @@ GS_PUBLIC ze_result_t zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle
 
 GS_PUBLIC ze_result_t zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t *phPort, zes_fabric_port_throughput_t **pThroughput)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesFabricPortGetMultiPortThroughput, "hDevice", hDevice, GS_KIND_DEVICE);
     for (size_t i = 0; NULL != phPort && i < numPorts; i++)
         if (!gs_is_live(phPort[i], GS_KIND_ZES_FABRIC_PORT))
@@ -770,7 +770,7 @@ GS_PUBLIC ze_result_t zesFabricPortGetMultiPortThroughput(zes_device_handle_t hD
 
 GS_PUBLIC ze_result_t zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t *pCount, zes_fan_handle_t *phFan)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumFans, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumFans, "pCount");
@@ -853,7 +853,7 @@ GS_PUBLIC ze_result_t zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_
 
 GS_PUBLIC ze_result_t zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t *pCount, zes_firmware_handle_t *phFirmware)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumFirmwares, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumFirmwares, "pCount");
@@ -912,7 +912,7 @@ GS_PUBLIC ze_result_t zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware,
 
 GS_PUBLIC ze_result_t zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_freq_handle_t *phFrequency)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumFrequencyDomains, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumFrequencyDomains, "pCount");
@@ -1121,7 +1121,7 @@ GS_PUBLIC ze_result_t zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, doubl
 
 GS_PUBLIC ze_result_t zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t *pCount, zes_led_handle_t *phLed)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumLeds, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumLeds, "pCount");
@@ -1178,7 +1178,7 @@ GS_PUBLIC ze_result_t zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_
 
 GS_PUBLIC ze_result_t zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t *pCount, zes_mem_handle_t *phMemory)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumMemoryModules, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumMemoryModules, "pCount");
@@ -1225,7 +1225,7 @@ GS_PUBLIC ze_result_t zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_ba
 
 GS_PUBLIC ze_result_t zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_perf_handle_t *phPerf)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumPerformanceFactorDomains, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumPerformanceFactorDomains, "pCount");
@@ -1270,7 +1270,7 @@ GS_PUBLIC ze_result_t zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, dou
 
 GS_PUBLIC ze_result_t zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_pwr_handle_t *phPower)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumPowerDomains, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumPowerDomains, "pCount");
@@ -1281,7 +1281,7 @@ GS_PUBLIC ze_result_t zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uin
 
 GS_PUBLIC ze_result_t zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t *phPower)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetCardPowerDomain, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == phPower)
         return gs_fail_pointer(GS_FN_zesDeviceGetCardPowerDomain, "phPower");
@@ -1372,7 +1372,7 @@ GS_PUBLIC ze_result_t zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t *pInsta
 
 GS_PUBLIC ze_result_t zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t *pCount, zes_psu_handle_t *phPsu)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumPsus, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumPsus, "pCount");
@@ -1407,7 +1407,7 @@ GS_PUBLIC ze_result_t zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t *pSt
 
 GS_PUBLIC ze_result_t zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t *pCount, zes_ras_handle_t *phRas)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumRasErrorSets, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumRasErrorSets, "pCount");
@@ -1466,7 +1466,7 @@ GS_PUBLIC ze_result_t zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes
 
 GS_PUBLIC ze_result_t zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t *pCount, zes_sched_handle_t *phScheduler)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumSchedulers, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumSchedulers, "pCount");
@@ -1577,7 +1577,7 @@ GS_PUBLIC ze_result_t zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hSc
 
 GS_PUBLIC ze_result_t zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_standby_handle_t *phStandby)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumStandbyDomains, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumStandbyDomains, "pCount");
@@ -1624,7 +1624,7 @@ GS_PUBLIC ze_result_t zesStandbySetMode(zes_standby_handle_t hStandby, zes_stand
 
 GS_PUBLIC ze_result_t zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t *pCount, zes_temp_handle_t *phTemperature)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumTemperatureSensors, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumTemperatureSensors, "pCount");
@@ -1837,7 +1837,7 @@ GS_PUBLIC ze_result_t zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFi
 
 GS_PUBLIC ze_result_t zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t *pCount, zes_subdevice_exp_properties_t *pSubdeviceProps)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceGetSubDevicePropertiesExp, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceGetSubDevicePropertiesExp, "pCount");
@@ -1863,7 +1863,7 @@ GS_PUBLIC ze_result_t zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, z
 
 GS_PUBLIC ze_result_t zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t *pCount, zes_vf_handle_t *phVFhandle)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumActiveVFExp, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumActiveVFExp, "pCount");
@@ -1934,7 +1934,7 @@ GS_PUBLIC ze_result_t zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_ha
 
 GS_PUBLIC ze_result_t zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t *pCount, zes_vf_handle_t *phVFhandle)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDeviceEnumEnabledVFExp, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zesDeviceEnumEnabledVFExp, "pCount");
@@ -1993,7 +1993,7 @@ GS_PUBLIC ze_result_t zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFha
 
 GS_PUBLIC ze_result_t zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t *pendingAction)
 {
-    if (!gs_is_live(hDevice, GS_KIND_DEVICE))
+    if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesDevicePciLinkSpeedUpdateExt, "hDevice", hDevice, GS_KIND_DEVICE);
     if (NULL == pendingAction)
         return gs_fail_pointer(GS_FN_zesDevicePciLinkSpeedUpdateExt, "pendingAction");

@@ -295,6 +295,12 @@ SYSFS_ROOT = Text(
     "measured, so that another machine can be described by a copy of its files.",
     group=_PLACES,
 )
+NVIDIA = Flag(
+    "GROUNDSTATE_NVIDIA",
+    default=True,
+    sentence="Whether system management also lists NVIDIA's GPUs, if `nvidia-ml-py` is installed.",
+    group=_DEVICE,
+)
 CACHE = Text(
     "GROUNDSTATE_CACHE",
     values="a path, or `0`",

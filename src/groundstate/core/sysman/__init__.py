@@ -11,7 +11,6 @@ from groundstate.core.sysman.change import (
     MemoryTraffic,
     PciTraffic,
     PowerUse,
-    ProcessUse,
 )
 from groundstate.core.sysman.device import (
     SubdeviceIdentity,
@@ -226,7 +225,6 @@ __all__ = [
     "PowerUsage",
     "PowerUse",
     "ProcessState",
-    "ProcessUse",
     "Record",
     "RepairStatus",
     "ResetReason",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 
 from groundstate import ze, zes
 from groundstate.driver import platform
@@ -19,7 +18,6 @@ from groundstate.driver.device import write_core
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.parts import Description, Process, Watched
 from groundstate.driver.sysman.structs import chained
-from groundstate.extras import ProcessActivity
 from groundstate.version import __version__
 
 _HEADER = 16
@@ -110,26 +108,23 @@ def zesDeviceGetState(hDevice: int, pState: int) -> None:
 
 @handler
 def zesDeviceReset(hDevice: int, force: int) -> None:
-    _refuse_reset(hDevice, bool(force))
+    _reset(hDevice, bool(force))
 
 
 @handler
 def zesDeviceResetExt(hDevice: int, pProperties: int) -> None:
-    _refuse_reset(hDevice, bool(zes.zes_reset_properties_t.from_address(pProperties).force))
+    _reset(hDevice, bool(zes.zes_reset_properties_t.from_address(pProperties).force))
 
 
-def _refuse_reset(hDevice: int, force: bool) -> None:
-    """What a reset would clear lives in the processes that use the device, and ends with them."""
-    users = kinds.watched(hDevice).processes()
+def _reset(hDevice: int, force: bool) -> None:
+    device = kinds.watched(hDevice)
+    users = device.processes()
     if users and not force:
         raise Failure(
             ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
             f"{len(users)} processes use the device, among them {users[0].pid}: end them first",
         )
-    raise NotImplementedError(
-        "a device cannot be reset apart from its machine; end the processes that use it, whose "
-        "state is all that it has, or restart the machine"
-    )
+    device.reset()
 
 
 # --- Processes --------------------------------------------------------------------------------
@@ -152,7 +147,3 @@ def _write_process(state: zes.zes_process_state_t, process: Process) -> None:
     state.memSize = process.memory_bytes
     state.sharedSize = process.shared_bytes
     state.engines = process.engines
-    activity = chained(state, ProcessActivity)
-    if activity is not None and process.busy_us is not None:
-        activity.activeTime = process.busy_us
-        activity.timestamp = time.monotonic_ns() // 1000

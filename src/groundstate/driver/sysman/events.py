@@ -144,7 +144,7 @@ def _readable(read: Callable[[], Value]) -> Value | None:
     """What a reader says, or None if it cannot read: an event must not end the listening."""
     try:
         return read()
-    except (OSError, NotImplementedError):
+    except (OSError, NotImplementedError, Failure):
         return None
 
 

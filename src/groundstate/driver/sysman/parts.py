@@ -100,8 +100,6 @@ class FrequencyDomain(Part):
     minimum_mhz: float | None
     maximum_mhz: float | None
     can_control: bool = False
-    tells_throttling: bool = False
-    """Whether the reasons of its state are known, so that there are events about them."""
 
     def state(self) -> FrequencyState:
         raise NotImplementedError
@@ -162,6 +160,10 @@ class PowerDomain(Part):
     def energy_uj(self) -> tuple[int, int]:
         """The energy used so far in microjoules, and when that was read in microseconds."""
         raise NotImplementedError
+
+    def usage_mw(self) -> tuple[int, int] | None:
+        """The power of now and the average, if the machine tells more than the energy."""
+        return None
 
     def limits(self) -> Sequence[PowerLimit]:
         return []
@@ -304,8 +306,9 @@ class Process:
     shared_bytes: int
     engines: int
     """zes_engine_type_flags_t."""
-    busy_us: int | None = None
-    """How long the device worked for it; one of several workers is only a part of the device."""
+    busy_us: int = 0
+    """How long the device worked for it."""
+    command: str = ""
 
 
 @dataclass(slots=True)
@@ -388,3 +391,24 @@ class Watched:
     def ecc_is_enabled(self) -> bool | None:
         """None if the memory cannot have error correction, or nobody can tell."""
         return None
+
+    def ecc_after_reset(self) -> bool | None:
+        """What `ecc_is_enabled` will be after the next reset of the device."""
+        return self.ecc_is_enabled()
+
+    def ecc_by_default(self) -> bool | None:
+        """What it is on a device that nobody has changed."""
+        return None
+
+    def ecc_can_be_set(self) -> bool:
+        return False
+
+    def set_ecc(self, enabled: bool) -> None:
+        """Switches error correction on or off, from the next reset on."""
+        raise NotImplementedError("only the firmware's setup can change the correction of errors")
+
+    def reset(self) -> None:
+        raise NotImplementedError(
+            "a device cannot be reset apart from its machine; end the processes that use it, whose "
+            "state is all that it has, or restart the machine"
+        )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from groundstate.driver import platform
+from groundstate import knobs
+from groundstate.driver import native, platform
+from groundstate.driver.sysman.kinds import nvidia
 from groundstate.driver.sysman.kinds.cpu import Cpu
 from groundstate.driver.sysman.parts import Watched
 
@@ -18,7 +20,7 @@ def devices() -> dict[int, Watched]:
     """The devices by handle, in the order in which they are listed.
 
     They are whole devices, whatever a mask or the hierarchy shows to the core: what belongs to a
-    sub-device is a part of its device that says so.
+    sub-device is a part of its device that says so. Those that the core has not got come last.
     """
     with _lock:
         if not _watched:
@@ -26,6 +28,8 @@ def devices() -> dict[int, Watched]:
                 watched = Cpu(device)
                 _watched[device.handle] = watched
                 _by_number[device.part.path[0]] = watched
+            for gpu in nvidia.gpus(knobs.SYSFS_ROOT.get()):
+                _watched[native.object_new("zes_device_handle_t")] = gpu
         return _watched
 
 

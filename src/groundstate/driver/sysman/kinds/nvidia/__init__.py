@@ -1,0 +1,51 @@
+"""NVIDIA's GPUs, as the management library of their driver (NVML) tells of them.
+
+No program can compute on them through this driver: they are devices of system management alone.
+What NVML does not answer for a GPU is not listed; docs/nvidia.md says where each number comes from.
+Neither NVML nor the package `nvidia-ml-py`, through which it is asked, is loaded on a machine
+without NVIDIA's kernel driver.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from groundstate import knobs
+from groundstate.driver.api import Failure
+from groundstate.driver.sysman.parts import Watched
+
+SIGNS = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/dxg")
+"""Files that are there with NVIDIA's kernel driver; the last is that of Linux under Windows."""
+
+
+def gpus(root: str) -> list[Watched]:
+    """The GPUs of the machine whose files are below `root`, in the library's order."""
+    library = _load(root)
+    if library is None:
+        return []
+    device = importlib.import_module(f"{__name__}.device")
+    found = []
+    for index in range(library.nvmlDeviceGetCount()):
+        try:
+            found.append(device.open_gpu(library, index, root))
+        except (library.NVMLError, Failure, NotImplementedError, PermissionError):
+            continue  # it fell off the bus, or belongs to somebody else
+    return found
+
+
+def _load(root: str) -> Any | None:
+    """The library, ready to be asked; None if the machine has no NVIDIA GPU, or it is not used."""
+    if not knobs.NVIDIA.get() or not any(
+        os.path.exists(os.path.join(root, each)) for each in SIGNS
+    ):
+        return None
+    try:
+        library = importlib.import_module("pynvml")
+        library.nvmlInit()
+    except ImportError:
+        return None
+    except library.NVMLError:
+        return None  # the driver is being replaced, or the library is not its own
+    return library
