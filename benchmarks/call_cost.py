@@ -16,6 +16,7 @@ CALLS = (
     "zeEventCreate+Destroy",
     "zeDeviceGetProperties",
 )
+COUNTED = "Counting the time of a launch"
 WAYS = {
     "direct": ("C, direct", "empty C function"),
     "loader": ("C, loader", "empty C function"),
@@ -38,12 +39,16 @@ def plan(options: Options) -> Plan:
 
         return step
 
+    def counters() -> None:
+        built = programs.build("counters", f"-I{programs.ROOT / 'native' / 'generated'}")
+        samples.add(programs.run(built, 5, 100000, env=direct.env))
+
     def from_python() -> None:
         script = programs.SOURCES / "calls.py"
         measured = programs.run(sys.executable, script, empty, 5, 5000, env=direct.env)
         samples.add(measured, "python ")
 
-    steps = [Step("calls from C", from_c(direct))]
+    steps = [Step("calls from C", from_c(direct)), Step("counters of activity", counters)]
     if isinstance(loader, Target):
         steps.append(Step("calls from C through the loader", from_c(loader)))
     steps.append(Step("calls from Python", from_python))
@@ -62,6 +67,9 @@ def _figures(samples: Samples) -> list[Figure]:
                 empty = samples.times(f"{way} empty") or samples.times(f"python empty {call}")
                 theirs = Measure.of_times(empty, "ns")
                 figures.append(Figure(f"{call} ({description})", "ns", ours, peer, theirs))
+    counted = Measure.of_times(samples.times("counted"), "ns")
+    clock = Measure.of_times(samples.times("clock"), "ns")
+    figures.append(Figure(COUNTED, "ns", counted, "two readings of the clock", clock))
     return figures
 
 
@@ -70,6 +78,7 @@ BENCHMARK = Benchmark(
     title="Cost of one API call",
     explanation="A loop around each call against the same loop around a call of a function that "
     "does nothing in a library of its own. zeDeviceGetProperties is answered by a Python handler, "
-    "the others by C; the object layer asks for it once and keeps the answer.",
+    "the others by C; the object layer asks for it once and keeps the answer. The last row is the "
+    "part of a launch that counts how long the device is busy, for system management.",
     plan=plan,
 )

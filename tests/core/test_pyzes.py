@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import importlib
 import inspect
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+import groundstate as gs
 from groundstate import _pyzes, knobs
 from groundstate import pyzes as ours
 from registry.load import load
@@ -30,9 +32,7 @@ def real() -> ModuleType:
     """The real package; it opens a loader at one place only, here our library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ctypes, "CDLL", lambda _path: ours.gpuLib)
-        import pyzes
-
-    return pyzes
+        return importlib.import_module("pyzes")
 
 
 def public(module: ModuleType) -> dict[str, Any]:
@@ -219,6 +219,24 @@ def test_a_chain_of_structs_is_a_cast_pointer() -> None:
     power, limit = ours.zes_power_ext_properties_t(), ours.zes_power_limit_ext_desc_t(limit=7)
     power.defaultLimit = ours.pointer(limit)
     assert power.defaultLimit.contents.limit == 7
+
+
+def states_of_this_process(device: Any) -> list[Any]:
+    """What the device says of the process that runs the tests."""
+    count = ours.c_uint32(0)
+    assert ours.zesDeviceProcessesGetState(device, ours.byref(count), None) == 0
+    states = (ours.zes_process_state_t * (count.value + 8))()
+    count.value = len(states)
+    assert ours.zesDeviceProcessesGetState(device, ours.byref(count), states) == 0
+    return [state for state in states[: count.value] if state.pid == os.getpid()]
+
+
+def test_a_process_that_uses_the_device_is_seen(device: int) -> None:
+    assert ours.zesInit(0) == ours.ZE_RESULT_SUCCESS
+    with gs.Context(gs.devices()[0]) as context, context.alloc_device(1 << 20):
+        (state,) = states_of_this_process(ours.zes_device_handle_t(device))
+    assert state.memSize >= 1 << 20
+    assert state.command == Path("/proc/self/comm").read_bytes().rstrip()
 
 
 ONE_ERROR = """

@@ -89,6 +89,52 @@ def test_the_memory_is_as_full_as_what_was_allocated(ctx: gs.Context, gpu: gs.De
     assert during.used_bytes >= size
 
 
+def test_this_process_is_among_those_that_use_the_device(ctx: gs.Context, gpu: gs.Device) -> None:
+    size = 1 << 26
+    with ctx.alloc_device(size) as memory:
+        before = gpu.sysman.snapshot()
+        with gs.CommandList.immediate(ctx) as commands:
+            commands.fill(memory, b"\1")
+        after = gpu.sysman.snapshot()
+        own = {each.pid: each for each in after.processes or ()}[os.getpid()]
+    assert own.memory_bytes >= size
+    assert sysman.EngineFlag.DMA in own.engines
+    assert own.active_us is not None
+    assert own.active_us > 0
+    assert own.command is not None
+    assert "python" in own.command
+    shares = {each.pid: each.utilization for each in after.since(before).processes or ()}
+    assert (shares[os.getpid()] or 0) > 0
+
+
+def test_properties_are_those_of_the_device(gpu: gs.Device) -> None:
+    facts = gpu.sysman.properties
+    assert facts.core == gpu.properties
+    assert (facts.uuid, facts.type, facts.flags) == (gpu.uuid, gpu.type, gpu.properties.flags)
+    assert facts.subdevice_count == len(gpu.sub_devices) == len(gpu.sysman.subdevices)
+    assert facts.driver_version == gs.__version__
+    assert facts.serial_number != "unknown"
+
+
+def test_a_device_that_works_needs_no_reset(gpu: gs.Device) -> None:
+    state = gpu.sysman.state
+    assert state is not None
+    assert not state.reset_reasons
+    with pytest.raises((gs.HandleObjectInUse, gs.UnsupportedFeature)):
+        gpu.sysman.reset()
+
+
+def test_waiting_for_what_does_not_happen_ends(gpu: gs.Device) -> None:
+    events = gpu.sysman.events
+    events.register(sysman.SysmanEvent.DEVICE_DETACH)
+    assert events.registered == sysman.SysmanEvent.DEVICE_DETACH
+    with pytest.raises(TimeoutError, match="nothing happened"):
+        events.wait(timeout=0.01)
+    with pytest.raises(ValueError, match="one or more devices"):
+        sysman.wait_for_events([])
+    events.register(sysman.SysmanEvent(0))
+
+
 def test_a_snapshot_has_everything_and_is_json(gpu: gs.Device) -> None:
     watched = gpu.sysman
     snapshot = watched.snapshot()
@@ -200,6 +246,27 @@ def test_a_threshold_is_read_back(laptop: Path) -> None:
     )
     assert told["threshold1"] == {"celsius": 80.0, "rising": True, "falling": False}
     assert told["threshold2"]["rising"] is False
+
+
+def test_a_threshold_that_is_crossed_is_an_event(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "import os, threading, time\n"
+        "from pathlib import Path\n"
+        "root = Path(os.environ['GROUNDSTATE_SYSFS_ROOT'])\n"
+        "sensor = watched.temperature[0]\n"
+        "sensor.config = sysman.TemperatureConfig(threshold1=sysman.Threshold(80.0))\n"
+        "watched.events.register(sysman.SysmanEvent.TEMP_THRESHOLD1)\n"
+        "def heat():\n"
+        "    for file in root.glob('sys/class/hwmon/*/temp*_input'):\n"
+        "        file.write_text('90000')\n"
+        "timer = threading.Timer(0.1, heat)\n"
+        "timer.start()\n"
+        "happened = watched.events.wait(timeout=30)\n"
+        "timer.join()\n"
+        "print(json.dumps([happened.name, sensor.celsius]))\n",
+    )
+    assert told == ["TEMP_THRESHOLD1", 90.0]
 
 
 def test_values_that_make_no_sense_are_errors(laptop: Path) -> None:

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import ze, zes
+from groundstate.driver.sysman import activity
 from groundstate.driver.sysman.functions import NOUNS
 from tests.conftest import check
 from tests.driver import fake_compiler
@@ -64,6 +66,16 @@ def kernels(
     bench = KernelBench(driver, device)
     yield bench
     bench.close()
+
+
+@pytest.fixture
+def alone(sysman: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Other processes on this machine may use the driver, too: for a test they are not seen."""
+    monkeypatch.setattr(activity, "SOCKETS", os.devnull)
+    activity.PROCESSES.all(at_once=True)
+    yield
+    monkeypatch.undo()
+    activity.PROCESSES.all(at_once=True)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from typing import Any
 
 from groundstate import zes
 from groundstate.driver import native, platform
-from groundstate.driver.sysman import handles, kinds, power, scheduler, thresholds
+from groundstate.driver.sysman import events, handles, kinds, power, scheduler, thresholds
 from groundstate.driver.sysman.kinds.cpu import Cpu
 from groundstate.driver.sysman.system.machine import System
 from tests.conftest import check
@@ -60,7 +60,9 @@ class Recorded:
             del handles._parts[handle]
         live = set(handles._parts)
         handles._handles = {key: each for key, each in handles._handles.items() if each in live}
+        kept: dict[int, Any]
         for kept in (
+            events._watches,
             thresholds._temperatures,
             thresholds._energies,
             thresholds._errors,

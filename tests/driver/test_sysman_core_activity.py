@@ -1,9 +1,7 @@
 """Engine activity against what the events of the same work say."""
 
 import ctypes
-import os
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,14 +22,7 @@ SINGLE = zes.ZES_ENGINE_GROUP_COMPUTE_SINGLE
 RIGHT = 0.03
 
 
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, sysman: int) -> Iterator[None]:
-    """Other processes on this machine may use the driver, too: here they are not seen."""
-    monkeypatch.setattr(pages, "SOCKETS", os.devnull)
-    pages.PROCESSES.all(at_once=True)
-    yield
-    monkeypatch.undo()
-    pages.PROCESSES.all(at_once=True)
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 class Load:

@@ -193,11 +193,8 @@ def test_thermometers_of_amd(tree: Tree) -> None:
             tree.write(folder, **named, **{f"temp{3 + ccd}_input": (heat - 9 + ccd) * 1000})
     system = tree.system(4, (range(2), range(2, 4)))
     found = [(each.type, each.subdevice, each.celsius()) for each in system.temperatures]
-    kinds = (zes.ZES_TEMP_SENSORS_GLOBAL, zes.ZES_TEMP_SENSORS_GPU, zes.ZES_TEMP_SENSORS_GPU_MIN)
-    assert found == [
-        (kinds[0], 0, 50), (kinds[1], 0, 42), (kinds[2], 0, 41),
-        (kinds[0], 1, 60), (kinds[1], 1, 52), (kinds[2], 1, 51),
-    ]  # fmt: skip
+    whole, chiplets = zes.ZES_TEMP_SENSORS_GLOBAL, zes.ZES_TEMP_SENSORS_GPU
+    assert found == [(whole, 0, 50), (chiplets, 0, 42), (whole, 1, 60), (chiplets, 1, 52)]
 
 
 def test_thermal_zones_where_hwmon_knows_no_cpu(tree: Tree) -> None:
@@ -239,7 +236,7 @@ def test_a_device_reports_only_the_packages_that_it_has_cpus_in(tree: Tree) -> N
     assert [each.state().actual_mhz for each in system.frequencies] == [3600]
     assert [each.energy_uj()[0] for each in system.powers] == [3_000_000, 45_000_000_000]
     assert [sum(each.counts().values()) for each in system.errors] == [0, 1]
-    assert [each.celsius() for each in system.temperatures] == [71, 71, 67, 43.5]
+    assert [each.celsius() for each in system.temperatures] == [71, 71, 43.5]
 
 
 def test_clocks_of_cores_that_differ(tree: Tree) -> None:
@@ -301,15 +298,9 @@ def test_psutil_reads_the_same_of_recorded_machines(name: str) -> None:
     if high:
         assert {each.range_mhz() for each in system.frequencies} == {(low, high)}
     cores = [each[1] for each in temperatures.get("coretemp", ()) if each[0].startswith("Core")]
-    ours = {
-        kind: [each.celsius() for each in system.temperatures if each.type == kind]
-        for kind in (zes.ZES_TEMP_SENSORS_GPU, zes.ZES_TEMP_SENSORS_GPU_MIN)
-    }
-    if cores:
-        assert max(ours[zes.ZES_TEMP_SENSORS_GPU]) == max(cores)
-        assert min(ours[zes.ZES_TEMP_SENSORS_GPU_MIN]) == min(cores)
-    else:
-        assert not any(ours.values())
+    kind = zes.ZES_TEMP_SENSORS_GPU
+    ours = [each.celsius() for each in system.temperatures if each.type == kind]
+    assert max(ours, default=None) == max(cores, default=None)
     speeds = [current for chip in fans.values() for _, current in chip]
     assert sorted(each.rpm() or 0 for each in system.fans) == sorted(speeds)
 

@@ -5,7 +5,6 @@
 handles of the core API were those of system management, too.
 """
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -66,8 +65,7 @@ def survey_device(device: Any) -> None:
     ask(zesDeviceEccConfigurable, device, ze_bool_t())
     stype = ZES_STRUCTURE_TYPE_DEVICE_ECC_PROPERTIES
     ask(zesDeviceGetEccState, device, zes_device_ecc_properties_t(stype))
-    processes = all_of("processes", zesDeviceProcessesGetState, zes_process_state_t, device)
-    print(f"this process is one: {os.getpid() in [each.processId for each in processes]}")
+    all_of("processes", zesDeviceProcessesGetState, zes_process_state_t, device)
 
 
 def survey_memory(device: Any) -> None:

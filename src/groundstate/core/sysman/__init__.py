@@ -11,6 +11,7 @@ from groundstate.core.sysman.change import (
     MemoryTraffic,
     PciTraffic,
     PowerUse,
+    ProcessUse,
 )
 from groundstate.core.sysman.device import (
     SubdeviceIdentity,
@@ -225,6 +226,7 @@ __all__ = [
     "PowerUsage",
     "PowerUse",
     "ProcessState",
+    "ProcessUse",
     "Record",
     "RepairStatus",
     "ResetReason",

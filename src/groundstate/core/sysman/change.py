@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from groundstate.core.sysman.memory import MemoryReading
     from groundstate.core.sysman.pci import PciReading
     from groundstate.core.sysman.power import PowerReading
+    from groundstate.core.sysman.process import ProcessState
     from groundstate.core.sysman.snapshot import Snapshot
 
 AnyReading = TypeVar("AnyReading", bound=Record)
@@ -73,6 +74,15 @@ class PciTraffic(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessUse(Record):
+    """How much of the device a process used."""
+
+    pid: int
+    utilization: float | None
+    """The share of the device, from 0 to 1; None if it began in between, or nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Change(Record):
     """What happened to a device between two snapshots.
 
@@ -86,6 +96,8 @@ class Change(Record):
     frequency: tuple[ClockThrottling, ...]
     power: tuple[PowerUse, ...]
     pci: PciTraffic | None
+    processes: tuple[ProcessUse, ...] | None
+    """Those that are there at the end."""
 
     @property
     def utilization(self) -> float | None:
@@ -119,6 +131,7 @@ def between(earlier: Snapshot, later: Snapshot) -> Change:
         frequency=tuple(_clock(*pair) for pair in _pairs(earlier.frequency, later.frequency)),
         power=tuple(_power(*pair) for pair in _pairs(earlier.power, later.power)),
         pci=_pci(earlier.pci, later.pci),
+        processes=_processes(earlier.processes, later.processes),
     )
 
 
@@ -185,3 +198,19 @@ def _pci(before: PciReading | None, after: PciReading | None) -> PciTraffic | No
     received = _rate(old.received_bytes, new.received_bytes, *times)
     sent = _rate(old.sent_bytes, new.sent_bytes, *times)
     return PciTraffic(_per_second(received), _per_second(sent))
+
+
+def _processes(
+    earlier: tuple[ProcessState, ...] | None, later: tuple[ProcessState, ...] | None
+) -> tuple[ProcessUse, ...] | None:
+    if later is None:
+        return None
+    before = {process.pid: process for process in earlier or ()}
+    return tuple(_process(before.get(process.pid), process) for process in later)
+
+
+def _process(before: ProcessState | None, after: ProcessState) -> ProcessUse:
+    if before is None:
+        return ProcessUse(after.pid, None)
+    rate = _rate(before.active_us, after.active_us, before.timestamp_us, after.timestamp_us)
+    return ProcessUse(after.pid, _share(rate))

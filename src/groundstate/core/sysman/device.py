@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from groundstate import zes
@@ -97,6 +97,8 @@ class SysmanDevice(Handle):
         self.driver_handle = driver_handle
         """The driver as the C API knows it."""
         self._resource = Resource(api, handle, None, None)
+        self.settings: dict[str, tuple[float, Any]] = {}
+        """What snapshots keep for some seconds: see `Look`."""
         self._processes = Processes(self)
 
     def _describe(self) -> str:

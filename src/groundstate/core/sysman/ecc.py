@@ -61,4 +61,5 @@ class Ecc:
         wanted, answer = zes.zes_device_ecc_desc_t(state=state), EccStatus.struct()()
         pointers = ctypes.byref(wanted), ctypes.byref(answer)
         self.sysman.api.call("zesDeviceSetEccState", self.sysman.handle, *pointers)
+        self.sysman.settings.clear()
         return EccStatus.read(answer)

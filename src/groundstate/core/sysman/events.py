@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from groundstate.core.api import WAIT_SLICE_NS, deadline_of, handle_array
+from groundstate.core.api import NOT_READY, WAIT_SLICE_NS, check, deadline_of, handle_array
 from groundstate.core.sysman.enums import SysmanEvent
 
 if TYPE_CHECKING:
@@ -67,14 +67,9 @@ def _listen(devices: Sequence[SysmanDevice], milliseconds: int) -> dict[SysmanDe
     api = devices[0].api
     handles = handle_array([device.handle for device in devices])
     events, count = (ctypes.c_uint32 * len(devices))(), ctypes.c_uint32()
-    api.call(
-        "zesDriverEventListenEx",
-        devices[0].driver_handle,
-        milliseconds,
-        len(devices),
-        handles,
-        ctypes.byref(count),
-        events,
-    )
+    name, driver = "zesDriverEventListenEx", devices[0].driver_handle
+    result = api.raw(name, driver, milliseconds, len(devices), handles, ctypes.byref(count), events)
+    if result != NOT_READY:  # which is how a signal ends it: its handler runs when we are back
+        check(result, name, api)
     pairs = zip(devices, events, strict=True)
     return {device: SysmanEvent(found) for device, found in pairs if found}

@@ -113,12 +113,12 @@ class Fan(Part[FanProperties]):
 
     def set_default(self) -> None:
         """Leaves the speed to the machine."""
-        self.api.call("zesFanSetDefaultMode", self.handle)
+        self._set("zesFanSetDefaultMode")
 
     def set_speed(self, speed: int, unit: FanUnit = FanUnit.PERCENT) -> None:
         """Makes it turn at one speed."""
         wanted = zes.zes_fan_speed_t(speed=speed, units=unit)
-        self.api.call("zesFanSetFixedSpeedMode", self.handle, ctypes.byref(wanted))
+        self._set("zesFanSetFixedSpeedMode", ctypes.byref(wanted))
 
     def set_table(self, speeds: Sequence[tuple[int, int]], unit: FanUnit = FanUnit.PERCENT) -> None:
         """Makes its speed follow the temperature: pairs of degrees Celsius and speed."""
@@ -127,7 +127,7 @@ class Fan(Part[FanProperties]):
             raise ValueError(f"a table of fan speeds has at most {len(table.table)} points")
         for point, (celsius, speed) in zip(table.table, speeds, strict=False):
             point.temperature, point.speed.speed, point.speed.units = celsius, speed, unit
-        self.api.call("zesFanSetSpeedTableMode", self.handle, ctypes.byref(table))
+        self._set("zesFanSetSpeedTableMode", ctypes.byref(table))
 
     def reading(self, look: Look) -> FanReading:
         """All of it, for a snapshot."""

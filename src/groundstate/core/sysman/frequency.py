@@ -112,7 +112,7 @@ class FrequencyDomain(Part[FrequencyProperties]):
         wanted = zes.zes_freq_range_t(
             min=-1.0 if low is None else low, max=-1.0 if high is None else high
         )
-        self.api.call("zesFrequencySetRange", self.handle, ctypes.byref(wanted))
+        self._set("zesFrequencySetRange", ctypes.byref(wanted))
 
     @cached_property
     def available_mhz(self) -> tuple[float, ...]:
@@ -134,7 +134,7 @@ class FrequencyDomain(Part[FrequencyProperties]):
             facts.subdevice,
             facts.minimum_mhz,
             facts.maximum_mhz,
-            look.at(f"{name}.range_mhz", lambda: self.range_mhz),
+            look.at_setting(f"{name}.range_mhz", lambda: self.range_mhz),
             state.actual_mhz if state else None,
             state.request_mhz if state else None,
             state.tdp_mhz if state else None,

@@ -8,6 +8,7 @@ snapshot, which goes on with the rest, notes it and has None there, too.
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from groundstate import _raw, ze
 from groundstate.core.api import SUCCESS, AnyStructure, Api, check
-from groundstate.core.errors import LevelZeroError
+from groundstate.core.errors import LevelZeroError, UnsupportedFeature
 from groundstate.core.handle import Handle, Resource
 from groundstate.core.sysman.records import Record
 
@@ -25,21 +26,30 @@ if TYPE_CHECKING:
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 Read = TypeVar("Read")
 
+MakeStructs = Callable[[int], Any]
+"""Makes an array of structs."""
+
 UNSUPPORTED = int(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
+TOO_SMALL = int(ze.ZE_RESULT_ERROR_INVALID_SIZE)
+
+SETTINGS_LAST_SECONDS = 5.0
+"""For so long a snapshot believes what it was told about settings."""
+
+
+def raw(api: Api, function: str, *arguments: Any) -> int:
+    """The result of a call; a library that is too old to have the function does not support it."""
+    try:
+        return api.raw(function, *arguments)
+    except UnsupportedFeature:
+        return UNSUPPORTED
 
 
 def supported(api: Api, function: str, *arguments: Any) -> bool:
     """Makes a call that answers, and says whether it did; raises what else is wrong."""
-    try:
-        result = api.raw(function, *arguments)
-    except LevelZeroError as missing:  # the library is too old to have the function
-        result = missing.code
-    if result == SUCCESS:
-        return True
-    if result == UNSUPPORTED:
-        return False
-    check(result, function, api)
-    return True
+    result = raw(api, function, *arguments)
+    if result not in (SUCCESS, UNSUPPORTED):
+        check(result, function, api)
+    return result != UNSUPPORTED
 
 
 def record(kind: type[AnyRecord], api: Api, function: str, *arguments: Any) -> AnyRecord | None:
@@ -50,27 +60,36 @@ def record(kind: type[AnyRecord], api: Api, function: str, *arguments: Any) -> A
     return kind.read(filled)
 
 
+def structs(make: MakeStructs, api: Api, function: str, *arguments: Any, room: int = 0) -> Any:
+    """What a call fills into an array, or None if it is not supported.
+
+    With room for some, it is first asked without asking how many there are, which is enough if
+    there are fewer. There may be more by the time that there is room for them: then it is asked
+    again.
+    """
+    while True:
+        if not room:
+            count = ctypes.c_uint32(0)
+            if not supported(api, function, *arguments, ctypes.byref(count), None):
+                return None
+            room = count.value + 1
+        count, filled = ctypes.c_uint32(room), make(room)
+        result = raw(api, function, *arguments, ctypes.byref(count), filled)
+        if result == UNSUPPORTED:
+            return None
+        if result != TOO_SMALL:
+            check(result, function, api)
+            if count.value < room:
+                return filled[: count.value]
+        room = 0
+
+
 def records(
     kind: type[AnyRecord], api: Api, function: str, *arguments: Any, room: int = 0
 ) -> tuple[AnyRecord, ...] | None:
-    """What a call says in a list, or None if it is not supported.
-
-    With room for some it is first asked without asking how many there are, which is enough if there
-    are fewer.
-    """
-    if room:
-        count, filled = ctypes.c_uint32(room), kind.struct().array(room)
-        if not supported(api, function, *arguments, ctypes.byref(count), filled):
-            return None
-        if count.value < room:
-            return tuple(map(kind.read, filled[: count.value]))
-    count = ctypes.c_uint32(0)
-    if not supported(api, function, *arguments, ctypes.byref(count), None):
-        return None
-    filled = kind.struct().array(count.value)
-    if count.value:
-        api.call(function, *arguments, ctypes.byref(count), filled)
-    return tuple(map(kind.read, filled[: count.value]))
+    """What a call says in a list, or None if it is not supported; see `structs`."""
+    filled = structs(kind.struct().array, api, function, *arguments, room=room)
+    return None if filled is None else tuple(map(kind.read, filled))
 
 
 def handles(api: Api, function: str, device: int) -> list[int]:
@@ -93,11 +112,17 @@ def chained(head: Any, *tail: _raw.Structure) -> Any:
 
 
 class Look:
-    """One look at everything: what could not be read is noted, and the rest is read."""
+    """One look at everything: what could not be read is noted, and the rest is read.
 
-    def __init__(self) -> None:
+    What people set, unlike what the machine does, seldom changes, and costs as much to read as all
+    the rest. It is kept for some seconds, or until it is set through the same device.
+    """
+
+    def __init__(self, settings: dict[str, tuple[float, Any]]) -> None:
         self.refused: dict[str, str] = {}
         """Why something could not be read, by its name, such as "power[0].energy"."""
+        self._settings = settings
+        self._now = time.monotonic()
 
     def at(self, name: str, read: Callable[[], Read]) -> Read | None:
         """What is read, or None."""
@@ -106,6 +131,17 @@ class Look:
         except LevelZeroError as problem:
             self.refused[name] = problem.description or str(problem)
             return None
+
+    def at_setting(self, name: str, read: Callable[[], Read]) -> Read | None:
+        """The same for what is kept for some seconds."""
+        read_at, known = self._settings.get(name, (-SETTINGS_LAST_SECONDS, None))
+        if self._now - read_at < SETTINGS_LAST_SECONDS:
+            value: Read | None = known
+            return value
+        value = self.at(name, read)
+        if name not in self.refused:
+            self._settings[name] = self._now, value
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +192,11 @@ class Part(Handle, Generic[Facts]):
 
     def _record(self, kind: type[AnyRecord], function: str, *arguments: Any) -> AnyRecord | None:
         return record(kind, self.api, function, self.handle, *arguments)
+
+    def _set(self, function: str, *arguments: Any) -> None:
+        """Makes a call that changes a setting."""
+        self.api.call(function, self.handle, *arguments)
+        self.sysman.settings.clear()
 
     def _struct(
         self, kind: type[AnyStructure], function: str, *arguments: Any

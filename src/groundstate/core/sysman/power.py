@@ -153,7 +153,7 @@ class PowerDomain(Part[PowerProperties]):
         structs = [_limit_struct(each) for each in wanted]
         array = (zes.zes_power_limit_ext_desc_t * len(structs))(*structs)
         count = ctypes.c_uint32(len(structs))
-        self.api.call("zesPowerSetLimitsExt", self.handle, ctypes.byref(count), array)
+        self._set("zesPowerSetLimitsExt", ctypes.byref(count), array)
 
     @property
     def limit_mw(self) -> int | None:
@@ -181,7 +181,7 @@ class PowerDomain(Part[PowerProperties]):
 
     def set_energy_event(self, joules: float) -> None:
         """Asks for the event ENERGY_THRESHOLD_CROSSED when so much more energy was used."""
-        self.api.call("zesPowerSetEnergyThreshold", self.handle, joules)
+        self._set("zesPowerSetEnergyThreshold", joules)
 
     def reading(self, look: Look) -> PowerReading:
         """All of it, for a snapshot."""
@@ -192,7 +192,7 @@ class PowerDomain(Part[PowerProperties]):
             facts.subdevice,
             now.energy_uj if now else None,
             now.timestamp_us if now else None,
-            look.at(f"{name}.limits", lambda: self.limits) or (),
+            look.at_setting(f"{name}.limits", lambda: self.limits) or (),
             facts.default_limit_mw,
             facts.maximum_limit_mw,
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+import ctypes
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from groundstate.core.sysman.enums import EngineFlag
-from groundstate.core.sysman.part import records
+from groundstate.core.sysman.part import structs
 from groundstate.core.sysman.records import CHAINED, Record
+from groundstate.extras import ProcessActivity
 
 if TYPE_CHECKING:
     from groundstate.core.sysman.device import SysmanDevice
@@ -28,6 +30,10 @@ class ProcessState(Record):
     """What of that it shares with other processes."""
     engines: EngineFlag
     """What it has used of the device."""
+    active_us: Annotated[int | None, CHAINED] = None
+    """How long the device worked for it so far; one of several workers is a part of the device."""
+    timestamp_us: Annotated[int | None, CHAINED] = None
+    """When that was read, by the same clock."""
     command: Annotated[str | None, CHAINED] = None
     """Its command line, or None if this user may not see it."""
 
@@ -43,22 +49,33 @@ class Processes:
         """The processes now, or None if the device does not tell."""
         sysman, room = self._sysman, len(self._commands) + _ROOM
         name = "zesDeviceProcessesGetState"
-        found = records(ProcessState, sysman.api, name, sysman.handle, room=room)
+        activities: list[ProcessActivity] = []
+
+        def make(length: int) -> Any:
+            activities[:] = [ProcessActivity() for _ in range(length)]
+            states = ProcessState.struct().array(length)
+            for state, activity in zip(states, activities, strict=True):
+                state.pNext = ctypes.addressof(activity)
+            return states
+
+        found = structs(make, sysman.api, name, sysman.handle, room=room)
         if found is None:
             return None
         known = self._commands
-        commands = {
-            each.pid: known[each.pid] if each.pid in known else command_of(each.pid)
-            for each in found
-        }
-        self._commands = commands
-        return tuple(_with_command(each, commands[each.pid]) for each in found)
+        pids = {state.processId for state in found}
+        self._commands = {pid: known[pid] if pid in known else command_of(pid) for pid in pids}
+        return tuple(map(self._describe, found, activities))
 
-
-def _with_command(process: ProcessState, command: str | None) -> ProcessState:
-    return ProcessState(
-        process.pid, process.memory_bytes, process.shared_bytes, process.engines, command
-    )
+    def _describe(self, state: Any, activity: ProcessActivity) -> ProcessState:
+        process, command = ProcessState.read(state), self._commands.get(state.processId)
+        if not activity.timestamp:
+            return replace(process, command=command)
+        return replace(
+            process,
+            active_us=activity.activeTime,
+            timestamp_us=activity.timestamp,
+            command=command,
+        )
 
 
 def command_of(pid: int) -> str | None:

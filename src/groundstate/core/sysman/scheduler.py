@@ -80,9 +80,9 @@ class Scheduler(Part[SchedulerProperties]):
         """After which time a program is ended, now or by default."""
         return self._record(Timeout, "zesSchedulerGetTimeoutModeProperties", int(default))
 
-    def _set(self, function: str, *arguments: Any) -> bool:
+    def _set_mode(self, function: str, *arguments: Any) -> bool:
         needs_reload = ctypes.c_uint8()
-        self.api.call(function, self.handle, *arguments, ctypes.byref(needs_reload))
+        self._set(function, *arguments, ctypes.byref(needs_reload))
         return bool(needs_reload.value)
 
     def set_timeslice(self, interval_us: int, yield_timeout_us: int) -> bool:
@@ -90,7 +90,7 @@ class Scheduler(Part[SchedulerProperties]):
         wanted = zes.zes_sched_timeslice_properties_t(
             interval=interval_us, yieldTimeout=yield_timeout_us
         )
-        return self._set("zesSchedulerSetTimesliceMode", ctypes.byref(wanted))
+        return self._set_mode("zesSchedulerSetTimesliceMode", ctypes.byref(wanted))
 
     def set_timeout(self, watchdog_us: int | None) -> bool:
         """Lets a program run until others wait, and ends it after some time; never with None."""
@@ -98,17 +98,17 @@ class Scheduler(Part[SchedulerProperties]):
         wanted = zes.zes_sched_timeout_properties_t(
             watchdogTimeout=disabled if watchdog_us is None else watchdog_us
         )
-        return self._set("zesSchedulerSetTimeoutMode", ctypes.byref(wanted))
+        return self._set_mode("zesSchedulerSetTimeoutMode", ctypes.byref(wanted))
 
     def set_exclusive(self) -> bool:
         """Lets one program have the engines to itself."""
-        return self._set("zesSchedulerSetExclusiveMode")
+        return self._set_mode("zesSchedulerSetExclusiveMode")
 
     def set_compute_unit_debug(self) -> bool:
         """Lets one program have the engines for a debugger."""
-        return self._set("zesSchedulerSetComputeUnitDebugMode")
+        return self._set_mode("zesSchedulerSetComputeUnitDebugMode")
 
     def reading(self, look: Look) -> SchedulerReading:
         """All of it, for a snapshot."""
-        mode = look.at(f"schedulers[{self.index}].mode", lambda: self.mode)
+        mode = look.at_setting(f"schedulers[{self.index}].mode", lambda: self.mode)
         return SchedulerReading(self.subdevice, self.properties.engines, mode)

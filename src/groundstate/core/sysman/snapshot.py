@@ -78,7 +78,7 @@ class Snapshot(Record):
 
 def take(sysman: SysmanDevice) -> Snapshot:
     """A snapshot of a device. What cannot be read does not keep the rest from being read."""
-    look = Look()
+    look = Look(sysman.settings)
     return Snapshot(
         name=sysman.name,
         uuid=sysman.uuid,
@@ -96,7 +96,7 @@ def take(sysman: SysmanDevice) -> Snapshot:
         schedulers=tuple(each.reading(look) for each in sysman.schedulers),
         firmware=tuple(each.properties for each in sysman.firmware),
         pci=sysman.pci.reading(look) if sysman.pci else None,
-        ecc=look.at("ecc", lambda: sysman.ecc.status),
+        ecc=look.at_setting("ecc", lambda: sysman.ecc.status),
         processes=look.at("processes", sysman._processes.read),
         refused=look.refused,
     )

@@ -91,7 +91,7 @@ class TemperatureSensor(Part[TemperatureProperties]):
             field.enableLowToHigh = threshold.rising
             field.enableHighToLow = threshold.falling
             field.threshold = threshold.celsius
-        self.api.call("zesTemperatureSetConfig", self.handle, ctypes.byref(config))
+        self._set("zesTemperatureSetConfig", ctypes.byref(config))
 
     def reading(self, look: Look) -> TemperatureReading:
         """All of it, for a snapshot."""

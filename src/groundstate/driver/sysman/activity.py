@@ -14,7 +14,7 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from groundstate.driver import native
@@ -65,13 +65,21 @@ class Record:
         """Bytes of it that other processes can map, or that come from them."""
         return self._page.words[self._at + 4]
 
-    def copies(self, worker: int) -> int:
+    def busy(self, worker: int) -> int:
+        """Nanoseconds for which at least so many workers and one more had something to do."""
+        return self._page.running_time(self._all + worker)
+
+    def copied(self, worker: int) -> int:
         """Nanoseconds for which at least so many workers and one more copied."""
         return self._page.running_time(self._copies + worker)
 
-    def all(self, worker: int) -> int:
-        """The same for everything that they do."""
-        return self._page.running_time(self._all + worker)
+    def all_busy(self) -> int:
+        """Nanoseconds of all workers together."""
+        return self._page.running_times(self._all, self.workers)
+
+    def all_copied(self) -> int:
+        """Nanoseconds of all workers together that they copied."""
+        return self._page.running_times(self._copies, self.workers)
 
 
 class Mapping:
@@ -121,6 +129,15 @@ class Page:
             record = Record(self, offset)
             self.records[record.place] = record
             offset += record.size
+
+    def running_times(self, first: int, count: int) -> int:
+        """For how long some words have run, added up."""
+        words = self.words[first : first + count].tolist()
+        now = time.monotonic_ns() - self.origin
+        running = [word for word in words if word >= RUNNING // 2]
+        if all(RUNNING - now <= word <= RUNNING for word in running):
+            return sum(words) + len(running) * (now - RUNNING)
+        return sum(self.running_time(index) for index in range(first, first + count))
 
     def running_time(self, index: int) -> int:
         """For how long a word has run, if it runs, up to now."""
@@ -269,8 +286,3 @@ class Meter:
             self._total += min(worked, self._capacity * (now - since))
             self._seen, self._read_at = samples, now
             return self._total, now
-
-
-def sum_over(page: Page, places: Sequence[Place], what: Callable[[Record], int]) -> int:
-    """Something of several devices of one process, added up."""
-    return sum(what(page.records[place]) for place in places if place in page.records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 
 from groundstate import ze, zes
 from groundstate.driver import platform
@@ -18,6 +19,7 @@ from groundstate.driver.device import write_core
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.parts import Description, Process, Watched
 from groundstate.driver.sysman.structs import chained
+from groundstate.extras import ProcessActivity
 from groundstate.version import __version__
 
 _HEADER = 16
@@ -147,3 +149,7 @@ def _write_process(state: zes.zes_process_state_t, process: Process) -> None:
     state.memSize = process.memory_bytes
     state.sharedSize = process.shared_bytes
     state.engines = process.engines
+    activity = chained(state, ProcessActivity)
+    if activity is not None and process.busy_us is not None:
+        activity.activeTime = process.busy_us
+        activity.timestamp = time.monotonic_ns() // 1000

@@ -25,7 +25,7 @@ def zesFrequencyGetProperties(hFrequency: int, pProperties: int) -> None:
     write_place(properties, domain)
     properties.type = domain.type
     properties.canControl = domain.can_control
-    properties.isThrottleEventSupported = False
+    properties.isThrottleEventSupported = domain.tells_throttling
     properties.min = known(domain.minimum_mhz)
     properties.max = known(domain.maximum_mhz)
 

@@ -100,6 +100,8 @@ class FrequencyDomain(Part):
     minimum_mhz: float | None
     maximum_mhz: float | None
     can_control: bool = False
+    tells_throttling: bool = False
+    """Whether the reasons of its state are known, so that there are events about them."""
 
     def state(self) -> FrequencyState:
         raise NotImplementedError
@@ -306,9 +308,8 @@ class Process:
     shared_bytes: int
     engines: int
     """zes_engine_type_flags_t."""
-    busy_us: int = 0
-    """How long the device worked for it."""
-    command: str = ""
+    busy_us: int | None = None
+    """How long the device worked for it; one of several workers is only a part of the device."""
 
 
 @dataclass(slots=True)

@@ -15,21 +15,13 @@ from groundstate.driver.platform import Device
 from groundstate.driver.sysman.activity import PROCESSES, Meter, Page, Place, Record, Seen
 from groundstate.driver.sysman.parts import Engine, MemoryModule, MemoryState, Process, Watched
 
-Count = Callable[[Record, int], int]
-"""Nanoseconds of one worker of a record."""
+Count = Callable[[Record], int]
+"""Nanoseconds of all workers of a record."""
 
 
-def _everything(record: Record, worker: int) -> int:
-    return record.all(worker)
-
-
-def _copies(record: Record, worker: int) -> int:
-    return record.copies(worker)
-
-
-def _computing(record: Record, worker: int) -> int:
-    copies = record.copies(worker)
-    return max(0, record.all(worker) - copies)
+def _computing(record: Record) -> int:
+    copied = record.all_copied()
+    return max(0, record.all_busy() - copied)
 
 
 def place_of(device: Device) -> Place:
@@ -54,12 +46,7 @@ def _by_all(device: Device, count: Count) -> Callable[[Page], int]:
     """What all workers of a device did together for a process."""
 
     def sample(page: Page) -> int:
-        return int(
-            sum(
-                share * sum(count(record, worker) for worker in range(record.workers))
-                for record, share in _records(page, device)
-            )
-        )
+        return int(sum(share * count(record) for record, share in _records(page, device)))
 
     return sample
 
@@ -72,10 +59,11 @@ def _by_one(device: Device, worker: int) -> Callable[[Page], int]:
         total = 0.0
         for record, share in _records(page, device):
             if record.place == own:
-                total += _computing(record, worker) if worker < record.workers else 0
+                if worker < record.workers:
+                    copied = record.copied(worker)
+                    total += max(0, record.busy(worker) - copied)
             elif own[1] >= 0:
-                everybody = sum(_computing(record, each) for each in range(record.workers))
-                total += share * everybody / device.worker_count
+                total += share * _computing(record) / device.worker_count
         return int(total)
 
     return sample
@@ -98,9 +86,9 @@ def engines_of(root: Device) -> list[Engine]:
     found: list[Engine] = []
     for subdevice, device in [(None, root), *enumerate(root.subdevices)]:
         for group, count in (
-            (zes.ZES_ENGINE_GROUP_ALL, _everything),
+            (zes.ZES_ENGINE_GROUP_ALL, Record.all_busy),
             (zes.ZES_ENGINE_GROUP_COMPUTE_ALL, _computing),
-            (zes.ZES_ENGINE_GROUP_COPY_ALL, _copies),
+            (zes.ZES_ENGINE_GROUP_COPY_ALL, Record.all_copied),
         ):
             meter = Meter(device.worker_count, _by_all(device, count))
             found.append(CountedEngine(group, meter, device.worker_count, subdevice=subdevice))
@@ -182,34 +170,21 @@ def processes_of(root: Device) -> list[Process]:
 
 
 def _describe(seen: Seen, root: Device) -> Process:
-    process = Process(seen.pid, 0, 0, 0, command=command_of(seen.pid))
+    process = Process(seen.pid, 0, 0, 0)
     if seen.page is None:
         return process
-    everything = _by_all(root, _everything)(seen.page)
-    copies = _by_all(root, _copies)(seen.page)
+    everything = _by_all(root, Record.all_busy)(seen.page)
+    copies = _by_all(root, Record.all_copied)(seen.page)
     whole = seen.page.records.get((place_of(root)[0], -1))
     records = [whole] if whole is not None else [each for each, _ in _records(seen.page, root)]
     process.memory_bytes = sum(record.memory_bytes for record in records)
     process.shared_bytes = sum(record.shared_bytes for record in records)
-    process.busy_us = everything // 1000
+    process.busy_us = everything // root.worker_count // 1000
     if everything > copies:
         process.engines |= zes.ZES_ENGINE_TYPE_FLAG_COMPUTE
     if copies > 0:
         process.engines |= zes.ZES_ENGINE_TYPE_FLAG_DMA
     return process
-
-
-def command_of(pid: int) -> str:
-    """The command line of a process, or the name in brackets that the system has for it."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().rstrip(b"\0").replace(b"\0", b" ")
-        if words:
-            return words.decode("utf-8", "replace")
-        with open(f"/proc/{pid}/comm", "rb") as file:
-            return f"[{file.read().decode('utf-8', 'replace').strip()}]"
-    except OSError:
-        return ""
 
 
 # --- The device ---------------------------------------------------------------------------------

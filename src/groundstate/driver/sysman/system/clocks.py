@@ -22,6 +22,9 @@ _CPUFREQ = "sys/devices/system/cpu/cpufreq"
 SAMPLE = 16
 """Of how many CPUs the clock is read."""
 
+RECENTLY_SECONDS = 1.0
+"""For how long throttling is told after it was counted: several may look, and all are to see it."""
+
 FACTORY = -1.0
 """The limit that stands for the machine's own."""
 
@@ -68,7 +71,9 @@ class CpuClock(FrequencyDomain):
         self._throttle_ms = files.gauge(f"{throttling}/package_throttle_total_time_ms")
         self._throttle_count = files.gauge(f"{throttling}/package_throttle_count")
         self._efficient_mhz = self._efficient()
+        self.tells_throttling = self._throttle_count is not None or bool(limited)
         self._last_count: int | None = None
+        self._throttled_at = -math.inf
         self._lock = threading.Lock()
 
     @property
@@ -111,17 +116,22 @@ class CpuClock(FrequencyDomain):
         return khz / 1000 if khz else None
 
     def _throttle_reasons(self) -> int:
-        """Heat, if the package was throttled since the last look; and a limit that somebody set."""
+        """Heat, if the package was throttled of late; and a limit that somebody set."""
         reasons = 0
-        count = _number(self._throttle_count)
-        with self._lock:
-            last, self._last_count = self._last_count, count
-        if count is not None and last is not None and count > last:
+        if self._was_throttled():
             reasons |= zes.ZES_FREQ_THROTTLE_REASON_FLAG_THERMAL_LIMIT
         highs = [_number(policy.high) for policy in self._limited[:1]]
         if highs and highs[0] is not None and highs[0] < self._limited[0].maximum_khz:
             reasons |= zes.ZES_FREQ_THROTTLE_REASON_FLAG_SW_RANGE
         return reasons
+
+    def _was_throttled(self) -> bool:
+        count, now = _number(self._throttle_count), time.monotonic()
+        with self._lock:
+            if count is not None and self._last_count is not None and count > self._last_count:
+                self._throttled_at = now
+            self._last_count = count
+            return now - self._throttled_at < RECENTLY_SECONDS
 
     def range_mhz(self) -> tuple[float, float]:
         if not self._limited:

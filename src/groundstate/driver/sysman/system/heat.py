@@ -25,7 +25,7 @@ _CPU_ZONE = re.compile(r"x86_pkg_temp|(cpu|soc)[-_]?thermal.*|cpu\d*-thermal")
 
 
 class Thermometer(TemperatureSensor):
-    """The highest, or the lowest, of some sensors of the machine."""
+    """The highest of some sensors of the machine."""
 
     def __init__(
         self,
@@ -43,10 +43,9 @@ class Thermometer(TemperatureSensor):
             subdevice=None if place is None else place.subdevice,
         )
         self._gauges = gauges
-        self._choose = min if type == zes.ZES_TEMP_SENSORS_GPU_MIN else max
 
     def celsius(self) -> float:
-        return self._choose(readings(self._gauges)) / 1000
+        return max(readings(self._gauges)) / 1000
 
 
 def _celsius(thousandths: int | None) -> float | None:
@@ -70,8 +69,6 @@ class Sensors:
             found.append(Thermometer(zes.ZES_TEMP_SENSORS_GLOBAL, every, place, **limits))
         if self.cores:
             found.append(Thermometer(zes.ZES_TEMP_SENSORS_GPU, self.cores, place, **limits))
-        if len(self.cores) > 1:
-            found.append(Thermometer(zes.ZES_TEMP_SENSORS_GPU_MIN, self.cores, place, **limits))
         return found
 
 

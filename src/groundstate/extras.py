@@ -1,0 +1,27 @@
+"""What our own driver tells beyond the specification, in structs that a caller chains to others.
+
+A driver passes over structs in a chain that it does not know, so chaining these does no harm with
+another one; it leaves them as they were.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from groundstate._raw import TypedStructure
+
+
+class ProcessActivity(TypedStructure):
+    """Chained to a `zes_process_state_t`: how long the device worked for the process so far.
+
+    Both are microseconds, of the clock of the activity of engines, and a worker of a device that
+    has several counts as its part of the device. A timestamp of 0 says that nobody knows.
+    """
+
+    _stype_ = 0x67730001
+    _fields_ = (
+        ("stype", ctypes.c_uint32),
+        ("pNext", ctypes.c_void_p),
+        ("activeTime", ctypes.c_uint64),
+        ("timestamp", ctypes.c_uint64),
+    )
