@@ -124,6 +124,8 @@ class Page:
         self.start_time = self.words[2]
         self.origin = self.words[3]
         self.records: dict[Place, Record] = {}
+        self.shares: dict[object, list[tuple[Record, float]]] = {}
+        """What concerns a device, kept for whoever asks for it again and again."""
         offset, used = 64, self.words[4]
         while offset < used:
             record = Record(self, offset)

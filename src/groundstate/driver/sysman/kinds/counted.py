@@ -30,8 +30,15 @@ def place_of(device: Device) -> Place:
     return path[0], path[1] if len(path) > 1 else -1
 
 
-def _records(page: Page, device: Device) -> Iterator[tuple[Record, float]]:
+def _records(page: Page, device: Device) -> list[tuple[Record, float]]:
     """The records of a process that concern a device, each with the share that does."""
+    found = page.shares.get(device)
+    if found is None:
+        found = page.shares[device] = list(_find_records(page, device))
+    return found
+
+
+def _find_records(page: Page, device: Device) -> Iterator[tuple[Record, float]]:
     number, subdevice = place_of(device)
     for (other_number, other_subdevice), record in page.records.items():
         if other_number != number:
