@@ -10,9 +10,10 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "groundstate"
 
 FORBIDDEN = {
-    "core": ("driver", "cli"),
-    "driver": ("core", "cli"),
-    "compiler": ("core", "cli", "driver"),
+    "core": ("driver", "cli", "monitor"),
+    "driver": ("core", "cli", "monitor"),
+    "compiler": ("core", "cli", "driver", "monitor"),
+    "monitor": ("driver", "cli", "compiler", "zes"),
 }
 """What the modules of a folder must not import, at any depth of their code."""
 

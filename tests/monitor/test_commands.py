@@ -1,0 +1,94 @@
+"""`groundstate top` and `groundstate metrics` as a user types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from groundstate.cli.main import main
+
+
+def test_once_prints_text_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--once", "--interval", "0.05"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("groundstate top")
+    assert "device 0" in shown
+    assert "GiB" in shown
+
+
+def test_json_of_one_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--json", "--interval", "0", "--device", "0"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["seconds"] is None
+    assert [device["number"] for device in facts["devices"]] == [0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["top"], "this is no terminal; --once and --json work without one"),
+        (["top", "--once", "--device", "99"], "there is no device 99, only device 0"),
+        (["top", "--device", "-1", "--json"], "there is no device -1"),
+        (["metrics", "--address", "192.0.2.1"], "cannot listen at 192.0.2.1:9464"),
+    ],
+)
+def test_what_does_not_work_is_said(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["top", "--interval", "nan"], "nan is not a number of seconds"),
+        (["top", "--interval", "soon"], "soon is not a number of seconds"),
+        (["top", "--interval", "-1"], "-1 is not a number of seconds"),
+        (["top", "--once", "--json"], "not allowed with argument"),
+        (["metrics", "--port", "65536"], "65536 is not a port"),
+        (["metrics", "--port", "http"], "http is not a port"),
+    ],
+)
+def test_wrong_options_are_refused(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+WITHOUT = """\
+import sys
+sys.modules["textual"] = sys.modules["prometheus_client"] = None
+sys.stdin.isatty = sys.stdout.isatty = lambda: True
+from groundstate.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "package"), [("top", "textual"), ("metrics", "prometheus_client")]
+)
+def test_without_the_packages_it_is_said_how_to_install_them(command: str, package: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, command], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert f"{package} is not installed" in done.stderr
+    assert "pip install 'groundstate[monitor]'" in done.stderr
+
+
+def test_text_and_json_need_no_packages() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "top", "--once", "--interval", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "device 0" in done.stdout
