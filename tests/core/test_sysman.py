@@ -286,3 +286,39 @@ def test_values_that_make_no_sense_are_errors(laptop: Path) -> None:
         "]))\n",
     )
     assert told == ["InvalidArgument", "ValueError", "InvalidArgument", "UnsupportedFeature"]
+
+
+# --- Divided machines -----------------------------------------------------------------------------
+
+
+def test_sub_devices_are_watched_with_their_device() -> None:
+    told = run_on(
+        MACHINES / "server",
+        "groups = [(each.group.name, each.subdevice) for each in watched.engines]\n"
+        "print(json.dumps([\n"
+        "    [each.sysman is watched for each in device.sub_devices],\n"
+        "    [str(each.uuid) for each in device.sub_devices],\n"
+        "    [str(each.uuid) for each in watched.subdevices],\n"
+        "    [group for group in groups if group[0] == 'ALL'],\n"
+        "    [each.subdevice for each in watched.snapshot().memory],\n"
+        "]))\n",
+        GROUNDSTATE_TOPOLOGY="1x2",
+        ZE_FLAT_DEVICE_HIERARCHY="COMPOSITE",
+    )
+    same, uuids, known, groups, memories = told
+    assert same == [True, True]
+    assert uuids == known
+    assert groups == [["ALL", None], ["ALL", 0], ["ALL", 1]]
+    assert memories == [0, 1]
+
+
+def test_a_part_that_is_a_device_of_its_own_is_watched_with_the_whole() -> None:
+    told = run_on(
+        MACHINES / "server",
+        "whole = gs.sysman_devices(include_system=False)\n"
+        "found = [each.sysman for each in gs.devices(include_system=False)]\n"
+        "print(json.dumps([len(whole), [each is whole[0] for each in found], whole[0].device]))\n",
+        GROUNDSTATE_TOPOLOGY="1x2",
+        ZE_FLAT_DEVICE_HIERARCHY="FLAT",
+    )
+    assert told == [1, [True, True], None]

@@ -13,6 +13,13 @@ from groundstate.core.api import Api
 from groundstate.core.enums import DeviceFlag, DeviceType
 from groundstate.core.handle import Handle, Resource
 from groundstate.core.properties import DeviceProperties
+from groundstate.core.sysman.card import (
+    DiagnosticSuite,
+    FabricPort,
+    Led,
+    PerformanceDomain,
+    StandbyDomain,
+)
 from groundstate.core.sysman.ecc import Ecc
 from groundstate.core.sysman.engine import Engine
 from groundstate.core.sysman.enums import RepairStatus, ResetReason
@@ -143,7 +150,11 @@ class SysmanDevice(Handle):
 
     @cached_property
     def device(self) -> Device | None:
-        """The device to give work to, or None for one that can only be watched."""
+        """The device to give work to; None if there is none.
+
+        There is none for a device that can only be watched, and for one that the hierarchy of
+        devices does not show, but only its sub-devices.
+        """
         from groundstate.core.sysman.discovery import core_device
 
         return core_device(self)
@@ -208,6 +219,31 @@ class SysmanDevice(Handle):
     def firmware(self) -> tuple[Firmware, ...]:
         """What it runs by itself."""
         return Firmware.all_of(self)
+
+    @cached_property
+    def standby(self) -> tuple[StandbyDomain, ...]:
+        """What of it may go to sleep."""
+        return StandbyDomain.all_of(self)
+
+    @cached_property
+    def performance(self) -> tuple[PerformanceDomain, ...]:
+        """What of it can be balanced between computing and memory."""
+        return PerformanceDomain.all_of(self)
+
+    @cached_property
+    def leds(self) -> tuple[Led, ...]:
+        """Its lights."""
+        return Led.all_of(self)
+
+    @cached_property
+    def diagnostics(self) -> tuple[DiagnosticSuite, ...]:
+        """Its tests of itself."""
+        return DiagnosticSuite.all_of(self)
+
+    @cached_property
+    def fabric_ports(self) -> tuple[FabricPort, ...]:
+        """Its ports to other devices."""
+        return FabricPort.all_of(self)
 
     @cached_property
     def pci(self) -> Pci | None:
