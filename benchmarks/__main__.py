@@ -18,6 +18,7 @@ from benchmarks import (
     machine,
     programs,
     report,
+    snapshot,
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
@@ -36,6 +37,7 @@ BENCHMARKS = {
         call_cost,
         allocation,
         start_up,
+        snapshot,
     )
 }
 RESULTS = Path(__file__).parent / "results"

@@ -76,6 +76,17 @@ EXPECTED = {
         "lists in the graph: 2 launches: 21\n",
         "with a rate of 0.0, nothing moves\nwith a rate of 0.5, something moves\n",
     ],
+    "11_monitoring.py": [
+        "watching Groundstate CPU device",
+        "  memory: 1\n",
+        "64 MiB are in use: True\n",
+        "the engines were busy: True\n",
+        "and this process was among those who kept them so: True\n",
+        "watts: ",
+        'as a line of JSON it starts with {"name": \n',
+        "no reset: HandleObjectInUse\n",
+        "devices to watch: True\n",
+    ],
     "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }
