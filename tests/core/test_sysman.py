@@ -22,11 +22,10 @@ MACHINES = Path(__file__).parents[1] / "machines"
 def run_on(machine: Path, program: str, **environment: str) -> Any:
     """What a program prints as JSON on a recorded machine; it has `device` and `watched`."""
     start = (
-        "import json, groundstate as gs\n"
-        "from groundstate import sysman\n"
-        "device = gs.devices()[0]\n"
-        "watched = device.sysman\n"
+        "import json, groundstate as gs\nfrom groundstate import sysman\ndevice = gs.devices()[0]\n"
     )
+    if "watched" in program:
+        start += "watched = device.sysman\n"
     done = subprocess.run(
         [sys.executable, "-c", start + program],
         env={**os.environ, "GROUNDSTATE_SYSFS_ROOT": str(machine), **environment},
@@ -322,3 +321,37 @@ def test_a_part_that_is_a_device_of_its_own_is_watched_with_the_whole() -> None:
         ZE_FLAT_DEVICE_HIERARCHY="FLAT",
     )
     assert told == [1, [True, True], None]
+
+
+# --- Devices that can only be watched -------------------------------------------------------------
+
+
+def test_a_gpu_of_another_maker_is_watched_too(tmp_path: Path) -> None:
+    root = Path(shutil.copytree(MACHINES / "server", tmp_path / "machine", symlinks=True))
+    sign = root / "proc/driver/nvidia/version"
+    sign.parent.mkdir(parents=True)
+    sign.write_text("a sign that NVIDIA's kernel driver is there\n")
+    told = run_on(
+        root,
+        "import sys\n"
+        f"sys.path[:0] = [{str(MACHINES.parents[1])!r}]\n"
+        "from tests.machines.nvml.fake import Fake\n"
+        "sys.modules['pynvml'] = library = Fake()\n"
+        "own, gpu = gs.sysman_devices(include_system=False)\n"
+        "seen = gpu.snapshot()\n"
+        "for answers in library.answers.values():\n"
+        "    answers.update({asked: {'error': 15} for asked in answers})\n"
+        "lost = gpu.snapshot()\n"
+        "change = lost.since(seen)\n"
+        "print(json.dumps([own.device.name == own.name, gpu.device, seen.as_dict(),\n"
+        "                  lost.as_dict(), change.as_dict()]))\n",
+    )
+    has_core, core, seen, lost, change = told
+    assert (has_core, core, seen["name"]) == (True, None, "NVIDIA H200")
+    assert seen["refused"] == {}
+    assert seen["temperature"][0]["celsius"] > 0
+    assert seen["power"][0]["energy_uj"] > 0
+    assert seen["memory"][0]["size_bytes"] > 100 << 30
+    assert lost["temperature"][0]["celsius"] is None
+    assert "temperature[0].celsius" in lost["refused"]
+    assert change["power"][0]["watts"] is None

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from groundstate.core.sysman.process import ProcessState
     from groundstate.core.sysman.snapshot import Snapshot
 
+_WHOLE = (EngineGroup.ALL, EngineGroup.THREE_D_RENDER_COMPUTE_ALL, EngineGroup.COMPUTE_ALL)
+"""The engines that stand for a whole device, the one that counts the most first."""
+
 AnyReading = TypeVar("AnyReading", bound=Record)
 
 
@@ -101,9 +104,9 @@ class Change(Record):
 
     @property
     def utilization(self) -> float | None:
-        """How busy the whole device was, from 0 to 1."""
-        whole = (each for each in self.engines if each.group == EngineGroup.ALL)
-        return next((each.utilization for each in whole if each.subdevice is None), None)
+        """How busy the whole device was, from 0 to 1, as far as it counts its work together."""
+        whole = {each.group: each for each in self.engines if each.subdevice is None}
+        return next((whole[group].utilization for group in _WHOLE if group in whole), None)
 
     @property
     def watts(self) -> float | None:
@@ -138,8 +141,11 @@ def between(earlier: Snapshot, later: Snapshot) -> Change:
 def _pairs(
     earlier: Sequence[AnyReading], later: Sequence[AnyReading]
 ) -> Iterator[tuple[AnyReading, AnyReading]]:
-    """The readings of each part, which a device lists always in the same order."""
-    return zip(earlier, later, strict=True)
+    """The readings of each part, which a device lists always in the same order.
+
+    There are none if there are more parts now, because some could not be read before.
+    """
+    return zip(earlier, later, strict=True) if len(earlier) == len(later) else iter(())
 
 
 def _rate(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
 from groundstate.core.sysman.ecc import EccStatus
@@ -27,6 +29,8 @@ from groundstate.core.sysman.temperature import TemperatureReading
 if TYPE_CHECKING:
     from groundstate.core.sysman.change import Change
     from groundstate.core.sysman.device import SysmanDevice, SysmanState
+
+AnyReading = TypeVar("AnyReading", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,23 @@ class Snapshot(Record):
         return json.dumps(self.as_dict())
 
 
+class _Readable(Protocol[AnyReading]):
+    """A part that can be read."""
+
+    def reading(self, look: Look) -> AnyReading: ...
+
+
+def _readings(
+    look: Look, noun: str, parts: Callable[[], tuple[_Readable[AnyReading], ...]]
+) -> tuple[AnyReading, ...]:
+    """All parts of a kind; a device that is lost may not even tell which it has."""
+    found = look.at(noun, parts) or ()
+    readings = (
+        look.at(f"{noun}[{index}]", partial(part.reading, look)) for index, part in enumerate(found)
+    )
+    return tuple(reading for reading in readings if reading is not None)
+
+
 def take(sysman: SysmanDevice) -> Snapshot:
     """A snapshot of a device. What cannot be read does not keep the rest from being read."""
     look = Look(sysman.settings)
@@ -85,17 +106,18 @@ def take(sysman: SysmanDevice) -> Snapshot:
         unix_time=time.time(),
         monotonic_ns=time.monotonic_ns(),
         state=look.at("state", lambda: sysman.state),
-        engines=tuple(each.reading(look) for each in sysman.engines),
-        memory=tuple(each.reading(look) for each in sysman.memory),
-        frequency=tuple(each.reading(look) for each in sysman.frequency),
-        temperature=tuple(each.reading(look) for each in sysman.temperature),
-        power=tuple(each.reading(look) for each in sysman.power),
-        fans=tuple(each.reading(look) for each in sysman.fans),
-        psus=tuple(each.reading(look) for each in sysman.psus),
-        ras=tuple(each.reading(look) for each in sysman.ras),
-        schedulers=tuple(each.reading(look) for each in sysman.schedulers),
-        firmware=tuple(each.properties for each in sysman.firmware),
-        pci=sysman.pci.reading(look) if sysman.pci else None,
+        engines=_readings(look, "engines", lambda: sysman.engines),
+        memory=_readings(look, "memory", lambda: sysman.memory),
+        frequency=_readings(look, "frequency", lambda: sysman.frequency),
+        temperature=_readings(look, "temperature", lambda: sysman.temperature),
+        power=_readings(look, "power", lambda: sysman.power),
+        fans=_readings(look, "fans", lambda: sysman.fans),
+        psus=_readings(look, "psus", lambda: sysman.psus),
+        ras=_readings(look, "ras", lambda: sysman.ras),
+        schedulers=_readings(look, "schedulers", lambda: sysman.schedulers),
+        firmware=look.at("firmware", lambda: tuple(each.properties for each in sysman.firmware))
+        or (),
+        pci=look.at("pci", lambda: sysman.pci.reading(look) if sysman.pci else None),
         ecc=look.at_setting("ecc", lambda: sysman.ecc.status),
         processes=look.at("processes", sysman._processes.read),
         refused=look.refused,
