@@ -262,8 +262,13 @@ def test_conditions_on_errors(recorded: Machines) -> None:
     conditions = thresholds.of_errors(handles.part_of(handle, ErrorCounters))
     assert not conditions.is_exceeded({MEMORY: 10**9})
     config.totalThreshold = 20
-    config.detailedThresholds.category[zes.ZES_RAS_ERROR_CAT_NON_COMPUTE_ERRORS] = 5
+    wanted = [
+        5 if category == zes.ZES_RAS_ERROR_CAT_NON_COMPUTE_ERRORS else 7 for category in range(7)
+    ]
+    config.detailedThresholds.category[:] = wanted
     check(zes.zesRasSetConfig(handle, ctypes.byref(config)))
+    again = asked(zes.zesRasGetConfig, zes.zes_ras_config_t, handle)
+    assert list(again.detailedThresholds.category) == wanted
     new = zes.zes_ras_config_exp_t(category=MEMORY)
     check(zes.zesRasGetConfigExp(handle, 1, ctypes.byref(new)))
     assert new.threshold == 5

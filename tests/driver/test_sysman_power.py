@@ -248,9 +248,12 @@ def test_an_energy_threshold_counts_from_when_it_was_set(recorded: Machines) -> 
     assert condition is not None
     assert not condition.is_crossed(98_765_432_100 + 2_500_000)
     assert condition.is_crossed(98_765_432_100 + 2_500_001)
+    check(zes.zesPowerSetEnergyThreshold(handle, 0.0))
+    found = asked(zes.zesPowerGetEnergyThreshold, zes.zes_energy_threshold_t, handle)
+    assert (found.enable, found.threshold, found.processId) == (0, 0.0, 0xFFFFFFFF)
 
 
-@pytest.mark.parametrize("joules", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("joules", [-1.0, float("nan"), float("inf")])
 def test_thresholds_that_are_no_energy(recorded: Machines, joules: float) -> None:
     handle = recorded("laptop").parts("powers")[0]
     check(zes.zesPowerSetEnergyThreshold(handle, 2.5))

@@ -8,7 +8,8 @@ import pytest
 from groundstate import ze, zes
 from groundstate.driver.sysman.system import clocks
 from tests.conftest import check, last_error
-from tests.driver.machines import ENUMERATIONS, Recorded, asked, value
+from tests.driver.machines import ENUMERATIONS, TREES, Recorded, asked, value
+from tests.driver.topology import run
 
 Machines = Callable[..., Recorded]
 SOCKETS = [range(4), range(4, 8)]
@@ -290,9 +291,12 @@ def test_the_place_of_a_cpu_on_the_bus_is_only_a_number(sysman: int) -> None:
     count = ctypes.c_uint32(9)
     check(zes.zesDevicePciGetBars(sysman, ctypes.byref(count), None))
     assert count.value == 0
-    stats = zes.zes_pci_stats_t()
-    result = zes.zesDevicePciGetStats(sysman, ctypes.byref(stats))
-    assert result == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
+    stats = asked(zes.zesDevicePciGetStats, zes.zes_pci_stats_t, sysman)
+    assert stats.timestamp > 0
+    assert stats.replayCounter == stats.packetCounter == stats.rxCounter == stats.txCounter == 0
+    assert not any(
+        (found.haveBandwidthCounters, found.havePacketCounters, found.haveReplayCounters)
+    )
 
 
 @pytest.mark.parametrize(
@@ -314,3 +318,26 @@ def test_what_only_cards_have_is_not_listed(sysman: int, name: str) -> None:
         check(getattr(zes, name)(sysman, ctypes.byref(count), array))
         assert count.value == 0
     assert list(array) == [None] * 3
+
+
+TWO_SOCKETS = """
+    from ctypes import byref, c_uint32, c_void_p
+    from groundstate import zes
+    assert zes.zesInit(0) == 0
+    count, driver, device = c_uint32(1), c_void_p(), c_void_p()
+    assert zes.zesDriverGet(byref(count), byref(driver)) == 0
+    assert zes.zesDeviceGet(driver, byref(count), byref(device)) == 0
+    count, domains = c_uint32(9), (c_void_p * 9)()
+    assert zes.zesDeviceEnumPowerDomains(device, byref(count), domains) == 0
+    for domain in domains[: count.value]:
+        properties = zes.zes_power_properties_t()
+        assert zes.zesPowerGetProperties(domain, byref(properties)) == 0
+        print(properties.subdeviceId if properties.onSubdevice else None, end=" ")
+"""
+
+
+@pytest.mark.parametrize(("topology", "places"), [("1x2", "0 0 1 1 "), ("2", "None None ")])
+def test_a_divided_machine_has_parts_where_its_cpus_are(topology: str, places: str) -> None:
+    root = str(TREES / "server")
+    printed = run(TWO_SOCKETS, GROUNDSTATE_SYSFS_ROOT=root, GROUNDSTATE_TOPOLOGY=topology)
+    assert printed == places

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import time
 
 from groundstate import zes
 from groundstate.driver.api import answer_structs, handler
 from groundstate.driver.sysman import kinds
-from groundstate.driver.sysman.parts import Pci, PciBar, PciSpeed
+from groundstate.driver.sysman.parts import Pci, PciBar, PciSpeed, PciStats
 from groundstate.driver.sysman.structs import chained, known
 
 
@@ -70,8 +71,10 @@ def _write_bar(properties: ctypes.Structure, bar: PciBar) -> None:
 
 @handler
 def zesDevicePciGetStats(hDevice: int, pStats: int) -> None:
+    """Counters that the properties do not promise are 0, says the specification."""
     pci = _pci(hDevice)
-    found = pci.stats()
+    has_some = pci.has_bandwidth_counters or pci.has_replay_counter
+    found = pci.stats() if has_some else PciStats(time.monotonic_ns() // 1000)
     stats = zes.zes_pci_stats_t.from_address(pStats)
     stats.timestamp = found.timestamp_us
     stats.replayCounter = found.replays or 0

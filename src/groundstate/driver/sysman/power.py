@@ -236,7 +236,9 @@ def zesPowerGetEnergyThreshold(hPower: int, pThreshold: int) -> None:
 
 @handler
 def zesPowerSetEnergyThreshold(hPower: int, threshold: float) -> None:
+    """Counts from now on; 0, which is what is read where there is no threshold, removes it."""
     domain = part_of(hPower, PowerDomain)
-    if not math.isfinite(threshold) or threshold <= 0:
-        raise ValueError(f"{threshold} joules are no threshold: give more than 0")
-    thresholds.set_energy(domain, EnergyCondition(threshold, domain.energy_uj()[0]))
+    if not math.isfinite(threshold) or threshold < 0:
+        raise ValueError(f"{threshold} joules are no threshold: give more than 0, or 0 for none")
+    now = domain.energy_uj()[0]
+    thresholds.set_energy(domain, EnergyCondition(threshold, now) if threshold else None)

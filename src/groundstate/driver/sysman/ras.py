@@ -121,19 +121,21 @@ def zesRasGetConfig(hRas: int, pConfig: int) -> None:
     conditions = thresholds.of_errors(part_of(hRas, ErrorCounters))
     config = zes.zes_ras_config_t.from_address(pConfig)
     config.totalThreshold = conditions.total
-    _write_old(config.detailedThresholds, conditions.by_category)
+    for category in range(_OLD_CATEGORIES):
+        limit = conditions.by_category.get(category, 0)
+        config.detailedThresholds.category[category] = limit
 
 
 @handler
 def zesRasSetConfig(hRas: int, pConfig: int) -> None:
-    """A threshold of an old category holds for those counters that are told under it."""
+    """A threshold of an old category holds also for those counters that are told under it."""
     counters = part_of(hRas, ErrorCounters)
     config = zes.zes_ras_config_t.from_address(pConfig)
     conditions = thresholds.of_errors(counters)
     conditions.total = config.totalThreshold
     conditions.by_category = {
         category: config.detailedThresholds.category[_old_category(category)]
-        for category in counters.counts()
+        for category in (*range(_OLD_CATEGORIES), *counters.counts())
     }
 
 
