@@ -56,6 +56,7 @@ typedef struct PyObject PyObject;
     X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))                                                  \
     X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **))                                     \
     X(void, PyErr_Restore, (PyObject *, PyObject *, PyObject *))                                                   \
+    X(int, PyErr_GivenExceptionMatches, (PyObject *, PyObject *))                                                  \
     X(int, PyErr_CheckSignals, (void))                                                                             \
     X(int, Py_AddPendingCall, (int (*)(void *), void *))
 
@@ -66,6 +67,7 @@ typedef struct api {
     int (*PyGC_Disable)(void), (*PyGC_Enable)(void);
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
     PyObject *none;
+    PyObject **interrupt; /* KeyboardInterrupt */
 } api;
 
 static api python; /* the interpreter that runs the driver */
@@ -108,6 +110,28 @@ static void leave_python(visit here) {
     python.PyGILState_Release(here.state);
 }
 
+/* --- Exceptions of the program ------------------------------------------------------------------------- */
+
+typedef struct exception {
+    PyObject *type, *value, *trace;
+} exception;
+
+static int raise_again(void *argument) {
+    exception *raised = argument;
+    host.PyErr_Restore(raised->type, raised->value, raised->trace);
+    free(raised);
+    return -1;
+}
+
+/* Lets an exception wait until the call that it came in has returned to the program. */
+static void raise_later(exception raised) {
+    exception *kept = malloc(sizeof *kept);
+    if (kept == NULL)
+        return;
+    *kept = raised;
+    host.Py_AddPendingCall(raise_again, kept);
+}
+
 /* --- Starting -------------------------------------------------------------------------------------- */
 
 static ze_result_t refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -133,7 +157,8 @@ static bool look_up(api *to, void *from) {
     if (to->is_finalizing == NULL)
         *(void **)&to->is_finalizing = dlsym(from, "_Py_IsFinalizing");
     to->none = dlsym(from, "_Py_NoneStruct");
-    return complete && to->none != NULL;
+    to->interrupt = dlsym(from, "PyExc_KeyboardInterrupt");
+    return complete && to->none != NULL && to->interrupt != NULL;
 }
 
 static bool is_usable(const api *interpreter) {
@@ -256,6 +281,11 @@ static ze_result_t explain_exception(char *text, size_t size) {
     ze_result_t result = ZE_RESULT_ERROR_UNKNOWN;
     python.PyErr_Fetch(&type, &value, &trace);
     python.PyErr_NormalizeException(&type, &value, &trace);
+    if (shared && python.PyErr_GivenExceptionMatches(type, *python.interrupt)) {
+        snprintf(text, size, "interrupted"); /* Ctrl-C came while the driver's Python ran: it is the program's */
+        raise_later((exception){type, value, trace});
+        return result;
+    }
     PyObject *answer = python.PyObject_GetAttrString(value, "result");
     if (answer != NULL)
         result = (ze_result_t)python.PyLong_AsUnsignedLongLongMask(answer);
@@ -398,17 +428,6 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------------- */
 
-typedef struct exception {
-    PyObject *type, *value, *trace;
-} exception;
-
-static int raise_again(void *argument) {
-    exception *raised = argument;
-    host.PyErr_Restore(raised->type, raised->value, raised->trace);
-    free(raised);
-    return -1;
-}
-
 /* Lets a hosting Python run its signal handlers, which it does on its main thread only. If one raises (KeyboardInterrupt), the exception is set
  * aside until the call that waits has returned to Python, which it now should. */
 bool gs_python_interrupt(void) {
@@ -417,11 +436,9 @@ bool gs_python_interrupt(void) {
     int state = host.PyGILState_Ensure();
     bool interrupted = host.PyErr_CheckSignals() != 0;
     if (interrupted) {
-        exception *raised = malloc(sizeof *raised);
-        if (raised != NULL) {
-            host.PyErr_Fetch(&raised->type, &raised->value, &raised->trace);
-            host.Py_AddPendingCall(raise_again, raised);
-        }
+        exception raised;
+        host.PyErr_Fetch(&raised.type, &raised.value, &raised.trace);
+        raise_later(raised);
     }
     host.PyGILState_Release(state);
     return interrupted;

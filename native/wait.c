@@ -7,8 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "door.h"
-
 /* How long a waiter spins before it sleeps. A futex round trip costs several microseconds, so a wait for
  * something short is over sooner this way; a longer one wastes no more than this. */
 enum { SPIN_NANOSECONDS = 20000, ALONE_NANOSECONDS = 2000, SPINS_PER_CLOCK = 32 };
@@ -90,17 +88,6 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
     }
     atomic_fetch_sub(&bell->sleepers, 1);
     return result;
-}
-
-static bool never(void *unused) {
-    (void)unused;
-    return false;
-}
-
-/* Sleeps, for those who wait for something that nobody rings for. False if the host program wants its thread back. */
-GS_EXPORT bool gs_sleep(uint64_t nanoseconds) {
-    static gs_bell silent;
-    return gs_bell_wait(&silent, never, NULL, nanoseconds, true) != GS_WAIT_INTERRUPTED;
 }
 
 bool gs_wait_moment(bool (*done)(void *state), void *state) {

@@ -2,6 +2,7 @@
 
 import ctypes
 import resource
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from groundstate import ze, zes
 from groundstate.driver import platform
 from tests.conftest import check, last_error
+from tests.driver import processes as programs
 from tests.driver.machines import Recorded
 from tests.driver.support import handles
 
@@ -140,6 +142,28 @@ def test_a_listener_gives_up_in_time_and_sleeps_meanwhile(driver: int, sysman: i
     assert now.ru_nvcsw > spent.ru_nvcsw  # it went to sleep, and not to work
     assert now.ru_utime - spent.ru_utime < 0.2
     check(zes.zesDeviceEventRegister(sysman, 0))
+
+
+INTERRUPTED = """
+from groundstate import zes
+check(zes.zesInit(0))
+events, count = (ctypes.c_uint32 * 1)(), ctypes.c_uint32()
+say("listening")
+try:
+    zes.zesDriverEventListen(first_driver(), 2**32 - 1, 1, handles(device.value),
+                             ctypes.byref(count), events)
+except KeyboardInterrupt:
+    say("interrupted")
+"""
+
+
+def test_ctrl_c_ends_the_listening() -> None:
+    child = programs.start(INTERRUPTED)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "listening\n"
+    time.sleep(0.2)
+    child.send_signal(signal.SIGINT)
+    assert programs.finished(child) == "interrupted\n"
 
 
 def test_other_threads_run_while_one_listens(driver: int, sysman: int) -> None:

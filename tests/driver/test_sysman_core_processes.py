@@ -16,7 +16,7 @@ import pytest
 
 from groundstate import ze, zes
 from groundstate.driver.sysman import activity as pages
-from tests.conftest import check
+from tests.conftest import check, last_error
 from tests.driver import processes as programs
 from tests.driver.support import Bench
 from tests.driver.sysman import activity, engines, listed, memory_state, processes
@@ -68,6 +68,18 @@ def test_another_process_is_seen_until_it(ending: Any, sysman: int) -> None:
     ending(child)
     assert child.pid not in processes(sysman)
     assert not any(f"/{child.pid}/" in name for name in names())
+
+
+def test_room_for_fewer_processes_than_there_are(bench: Bench, sysman: int) -> None:
+    child = Child()
+    count, states = ctypes.c_uint32(1), (zes.zes_process_state_t * 2)()
+    result = zes.zesDeviceProcessesGetState(sysman, ctypes.byref(count), states)
+    assert result == ze.ZE_RESULT_ERROR_INVALID_SIZE
+    assert "ask for the count again" in last_error()
+    assert count.value == 1
+    assert states[0].processId > 0
+    assert states[1].processId == 0
+    child.kill()
 
 
 def test_this_process_is_one_of_them(bench: Bench, sysman: int) -> None:

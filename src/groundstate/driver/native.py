@@ -170,13 +170,6 @@ def measure(device: int, peer: int, size: int) -> tuple[int, int, int, int]:
     return found.copy, found.read, found.write, found.latency
 
 
-def sleep(seconds: float) -> bool:
-    """Sleeps while other Python threads run. False if the program wants its thread back."""
-    function = ctypes.CDLL(_loaded()._name).gs_sleep
-    function.restype = ctypes.c_bool
-    return bool(function(ctypes.c_uint64(int(seconds * 1e9))))
-
-
 def device_memory_used(device: int) -> int:
     """Bytes of the device's memory that are allocated."""
     return _call("gs_device_memory_used", device)

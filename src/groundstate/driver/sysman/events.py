@@ -1,26 +1,22 @@
 """Events: a program says what it wants to hear of, and listens until something happens.
 
 What happens on a machine shows in its files, and most of them cannot be waited for: a listener
-looks at those that matter for its events, and sleeps in between. Each process watches for itself.
+looks at those that matter for its events, and sleeps in between (native/listen.c). Each process
+watches for itself.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from groundstate import ze, zes
-from groundstate.driver import native
 from groundstate.driver.api import Failure, handler, read_pointer, write_u32
 from groundstate.driver.sysman import kinds, thresholds
 from groundstate.driver.sysman.parts import ErrorCounters, TemperatureSensor, Watched
 
 Value = TypeVar("Value")
-
-LOOK_EVERY_SECONDS = 0.1
-FOREVER_32, FOREVER_64 = 2**32 - 1, 2**64 - 1
 
 _ATTACHMENT = zes.ZES_EVENT_TYPE_FLAG_DEVICE_DETACH | zes.ZES_EVENT_TYPE_FLAG_DEVICE_ATTACH
 _TEMPERATURES = (
@@ -162,37 +158,17 @@ def zesDeviceEventRegister(hDevice: int, events: int) -> None:
 
 
 @handler
-def zesDriverEventListen(
-    hDriver: int, timeout: int, count: int, phDevices: int, pNumDeviceEvents: int, pEvents: int
-) -> int | None:
-    seconds = None if timeout == FOREVER_32 else timeout / 1000
-    return _listen(seconds, count, phDevices, pNumDeviceEvents, pEvents)
-
-
-@handler
 def zesDriverEventListenEx(
     hDriver: int, timeout: int, count: int, phDevices: int, pNumDeviceEvents: int, pEvents: int
-) -> int | None:
-    seconds = None if timeout == FOREVER_64 else timeout / 1000
-    return _listen(seconds, count, phDevices, pNumDeviceEvents, pEvents)
+) -> None:
+    """Looks once, for native/listen.c, which waits in between.
 
-
-def _listen(
-    seconds: float | None, count: int, phDevices: int, pNumDeviceEvents: int, pEvents: int
-) -> int | None:
-    """Waits for the first events. If none come in time, that is a success with no events."""
+    If no events come in time, that is a success with no events.
+    """
     if count == 0:
         raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "there is no device to listen to")
     watches = [_watch(read_pointer(phDevices + 8 * index)) for index in range(count)]
-    end = None if seconds is None else time.monotonic() + seconds
-    while True:
-        taken = {watch: watch.take() for watch in set(watches)}
-        events = [taken[watch] for watch in watches]
-        write_u32(pNumDeviceEvents, sum(event != 0 for event in events))
-        for index, event in enumerate(events):
-            write_u32(pEvents + 4 * index, event)
-        left = LOOK_EVERY_SECONDS if end is None else end - time.monotonic()
-        if any(events) or left <= 0:
-            return None
-        if not native.sleep(min(left, LOOK_EVERY_SECONDS)):
-            return ze.ZE_RESULT_NOT_READY
+    taken = {watch: watch.take() for watch in set(watches)}
+    write_u32(pNumDeviceEvents, sum(taken[watch] != 0 for watch in watches))
+    for index, watch in enumerate(watches):
+        write_u32(pEvents + 4 * index, taken[watch])

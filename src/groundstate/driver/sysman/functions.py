@@ -27,7 +27,6 @@ NOUNS = {
     "zesEngineGetProperties": "engine",
     "zesEngineGetActivity": "engine",
     "zesDeviceEventRegister": "events",
-    "zesDriverEventListen": "events",
     "zesDriverEventListenEx": "events",
     "zesDeviceEnumFabricPorts": "absent",
     "zesDeviceEnumFans": "fan",

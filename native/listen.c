@@ -1,0 +1,43 @@
+/* Listening for events of system management. Python looks (driver/sysman/events.py); the waiting in between is done
+ * here, so that no interpreter is kept from its work for as long as nothing happens. */
+#include "door.h"
+#include "wait.h"
+
+/* What happens on a machine shows in files that cannot be waited for. */
+static const uint64_t LOOK_EVERY = 100000000;
+static const uint64_t MILLISECOND = 1000000;
+
+static bool never(void *unused) {
+    (void)unused;
+    return false;
+}
+
+/* False if the host program wants its thread back. */
+static bool sleep_for(uint64_t nanoseconds) {
+    static gs_bell silent;
+    return gs_bell_wait(&silent, never, NULL, nanoseconds, true) != GS_WAIT_INTERRUPTED;
+}
+
+ze_result_t gs_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count,
+                                      zes_device_handle_t *phDevices, uint32_t *pNumDeviceEvents,
+                                      zes_event_type_flags_t *pEvents) {
+    const gs_word arguments[] = {{.p = hDriver},   {.u = 0},                {.u = count},
+                                 {.p = phDevices}, {.p = pNumDeviceEvents}, {.p = pEvents}};
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    uint64_t limit = timeout > UINT64_MAX / MILLISECOND ? GS_FOREVER : timeout * MILLISECOND;
+    for (;;) {
+        ze_result_t result = gs_call_python(GS_FN_zesDriverEventListenEx, "uuuuuu", arguments);
+        uint64_t passed = gs_clock(CLOCK_MONOTONIC) - start;
+        if (result != ZE_RESULT_SUCCESS || *pNumDeviceEvents > 0 || passed >= limit)
+            return result;
+        if (!sleep_for(limit - passed < LOOK_EVERY ? limit - passed : LOOK_EVERY))
+            return ZE_RESULT_NOT_READY;
+    }
+}
+
+ze_result_t gs_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count,
+                                    zes_device_handle_t *phDevices, uint32_t *pNumDeviceEvents,
+                                    zes_event_type_flags_t *pEvents) {
+    uint64_t milliseconds = timeout == UINT32_MAX ? UINT64_MAX : timeout;
+    return gs_zesDriverEventListenEx(hDriver, milliseconds, count, phDevices, pNumDeviceEvents, pEvents);
+}
