@@ -383,6 +383,14 @@ def test_the_windows_of_the_link(gpu: RecordedGpu) -> None:
         (zes.ZES_PCI_BAR_TYPE_MMIO, 0, 0x104002000000, 16 << 20),
         (zes.ZES_PCI_BAR_TYPE_MEM, 2, 0x100000000000, 256 << 30),
     ]
+    (file.parent / "resource2_resize").write_text("0000000000007fc0\n")
+    extended = [zes.zes_pci_bar_properties_1_2_t(resizableBarEnabled=7) for _ in range(2)]
+    for bar, more in zip(bars, extended, strict=False):
+        bar.stype, bar.pNext = bar._stype_, ctypes.addressof(more)
+    check(zes.zesDevicePciGetBars(gpu.handle, ctypes.byref(count), bars))
+    assert [(each.index, each.size) for each in extended] == [(0, 16 << 20), (2, 256 << 30)]
+    assert [each.resizableBarSupported for each in extended] == [0, 1]
+    assert [each.resizableBarEnabled for each in extended] == [0, 1]
 
 
 def test_errors_are_counted_by_where_they_happen(gpu: RecordedGpu) -> None:

@@ -268,6 +268,10 @@ class PciBar:
     index: int
     base: int
     size_bytes: int
+    is_resizable: bool = False
+    """Whether the kernel can give it another size."""
+    is_resized: bool = False
+    """Whether it is larger than windows that cannot be resized usually are."""
 
 
 @dataclass(slots=True)

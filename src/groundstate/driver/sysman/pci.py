@@ -63,6 +63,15 @@ def zesDevicePciGetBars(hDevice: int, pCount: int, pProperties: int) -> None:
 
 
 def _write_bar(properties: ctypes.Structure, bar: PciBar) -> None:
+    _write_window(properties, bar)
+    extended = chained(properties, zes.zes_pci_bar_properties_1_2_t)
+    if extended is not None:
+        _write_window(extended, bar)
+        extended.resizableBarSupported = bar.is_resizable
+        extended.resizableBarEnabled = bar.is_resized
+
+
+def _write_window(properties: ctypes.Structure, bar: PciBar) -> None:
     properties.type = bar.type
     properties.index = bar.index
     properties.base = bar.base

@@ -25,6 +25,8 @@ LANE_BYTES_PER_SECOND = {
 
 REGISTERS, ROM = 0, 6
 IS_MEMORY = 0x200
+USUAL_WINDOW_BYTES = 256 << 20
+"""The largest window of a device whose windows are not resized."""
 
 
 @dataclass(slots=True)
@@ -51,7 +53,11 @@ class GpuLink(Pci):
         except OSError:
             return []
         found = [_bar(index, line) for index, line in enumerate(lines[: ROM + 1])]
-        return [bar for bar in found if bar is not None]
+        bars = [bar for bar in found if bar is not None]
+        for bar in bars:
+            bar.is_resizable = os.path.exists(f"{self.resources}{bar.index}_resize")
+            bar.is_resized = bar.is_resizable and bar.size_bytes > USUAL_WINDOW_BYTES
+        return bars
 
 
 def _bar(index: int, line: str) -> PciBar | None:
