@@ -117,3 +117,26 @@ def test_every_public_method_and_property_is_explained() -> None:
         and not inspect.getdoc(value)
     ]
     assert missing == []
+
+
+def change_of(*power: sysman.PowerUse) -> sysman.Change:
+    """What happened to a device with these power domains."""
+    return sysman.Change(1.0, (), (), (), power, None, None)
+
+
+def test_the_power_of_a_device_counts_nothing_twice() -> None:
+    domain, use = sysman.PowerDomainType, sysman.PowerUse
+    assert change_of().watts is None
+    assert change_of(use(domain.PACKAGE, None, None)).watts is None
+    packages = (use(domain.PACKAGE, 0, 30.0), use(domain.PACKAGE, 1, 20.0))
+    assert change_of(*packages, use(domain.MEMORY, None, 5.0)).watts == 55.0
+    assert change_of(*packages, use(domain.PACKAGE, None, 50.0)).watts == 50.0
+    assert change_of(*packages, use(domain.CARD, None, 70.0)).watts == 70.0
+
+
+def test_a_counter_that_went_back_tells_nothing() -> None:
+    before, after = sysman.EngineActivity(500, 1000), sysman.EngineActivity(400, 2000)
+    assert after.since(before) is None
+    assert before.since(before) is None
+    assert sysman.EngineActivity(9000, 2000).since(before) == 1.0, "no more than all of the time"
+    assert sysman.EnergyCounter(5, 10).watts_since(sysman.EnergyCounter(6, 9)) is None

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 _WHOLE = (EngineGroup.ALL, EngineGroup.THREE_D_RENDER_COMPUTE_ALL, EngineGroup.COMPUTE_ALL)
 """The engines that stand for a whole device, the one that counts the most first."""
 
+_TOGETHER = (
+    (PowerDomainType.CARD,),
+    (PowerDomainType.PACKAGE, PowerDomainType.MEMORY),
+    (PowerDomainType.GPU,),
+)
+"""The power domains that make up a whole device, the best way to count it first."""
+
 AnyReading = TypeVar("AnyReading", bound=Record)
 
 
@@ -110,17 +117,22 @@ class Change(Record):
 
     @property
     def watts(self) -> float | None:
-        """The mean power of everything whose energy is counted once.
+        """The mean power of the whole device, as far as it is counted.
 
-        A card counts all of its parts; without one, packages count their own.
+        A card counts all of its parts. Without one, packages count their own, and memory that lies
+        beside them is added.
         """
-        for domain in (PowerDomainType.CARD, PowerDomainType.PACKAGE, PowerDomainType.GPU):
-            found = [each for each in self.power if each.domain == domain]
-            whole = [each for each in found if each.subdevice is None] or found
-            known = [each.watts for each in whole if each.watts is not None]
+        for domains in _TOGETHER:
+            known = [watts for domain in domains for watts in self._watts_of(domain)]
             if known:
                 return sum(known)
         return None
+
+    def _watts_of(self, domain: PowerDomainType) -> list[float]:
+        """The power of the domains of a kind; those of sub-devices only if that is all there is."""
+        found = [each for each in self.power if each.domain == domain]
+        whole = [each for each in found if each.subdevice is None] or found
+        return [each.watts for each in whole if each.watts is not None]
 
 
 def between(earlier: Snapshot, later: Snapshot) -> Change:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from groundstate import zes
 from groundstate.core.sysman.enums import EngineGroup
 from groundstate.core.sysman.part import Look, Part, PartProperties, records
 from groundstate.core.sysman.records import Record
@@ -88,6 +89,10 @@ class Engine(Part[EngineProperties]):
 
     def reading(self, look: Look) -> EngineReading:
         """All of it, for a snapshot."""
-        now = look.at(f"engines[{self.index}].activity", lambda: self.activity)
-        active, timestamp = (now.active_us, now.timestamp_us) if now else (None, None)
-        return EngineReading(self.group, self.subdevice, active, timestamp)
+        facts, now = self.properties, look.at(f"engines[{self.index}].activity", self._stats)
+        active, timestamp = (now.activeTime, now.timestamp) if now else (None, None)
+        return EngineReading(facts.group, facts.subdevice, active, timestamp)
+
+    def _stats(self) -> zes.zes_engine_stats_t | None:
+        """The bare struct: a large machine has hundreds of engines to read."""
+        return self._struct(zes.zes_engine_stats_t, "zesEngineGetActivity")

@@ -48,7 +48,11 @@ class Record:
     @classmethod
     def read(cls, struct: _raw.Structure) -> Self:
         """The values in a struct that the driver has filled in."""
-        return cls(*[_value(struct, source) for source in sources_of(cls)])
+        values = []
+        for raw, convert in sources_of(cls):
+            value = getattr(struct, raw) if raw else _place(struct)
+            values.append(value if convert is None else convert(value))
+        return cls(*values)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data for JSON: enumerations by name, records as dicts."""
@@ -65,12 +69,9 @@ class Source(typing.NamedTuple):
     """What makes a Python value of it, if it is not one already."""
 
 
-def _value(struct: Any, source: Source) -> Any:
-    raw, convert = source
-    if not raw:
-        return struct.subdeviceId if struct.onSubdevice else None
-    value = getattr(struct, raw)
-    return value if convert is None else convert(value)
+def _place(struct: Any) -> int | None:
+    """The sub-device that a part belongs to."""
+    return struct.subdeviceId if struct.onSubdevice else None
 
 
 _sources: dict[type[Record], tuple[Source, ...]] = {}
