@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,16 @@ def test_a_snapshot_has_everything_and_is_json(gpu: gs.Device) -> None:
     assert json.dumps(change.as_dict())
 
 
+def test_threads_take_snapshots_at_once(gpu: gs.Device) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        taken = list(threads.map(lambda _: gpu.sysman.snapshot(), range(40)))
+    active = sorted(
+        (each.engines[0].timestamp_us or 0, each.engines[0].active_us) for each in taken
+    )
+    assert [count for _, count in active] == sorted(count or 0 for _, count in active)
+    assert all(each.refused == {} for each in taken)
+
+
 def test_what_cannot_be_set_is_an_error_of_the_object_layer(gpu: gs.Device) -> None:
     with pytest.raises(gs.LevelZeroError):
         gpu.sysman.ecc.set_state(sysman.EccState.ENABLED)
@@ -266,6 +277,31 @@ def test_a_threshold_that_is_crossed_is_an_event(laptop: Path) -> None:
         "print(json.dumps([happened.name, sensor.celsius]))\n",
     )
     assert told == ["TEMP_THRESHOLD1", 90.0]
+
+
+def test_what_this_user_may_not_read_is_refused_with_a_sentence(laptop: Path) -> None:
+    told = run_on(
+        laptop,
+        "import os\n"
+        "from pathlib import Path\n"
+        "for file in Path(os.environ['GROUNDSTATE_SYSFS_ROOT']).rglob('energy_uj'):\n"
+        "    file.chmod(0)\n"
+        "package = watched.power[0]\n"
+        "package.properties\n"
+        "if os.getuid() == 0:\n"
+        "    os.seteuid(65534)\n"
+        "try:\n"
+        "    package.energy\n"
+        "except gs.InsufficientPermissions as problem:\n"
+        "    sentence = problem.description\n"
+        "taken = watched.snapshot()\n"
+        "noted = taken.refused['power[0].energy']\n"
+        "print(json.dumps([sentence, noted, taken.power[0].energy_uj]))\n",
+    )
+    sentence, noted, energy = told
+    assert "energy_uj may not be used by this user" in sentence
+    assert noted == sentence
+    assert energy is None
 
 
 def test_values_that_make_no_sense_are_errors(laptop: Path) -> None:
