@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from groundstate import ze, zes
+from groundstate.driver.sysman import kinds
 from tests.conftest import check, last_error
 from tests.driver.machines import asked, value
 from tests.driver.nvidia import RESOURCES, RecordedGpu
@@ -279,13 +280,13 @@ def test_nonsense_is_no_limit_of_a_clock(gpu: RecordedGpu, limits: tuple[float, 
 
 
 def test_thermometers(gpu: RecordedGpu) -> None:
-    kinds = []
+    found = []
     for sensor in parts(gpu, "temperatures"):
         properties = told(zes.zesTemperatureGetProperties, sensor, zes.zes_temp_properties_t)
-        kinds.append(
+        found.append(
             (properties.type, properties.maxTemperature, properties.isCriticalTempSupported)
         )
-    assert kinds == [(zes.ZES_TEMP_SENSORS_GPU, 87, 1), (zes.ZES_TEMP_SENSORS_MEMORY, 95, 0)]
+    assert found == [(zes.ZES_TEMP_SENSORS_GPU, 87, 1), (zes.ZES_TEMP_SENSORS_MEMORY, 95, 0)]
     gpu.answer("Temperature", 71, "0")
     gpu.library.answers["nvmlDeviceGetFieldValues"]["82"]["value"]["uiVal"] = 83
     celsius = [
@@ -444,6 +445,22 @@ def test_processes(gpu: RecordedGpu) -> None:
     assert process.engines == zes.ZES_ENGINE_TYPE_FLAG_COMPUTE
     assert zes.zesDeviceReset(gpu.handle, 0) == ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE
     assert zes.zesDeviceReset(gpu.handle, 1) == UNSUPPORTED
+
+
+def test_the_work_for_each_process_is_added_up(gpu: RecordedGpu) -> None:
+    gpu.library.go_to("busy")
+    start = 1_794_750_000_000_000
+    samples: list[dict[str, int]] = []
+    gpu.answer("ProcessUtilization", samples)
+    for seconds, percent in ((0, 90), (1, 50), (3, 25)):
+        samples.append({"pid": 4001, "timeStamp": start + seconds * 10**6, "smUtil": percent})
+        (process,) = kinds.watched(gpu.handle).processes()
+    assert process.busy_us == 500_000 + 500_000
+    (process,) = kinds.watched(gpu.handle).processes()
+    assert process.busy_us == 1_000_000
+    gpu.answer("ProcessUtilization", {"error": NOT_SUPPORTED})
+    (process,) = kinds.watched(gpu.handle).processes()
+    assert process.busy_us is None
 
 
 # --- What the library refuses ---------------------------------------------------------------------

@@ -51,10 +51,10 @@ class Fake:
 
     def nvmlDeviceGetSamples(self, handle: str, kind: int, last: int) -> tuple[int, list[Any]]:
         value_type, samples = self._answer("nvmlDeviceGetSamples", str(kind))
-        new = [sample for sample in samples if sample.timeStamp > last]
-        if not new:
-            raise NVMLError(6)
-        return value_type, new
+        return value_type, _newer(samples, last)
+
+    def nvmlDeviceGetProcessUtilization(self, handle: str, last: int) -> list[Any]:
+        return _newer(self._answer("nvmlDeviceGetProcessUtilization", ""), last)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if not name.startswith("nvml"):
@@ -75,6 +75,14 @@ class Fake:
         if isinstance(answer, dict) and "error" in answer:
             raise NVMLError(answer["error"])
         return _object(answer)
+
+
+def _newer(samples: list[Any], last: int) -> list[Any]:
+    """The samples after a time, or the error that the library answers without any."""
+    new = [sample for sample in samples if sample.timeStamp > last]
+    if not new:
+        raise NVMLError(6)
+    return new
 
 
 def _object(answer: Any) -> Any:

@@ -32,6 +32,7 @@ REPLACED = {
     "nvmlDeviceGetUUID": "GPU-00112233-4455-6677-8899-aabbccddeeff",
 }
 FIRST_PID = 4001
+PROCESSES = ("ComputeRunningProcesses", "GraphicsRunningProcesses", "ProcessUtilization")
 
 
 class Recorder:
@@ -66,8 +67,8 @@ class Recorder:
 
 def key_of(name: str, arguments: Sequence[Any]) -> str:
     """What arguments are called in the recording. Samples are kept whatever was seen before."""
-    if name == "nvmlDeviceGetSamples":
-        arguments = arguments[:1]
+    if name in ("nvmlDeviceGetSamples", "nvmlDeviceGetProcessUtilization"):
+        arguments = arguments[:-1]
     return ",".join(str(each) for each in arguments)
 
 
@@ -114,10 +115,18 @@ def moment() -> dict[str, dict[str, Any]]:
     recorder = Recorder()
     recorder.nvmlDeviceGetCount()
     read_everything(open_gpu(recorder, 0, "/"))
-    for name in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses"):
-        for number, process in enumerate(recorder.answers[name][""]):
-            process["pid"] = FIRST_PID + number
+    _number_anew(recorder.answers)
     return recorder.answers
+
+
+def _number_anew(answers: dict[str, dict[str, Any]]) -> None:
+    """Gives processes the same numbers in all recordings."""
+    numbers: dict[int, int] = {}
+    for name in PROCESSES:
+        known = answers[f"nvmlDeviceGet{name}"][""]
+        for process in known if isinstance(known, list) else []:
+            number = FIRST_PID + len(numbers)
+            process["pid"] = numbers.setdefault(process["pid"], number)
 
 
 def wait_for_work() -> None:

@@ -20,6 +20,7 @@ from groundstate.driver.sysman.kinds.nvidia.power import (
     powers_of,
     temperatures_of,
 )
+from groundstate.driver.sysman.kinds.nvidia.processes import Processes
 from groundstate.driver.sysman.parts import (
     Description,
     Engine,
@@ -58,6 +59,7 @@ class Nvidia(Watched):
         self.gpu = gpu
         self._root = root
         self.description = _describe(gpu)
+        self._processes = Processes(gpu)
 
     @cached_property
     def _engines(self) -> list[Engine]:
@@ -158,17 +160,7 @@ class Nvidia(Watched):
         raise NotImplementedError("NVML resets no GPU; the command nvidia-smi --gpu-reset does")
 
     def processes(self) -> Sequence[Process]:
-        compute, graphics = zes.ZES_ENGINE_TYPE_FLAG_COMPUTE, zes.ZES_ENGINE_TYPE_FLAG_RENDER
-        found: dict[int, Process] = {}
-        for question, engines in (
-            ("ComputeRunningProcesses", compute),
-            ("GraphicsRunningProcesses", graphics),
-        ):
-            for each in self.gpu.maybe(question) or []:
-                process = found.setdefault(each.pid, Process(each.pid, 0, 0, 0))
-                process.memory_bytes = max(process.memory_bytes, each.usedGpuMemory or 0)
-                process.engines |= engines
-        return list(found.values())
+        return self._processes.read()
 
 
 def _flag(answer: Any) -> bool | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundstate import zes
-from groundstate.driver.sysman.kinds.nvidia.library import Gpu
+from groundstate.driver.sysman.kinds.nvidia.library import Gpu, NothingToldError
 from groundstate.driver.sysman.parts import Engine
 
 GPU_SAMPLES, ENCODER_SAMPLES, DECODER_SAMPLES = 1, 3, 4
@@ -59,10 +59,8 @@ class Utilisation:
     def _samples(self) -> list[Any]:
         try:
             return list(self._gpu.ask("Samples", self._kind, self._last)[1])
-        except NotImplementedError:
-            if self._last == 0:
-                raise
-            return []  # there are no new ones
+        except NothingToldError:
+            return []
 
     def _add(self, timestamp: int, percent: int) -> None:
         duration = timestamp - self._last

@@ -30,14 +30,17 @@ class Error(IntEnum):
     DEPRECATED = 26
 
 
+class NothingToldError(NotImplementedError):
+    """The GPU can tell, but has nothing to tell now."""
+
+
 _MISSING = {
     Error.NOT_SUPPORTED,
-    Error.NOT_FOUND,
     Error.FUNCTION_NOT_FOUND,
-    Error.NO_DATA,
     Error.ARGUMENT_VERSION_MISMATCH,
     Error.DEPRECATED,
 }
+_EMPTY = {Error.NOT_FOUND, Error.NO_DATA}
 _NONSENSE = {Error.INVALID_ARGUMENT, Error.FREQ_NOT_SUPPORTED}
 _LOST = {Error.GPU_IS_LOST, Error.RESET_REQUIRED}
 
@@ -80,10 +83,10 @@ class Gpu:
         """Whether the GPU has what is asked for, even if this user may not know it."""
         try:
             self.ask(question, *arguments)
+        except (PermissionError, NothingToldError):
+            return True
         except NotImplementedError:
             return False
-        except PermissionError:
-            return True
         return True
 
     def field(self, number: int) -> int:
@@ -111,6 +114,8 @@ class Gpu:
         code, sentence = error.value, f"{name}: {error}"
         if code in _MISSING:
             return NotImplementedError(f"{sentence}; this GPU or its driver does not do it")
+        if code in _EMPTY:
+            return NothingToldError(sentence)
         if code == Error.NO_PERMISSION:
             return PermissionError(f"{sentence}; run as root, or ask for the right")
         if code in _NONSENSE:
