@@ -25,11 +25,18 @@ ze_result_t gs_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeo
                                  {.p = phDevices}, {.p = pNumDeviceEvents}, {.p = pEvents}};
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
     uint64_t limit = timeout > UINT64_MAX / MILLISECOND ? GS_FOREVER : timeout * MILLISECOND;
+    bool was_registered = false;
     for (;;) {
         ze_result_t result = gs_call_python(GS_FN_zesDriverEventListenEx, "uuuuuu", arguments);
         uint64_t passed = gs_clock(CLOCK_MONOTONIC) - start;
-        if (result != ZE_RESULT_SUCCESS || *pNumDeviceEvents > 0 || passed >= limit)
+        bool registered = result != ZE_RESULT_NOT_READY;
+        if (!registered)
+            result = ZE_RESULT_SUCCESS;
+        /* Whoever takes back the events that somebody listens to, as a program that ends, wants that to stop. */
+        bool taken_back = was_registered && !registered;
+        if (result != ZE_RESULT_SUCCESS || *pNumDeviceEvents > 0 || passed >= limit || taken_back)
             return result;
+        was_registered = registered;
         if (!sleep_for(limit - passed < LOOK_EVERY ? limit - passed : LOOK_EVERY))
             return ZE_RESULT_NOT_READY;
     }

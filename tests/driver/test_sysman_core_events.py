@@ -77,6 +77,30 @@ def test_a_listener_wakes_when_it_happens(driver: int, recorded: Machines) -> No
         assert heard.result(timeout=30) == [THRESHOLD]
 
 
+def test_taking_events_back_ends_the_listening(driver: int, sysman: int) -> None:
+    check(zes.zesDeviceEventRegister(sysman, DETACH))
+    with ThreadPoolExecutor(1) as pool:
+        heard = pool.submit(listen, driver, FOREVER, sysman)
+        time.sleep(0.25)
+        assert not heard.done()
+        check(zes.zesDeviceEventRegister(sysman, 0))
+        assert heard.result(timeout=30) == [0]
+
+
+def test_who_listens_before_events_are_registered_hears_them(
+    driver: int, recorded: Machines
+) -> None:
+    machine = recorded("laptop")
+    machine.write(HEAT, 50000)
+    threshold(machine, 90)
+    with ThreadPoolExecutor(1) as pool:
+        heard = pool.submit(listen, driver, FOREVER, machine.device)
+        time.sleep(0.15)
+        check(zes.zesDeviceEventRegister(machine.device, THRESHOLD))
+        machine.write(HEAT, 95000)
+        assert heard.result(timeout=30) == [THRESHOLD]
+
+
 def test_only_events_that_were_asked_for_are_told(driver: int, recorded: Machines) -> None:
     machine = recorded("laptop")
     machine.write(HEAT, 50000)

@@ -49,6 +49,10 @@ class Watch:
             self._before = {}
             self._look()
 
+    def is_wanted(self) -> bool:
+        """Whether any event of the device counts."""
+        return self._wanted != 0
+
     def take(self) -> int:
         """What has happened and was not told yet."""
         with self._lock:
@@ -160,10 +164,11 @@ def zesDeviceEventRegister(hDevice: int, events: int) -> None:
 @handler
 def zesDriverEventListenEx(
     hDriver: int, timeout: int, count: int, phDevices: int, pNumDeviceEvents: int, pEvents: int
-) -> None:
+) -> int:
     """Looks once, for native/listen.c, which waits in between.
 
-    If no events come in time, that is a success with no events.
+    If no events come in time, that is a success with no events. `NOT_READY` says to it that none
+    can come, because none are registered.
     """
     if count == 0:
         raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "there is no device to listen to")
@@ -172,3 +177,5 @@ def zesDriverEventListenEx(
     write_u32(pNumDeviceEvents, sum(taken[watch] != 0 for watch in watches))
     for index, watch in enumerate(watches):
         write_u32(pEvents + 4 * index, taken[watch])
+    registered = any(watch.is_wanted() for watch in watches)
+    return ze.ZE_RESULT_SUCCESS if registered else ze.ZE_RESULT_NOT_READY
