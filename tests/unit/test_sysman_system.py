@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -318,3 +319,35 @@ def test_psutil_reads_the_same_of_this_machine() -> None:
         assert not system.fans
     if not psutil.sensors_temperatures():
         assert not system.temperatures
+
+
+def test_many_readers_at_once(tree: Tree) -> None:
+    """Counters only go up for each reader, and each file is opened once."""
+    tree.copy("laptop")
+    system = tree.system(8)
+    power, clock = system.powers[0], system.frequencies[0]
+    counter = tree.root / "sys/class/powercap/intel-rapl:0/energy_uj"
+    start, step = 98_765_432_100, 500_000_000
+    before = open_descriptors()
+    wrong: list[object] = []
+
+    def read() -> None:
+        last = (0, 0)
+        for _ in range(100):
+            now = power.energy_uj()
+            if now < last or clock.state().actual_mhz != 1586.75:
+                wrong.append((last, now))
+            last = now
+
+    readers = [threading.Thread(target=read) for _ in range(16)]
+    for reader in readers:
+        reader.start()
+    descriptor = os.open(counter, os.O_WRONLY)
+    for count in range(200):
+        os.pwrite(descriptor, f"{start + count * step:<20}\n".encode(), 0)
+    os.close(descriptor)
+    for reader in readers:
+        reader.join()
+    assert not wrong
+    assert open_descriptors() <= before + 20
+    assert power.energy_uj()[0] == start + 199 * step
