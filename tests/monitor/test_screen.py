@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 from rich.text import Text
 from textual.pilot import Pilot
-from textual.widgets import DataTable, Static
+from textual.widgets import Static
 
 from groundstate.monitor import draw
 from groundstate.monitor.app import TopApp
-from groundstate.monitor.readings import Reading
-from groundstate.monitor.widgets import DeviceList, DevicePanel, Page, ProcessTable
+from groundstate.monitor.processes import COLUMNS
+from groundstate.monitor.readings import Process, Reading
+from groundstate.monitor.table import ProcessTable, column_at, widths_for
+from groundstate.monitor.widgets import DeviceList, DevicePanel, Drawing, Page
 from tests.monitor import samples
 
 Play = Callable[[TopApp, Pilot[None]], Awaitable[None]]
@@ -52,11 +54,13 @@ def play(
 def pids(app: TopApp) -> list[int]:
     """The processes as the table has them, from top to bottom."""
     table = app.screen_stack[0].query_one(ProcessTable)
-    return [int(str(table.get_row_at(at)[0])) for at in range(table.row_count)]
+    if not table.processes:
+        return []
+    return [int(row.plain.split()[0]) for row in table.rows[1:]]
 
 
 def summary(app: TopApp) -> str:
-    return str(app.screen_stack[0].query_one("#summary", Static).content)
+    return app.screen_stack[0].query_one("#summary", Drawing).rows[0].plain
 
 
 def one_device(step: int) -> Reading:
@@ -86,6 +90,12 @@ def test_a_click_on_a_column_sorts_by_it() -> None:
         assert pids(app) == [99, 815, 4711, 20319]
         await pilot.click(ProcessTable, offset=(6, 1))
         assert pids(app) == [20319, 4711, 815, 99]
+        await pilot.click(ProcessTable, offset=(70, 1))
+        assert app.order.column == "command"
+        await pilot.click(ProcessTable, offset=(20, 3))
+        assert app.query_one(ProcessTable).cursor == 1
+        await pilot.click(ProcessTable, offset=(20, 3), times=2)
+        assert isinstance(app.screen, Page)
 
     play(session, make=one_device)
 
@@ -116,6 +126,46 @@ def test_the_cursor_stays_on_its_process() -> None:
         assert table.selected().key == chosen.key  # type: ignore[union-attr]
 
     play(session, make=one_device)
+
+
+def test_more_processes_than_lines() -> None:
+    def crowd(step: int) -> Reading:
+        reading = one_device(step)
+        many = tuple(Process(1000 + each, f"p{each}", each) for each in range(50))
+        return replace(reading, devices=(replace(reading.devices[0], processes=many),))
+
+    async def session(app: TopApp, pilot: Pilot[None]) -> None:
+        table = app.query_one(ProcessTable)
+        await pilot.press("s", "r")
+        room = table.room
+        assert pids(app) == [1000 + each for each in range(room)]
+        assert f"1 to {room} of 50" in str(table.border_title)
+        await pilot.press("end")
+        assert pids(app) == [1000 + each for each in range(50 - room, 50)]
+        await pilot.press("pageup", "up")
+        chosen = table.selected()
+        assert chosen is not None
+        assert chosen.process.pid == 1049 - (room - 1) - 1
+        assert chosen.process.pid in pids(app)
+        await pilot.press("r")
+        assert table.selected() == chosen
+        assert chosen.process.pid in pids(app)
+        await pilot.resize_terminal(80, 18)
+        assert chosen.process.pid in pids(app)
+        await pilot.press("home")
+        assert pids(app)[0] == 1049
+
+    play(session, make=crowd)
+
+
+@pytest.mark.parametrize("width", [20, 50, 65, 66, 80, 200])
+def test_every_column_can_be_clicked(width: int) -> None:
+    widths = widths_for(width)
+    assert tuple(widths) == COLUMNS
+    found = [column_at(x, width) for x in range(width)]
+    wide_enough = [each for each in COLUMNS if each in found]
+    assert wide_enough == list(COLUMNS[: len(wide_enough)])
+    assert width < 50 or len(wide_enough) == len(COLUMNS)
 
 
 def test_processes_come_and_go() -> None:
@@ -201,8 +251,8 @@ def test_the_screen_can_be_resized_while_it_runs() -> None:
             app.refresh_reading()
             await pilot.pause()
             for panel in app.query(DevicePanel):
-                rows = str(panel.content).splitlines()
-                assert max(map(len, rows)) <= max(panel.content_size.width, draw.LABEL_WIDTH + 17)
+                widest = max(row.cell_len for row in panel.rows)
+                assert widest <= max(panel.size.width, draw.LABEL_WIDTH + draw.VALUE_WIDTH)
         await pilot.press("c")
         await pilot.press("c")
         assert pids(app) == [4711, 815, 815, 20319, 99]
@@ -212,11 +262,11 @@ def test_the_screen_can_be_resized_while_it_runs() -> None:
 
 def test_a_bare_machine_has_dashes() -> None:
     async def session(app: TopApp, pilot: Pilot[None]) -> None:
-        rows = str(app.query_one(DevicePanel).content).splitlines()
+        rows = [row.plain for row in app.query_one(DevicePanel).rows]
         for name in ("compute", "clock", "heat", "power"):
             row = next(row for row in rows if row.startswith(name))
             assert row.rstrip().endswith(" -")
-        assert app.query_one(DataTable).row_count == 0
+        assert "no process uses a device" in app.query_one(ProcessTable).rows[1].plain
 
     play(session, make=lambda _: samples.bare())
 
@@ -246,7 +296,7 @@ def test_device_names_and_commands_are_not_markup() -> None:
 
     async def session(app: TopApp, pilot: Pilot[None]) -> None:
         table = app.query_one(ProcessTable)
-        assert str(table.get_row_at(0)[-1]) == "[bold]x[/] [/nothing]"
+        assert "[bold]x[/] [/nothing]" in table.rows[1].plain
         assert "odd" in str(app.query_one(DevicePanel).border_title)
 
     play(session, make=odd)

@@ -14,7 +14,7 @@ from groundstate.monitor.processes import COLUMNS, Order, Row, in_order, rows
 from groundstate.monitor.readings import Device, Power, Process, Temperature
 from tests.monitor import samples
 
-MODULES = ("words", "plain", "source")
+MODULES = ("words", "plain", "source", "table")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from rich.style import Style
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding
@@ -12,7 +13,7 @@ from textual.containers import Container
 from textual.events import Resize
 from textual.theme import Theme
 from textual.timer import Timer
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import Footer, Input
 
 from groundstate.monitor import draw, words
 from groundstate.monitor.gauges import History
@@ -20,7 +21,8 @@ from groundstate.monitor.plain import counted, process_count
 from groundstate.monitor.processes import Order, rows
 from groundstate.monitor.readings import Device, Reading
 from groundstate.monitor.screen_text import STYLE, help_text, process_text
-from groundstate.monitor.widgets import NARROW, DeviceList, DevicePanel, Page, ProcessTable
+from groundstate.monitor.table import ProcessTable
+from groundstate.monitor.widgets import NARROW, DeviceList, DevicePanel, Drawing, Page
 
 INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds between two readings that the keys choose from."""
@@ -86,7 +88,7 @@ class TopApp(App[None]):
         self.problem = ""
         self._timer: Timer | None = None
         # Held here, because a query would look at the page that may lie over them.
-        self._summary = Static(id="summary")
+        self._summary = Drawing(id="summary")
         self._devices = Container(id="devices")
         self._list = DeviceList(self.history)
         self._table = ProcessTable()
@@ -152,13 +154,13 @@ class TopApp(App[None]):
         else:
             self._show_panels(devices)
         self._show_processes(devices)
-        self._summary.update(self._summary_text(devices), layout=False)
+        self._summary.draw([self._summary_text(devices)])
 
     def _is_compact(self, devices: list[Device]) -> bool:
         if self.compact is not None:
             return self.compact
         columns = self._columns(devices)
-        heights = [len(draw.device_rows(each, self.history, 40)) + 2 for each in devices]
+        heights = [draw.row_count(each) + 2 for each in devices]
         needed = sum(max(heights[at : at + columns]) for at in range(0, len(heights), columns))
         return needed > self.size.height - ROOM_FOR_PROCESSES
 
@@ -179,17 +181,20 @@ class TopApp(App[None]):
     def _show_processes(self, devices: list[Device]) -> None:
         chosen = Reading(self.reading.time, self.reading.seconds, tuple(devices))
         found = rows(chosen, self.order, self.wanted)
-        self._table.show(found, self.order)
-        self._table.border_subtitle = (
-            f"filter: {words.printable(self.wanted)}" if self.wanted else ""
-        )
+        note = f"filter: {words.printable(self.wanted)}" if self.wanted else ""
+        self._table.show(found, self.order, note, self._why_no_processes(devices))
+
+    def _why_no_processes(self, devices: list[Device]) -> str:
+        if all(each.processes is None for each in devices):
+            return "these devices do not tell which processes use them"
+        return "no process has these words" if self.wanted else "no process uses a device"
 
     def _summary_text(self, devices: list[Device]) -> Text:
         reading = self.reading
         left = Text(" groundstate", draw.BRIGHT)
         left.append(" top  ", draw.VALUE).append(reading.host, draw.LABEL)
         if self.problem:
-            left.append(f"  no reading: {self.problem}", f"bold {draw.HOT}")
+            left.append(f"  no reading: {self.problem}", draw.HOT)
         notes = [
             counted(len(reading.devices), "device", "devices"),
             process_count(reading),
@@ -200,7 +205,9 @@ class TopApp(App[None]):
         right = Text(" · ".join(notes if self.size.width >= NARROW else notes[:1]), draw.LABEL)
         right.append("  ")
         if self.paused:
-            right = Text(" paused ", f"bold {draw.WARM} reverse") + Text("  ") + right
+            right = (
+                Text(" paused ", draw.WARM + Style(reverse=True, bold=True)) + Text("  ") + right
+            )
         right.append(time.strftime("%H:%M:%S ", time.localtime(reading.time)), draw.VALUE)
         room = max(self.size.width - right.cell_len - 1, 0)
         left.truncate(room, overflow="ellipsis", pad=True)
@@ -216,9 +223,9 @@ class TopApp(App[None]):
         """Turns the order round."""
         self._sort_by(self.order.chosen(self.order.column))
 
-    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+    def on_process_table_heading(self, event: ProcessTable.Heading) -> None:
         """Sorts by the column that was clicked; a second click turns it round."""
-        self._sort_by(self.order.chosen(str(event.column_key.value)))
+        self._sort_by(self.order.chosen(event.column))
 
     def _sort_by(self, order: Order) -> None:
         self.order = order
@@ -277,8 +284,7 @@ class TopApp(App[None]):
         """Shows what the keys do."""
         self.push_screen(Page("keys", help_text()))
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def on_process_table_chosen(self, event: ProcessTable.Chosen) -> None:
         """Shows everything that is known of a process."""
-        row = self._table.selected()
-        if row is not None:
-            self.push_screen(Page(f"process {row.process.pid}", process_text(row)))
+        title = f"process {event.row.process.pid}"
+        self.push_screen(Page(title, process_text(event.row)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from operator import itemgetter
 
 from rich.style import Style
 from rich.text import Text
@@ -14,23 +16,24 @@ from groundstate.monitor.readings import Device, Engine
 TRACK = Style(color="#2b3440")
 LABEL = Style(color="#8b98a8")
 VALUE = Style(color="#e6edf3", bold=True)
+PLAIN = Style(color="#d7dfe8")
 BRIGHT = Style(color="#4fd6be", bold=True)
 UNKNOWN = Style(color="#5a6675")
 
 COLOURS = {
-    "compute": "#4fd6be",
-    "busy": "#4fd6be",
-    "copy": "#65b1ff",
-    "media": "#ff9fd6",
-    "render": "#65d6ff",
-    "3d": "#65d6ff",
-    "memory": "#b99cf5",
-    "clock": "#9ddb7a",
-    "heat": "#9ddb7a",
-    "power": "#f2c063",
+    "compute": Style(color="#4fd6be"),
+    "busy": Style(color="#4fd6be"),
+    "copy": Style(color="#65b1ff"),
+    "media": Style(color="#ff9fd6"),
+    "render": Style(color="#65d6ff"),
+    "3d": Style(color="#65d6ff"),
+    "memory": Style(color="#b99cf5"),
+    "clock": Style(color="#9ddb7a"),
+    "heat": Style(color="#9ddb7a"),
+    "power": Style(color="#f2c063"),
 }
-WARM = "#f2a94f"
-HOT = "#f4716b"
+WARM = Style(color="#f2a94f")
+HOT = Style(color="#f4716b")
 
 LEVELS = "▁▂▃▄▅▆▇"
 """The columns of a sparkline. Without the highest, so that rows do not touch each other."""
@@ -44,10 +47,10 @@ def colour(name: str, share: float | None) -> Style:
     """The colour of a gauge. Only heat and memory turn red: a busy engine is nothing bad."""
     if share is not None and name in ("heat", "memory"):
         if share >= 0.9:
-            return Style(color=HOT)
+            return HOT
         if share >= 0.75:
-            return Style(color=WARM)
-    return Style(color=COLOURS.get(name, COLOURS["compute"]))
+            return WARM
+    return COLOURS.get(name, COLOURS["compute"])
 
 
 def bar(share: float | None, width: int, style: Style) -> Text:
@@ -66,8 +69,9 @@ def sparkline(shares: Sequence[float | None], width: int, name: str) -> Text:
     """The last readings, the newest at the right end; a gap is where nothing was known."""
     recent = list(shares)[-width:] if width > 0 else []
     text = Text(" " * (width - len(recent)))
-    for share in recent:
-        text.append(_column(share), colour(name, share) if share else TRACK)
+    styles = ((colour(name, share) if share else TRACK, _column(share)) for share in recent)
+    for style, columns in itertools.groupby(styles, key=itemgetter(0)):
+        text.append("".join(column for _, column in columns), style)
     return text
 
 
@@ -112,6 +116,11 @@ def device_rows(device: Device, history: History, width: int) -> list[Text]:
             1, Text(f"{'workers':<{LABEL_WIDTH}}", LABEL) + strip(workers, width - LABEL_WIDTH)
         )
     return found + [subdevice_row(device, each, width) for each in range(device.subdevices)]
+
+
+def row_count(device: Device) -> int:
+    """How many rows that are."""
+    return len(gauges(device)) + (len(device.workers()) > 1) + device.subdevices
 
 
 def subdevice_row(device: Device, subdevice: int, width: int) -> Text:

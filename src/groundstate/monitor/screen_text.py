@@ -27,19 +27,8 @@ Screen { background: $background; }
     border-title-color: $primary;
     border-title-style: bold;
     border-subtitle-color: $warning;
-    background: $background;
-    background-tint: $foreground 0%;
-    scrollbar-size-vertical: 1;
-    scrollbar-color: #3a4654;
-    scrollbar-background: $background;
-    overflow-x: hidden;
 }
 #processes:focus { border: round #51606f; }
-#processes > .datatable--header { background: $background; color: #8b98a8; }
-#processes > .datatable--odd-row { background: $background; }
-#processes > .datatable--even-row { background: #11161e; }
-#processes > .datatable--cursor { background: #1f3a3a; color: $foreground; }
-#processes > .datatable--hover { background: #17202b; }
 #filter {
     height: 3;
     border: round $warning;
