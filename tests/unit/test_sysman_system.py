@@ -8,8 +8,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -109,43 +111,39 @@ def test_a_gauge_that_says_nothing_says_why(tree: Tree) -> None:
         Gauge(str(tree.root / "missing")).number()
 
 
-@pytest.fixture
-def as_somebody_else(tmp_path: Path) -> Iterator[None]:
+@contextmanager
+def somebody_else() -> Iterator[None]:
     """File modes count for everybody but root, who the tests may be."""
     if os.geteuid() != 0:
         yield
         return
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_mode & 0o1 == 0:
-            folder.chmod(folder.stat().st_mode | 0o11)
     os.seteuid(NOBODY)
-    yield
-    os.seteuid(0)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
-def test_what_one_may_not_read(tree: Tree, as_somebody_else: None) -> None:
-    before = os.geteuid()
-    os.seteuid(0) if before == NOBODY else None
-    tree.copy("laptop")
-    counter = tree.root / "sys/class/powercap/intel-rapl:0/energy_uj"
-    counter.chmod(0o400)
-    debug = tree.root / "sys/kernel/debug"
-    debug.chmod(0o700)
-    os.seteuid(before)
-    if os.geteuid() != NOBODY:
-        counter.chmod(0), debug.chmod(0)
-    system = tree.system(8)
-    assert len(system.powers) == 3  # it is there all the same
-    with pytest.raises(PermissionError):
-        system.powers[0].energy_uj()
-    [scheduler] = system.schedulers
-    assert not scheduler.can_control
-    with pytest.raises(PermissionError):
-        scheduler.timeslice_us()
-    if os.geteuid() == NOBODY:
-        with pytest.raises(PermissionError, match="scaling_min_freq may not be written"):
-            system.frequencies[0].set_range(1000, 2000)
-    else:
+def test_what_one_may_not_read() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        tree = Tree(Path(folder) / "machine").copy("laptop")
+        debug = tree.root / "sys/kernel/debug"
+        debug.chmod(0)
+        (tree.root / "sys/class/powercap/intel-rapl:0/energy_uj").chmod(0)
+        for limit in tree.root.glob("sys/devices/system/cpu/cpufreq/policy*/scaling_m*"):
+            limit.chmod(0o444)
+        with somebody_else():
+            system = tree.system(8)
+            assert len(system.powers) == 3  # it is there all the same
+            with pytest.raises(PermissionError):
+                system.powers[0].energy_uj()
+            [scheduler] = system.schedulers
+            assert not scheduler.can_control
+            with pytest.raises(PermissionError):
+                scheduler.timeslice_us()
+            with pytest.raises(PermissionError, match="scaling_min_freq may not be written"):
+                system.frequencies[0].set_range(1000, 2000)
         debug.chmod(0o700)
 
 
