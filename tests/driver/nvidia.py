@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from groundstate.driver import native
-from groundstate.driver.sysman import handles, kinds, power, thresholds
+from groundstate.driver.sysman import events, handles, kinds, power, thresholds
 from groundstate.driver.sysman.kinds.nvidia.device import Nvidia
 from groundstate.driver.sysman.kinds.nvidia.library import Gpu
 from tests.machines.nvml.fake import Fake
@@ -41,7 +41,7 @@ class RecordedGpu:
 
     def close(self) -> None:
         """Takes the GPU away, and the handles of its parts."""
-        del kinds._watched[self.handle]
+        events._watches.pop(id(kinds._watched.pop(self.handle)), None)
         for handle in set(handles._parts) - self._before:
             native.object_end(handle)
             del handles._parts[handle]

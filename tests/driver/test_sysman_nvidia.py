@@ -503,6 +503,29 @@ def test_a_lost_gpu_has_to_be_reset(gpu: RecordedGpu) -> None:
     assert state.reset == zes.ZES_RESET_REASON_FLAG_WEDGED
 
 
+def listen(gpu: RecordedGpu, driver: int) -> int:
+    """The events of the GPU that happened since they were asked for last."""
+    device, count, events = ctypes.c_void_p(gpu.handle), ctypes.c_uint32(), ctypes.c_uint32()
+    answers = (ctypes.byref(count), ctypes.byref(events))
+    check(zes.zesDriverEventListen(driver, 0, 1, ctypes.byref(device), *answers))
+    return events.value if count.value else 0
+
+
+def test_events(gpu: RecordedGpu, driver: int) -> None:
+    broken = zes.ZES_EVENT_TYPE_FLAG_MEM_HEALTH
+    reset, gone = (
+        zes.ZES_EVENT_TYPE_FLAG_DEVICE_RESET_REQUIRED,
+        zes.ZES_EVENT_TYPE_FLAG_DEVICE_DETACH,
+    )
+    check(zes.zesDeviceEventRegister(gpu.handle, broken | reset | gone))
+    assert listen(gpu, driver) == 0
+    gpu.answer("RemappedRows", [0, 1, 1, 0])
+    assert listen(gpu, driver) == broken | reset
+    assert listen(gpu, driver) == 0
+    gpu.fail(GPU_IS_LOST)
+    assert listen(gpu, driver) & gone
+
+
 def test_who_may_not_set_is_told_so(gpu: RecordedGpu) -> None:
     power, clock = first(gpu, "powers"), first(gpu, "clocks")
     for function in ("SetPowerManagementLimit", "SetGpuLockedClocks"):
