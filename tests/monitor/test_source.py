@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from groundstate import core
+from groundstate.core.sysman import SysmanDevice
+from groundstate.monitor.exporter import registry
+from groundstate.monitor.gauges import gauges
 from groundstate.monitor.source import Source
+from tests.driver.nvidia import RecordedGpu
 
 MACHINES = Path(__file__).parents[1] / "machines"
 
@@ -90,7 +95,9 @@ def test_work_of_another_process_is_seen() -> None:
     assert engines[0] is not None
     assert engines[1] is not None
     assert engines[1].busy_seconds > engines[0].busy_seconds  # type: ignore[operator]
-    assert engines[1].utilisation == pytest.approx(process.utilisation, abs=0.2)
+    # Other processes may use the device, too; the two are not read at quite the same moment.
+    assert engines[1].utilisation is not None
+    assert engines[1].utilisation >= process.utilisation / 2
 
 
 def test_a_divided_machine_has_parts() -> None:
@@ -114,3 +121,22 @@ def test_recorded_machines(name: str) -> None:
     recorded = {int(each.read_text()) / 1000 for each in root.glob("sys/class/hwmon/*/temp*_input")}
     assert {each["celsius"] for each in device["temperatures"]} <= recorded
     assert bool(device["temperatures"]) == (name != "vm")
+
+
+def test_a_gpu_beside_the_cpu(tmp_path: Path) -> None:
+    own = core.sysman_devices()[0]
+    gpu = RecordedGpu(tmp_path)
+    try:
+        read = Source([own, SysmanDevice(own.api, own.driver_handle, gpu.handle)])
+        device = read().devices[1]
+        exported = generate_latest(registry(read)).decode()
+    finally:
+        gpu.close()
+    shown = {each.name: each.text for each in gauges(device)}
+    assert (device.number, device.name) == (1, "NVIDIA H200")
+    assert (shown["memory"], shown["heat"]) == ("0.6 / 140 GiB", "33 °C")
+    assert {"compute", "copy", "decode"} < set(shown)
+    power = device.power()
+    assert power is not None
+    assert power.limit_watts == 700
+    assert 'groundstate_energy_joules_total{device="1",domain="card"' in exported

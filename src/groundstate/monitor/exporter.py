@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from groundstate.monitor.readings import Device, Reading
-from groundstate.monitor.words import printable
+from groundstate.monitor.words import cut, printable
 from groundstate.version import __version__
 
 PREFIX = "groundstate_"
@@ -125,7 +125,7 @@ def _process_count(device: Device) -> Iterator[Sample]:
 def _processes(name: str) -> Find:
     def find(device: Device) -> Iterator[Sample]:
         for each in device.processes or ():
-            yield (str(each.pid), printable(each.command)), getattr(each, name)
+            yield (str(each.pid), cut(printable(each.command))), getattr(each, name)
 
     return find
 

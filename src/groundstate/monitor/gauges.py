@@ -15,7 +15,20 @@ HOT_CELSIUS = 100.0
 LENGTH = 600
 """How many readings are remembered: more than any terminal has columns."""
 
-OPTIONAL_ENGINES = (("media_all", "media"), ("render_all", "render"), ("three_d_all", "3d"))
+COMPUTING = (
+    ("compute_all", "compute"),
+    ("three_d_render_compute_all", "compute"),
+    ("all", "busy"),
+)
+"""Where the engines that compute are looked for: not all devices tell them from others."""
+
+OPTIONAL_ENGINES = (
+    ("media_all", "media"),
+    ("media_decode_single", "decode"),
+    ("media_encode_single", "encode"),
+    ("render_all", "render"),
+    ("three_d_all", "3d"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +64,8 @@ def subdevice_gauges(device: Device, subdevice: int) -> tuple[Gauge, Gauge]:
 
 
 def _busy(device: Device, subdevice: int | None = None) -> Gauge:
-    """The engines that compute; of a device that does not tell them apart, all engines."""
-    for group, name in (("compute_all", "compute"), ("all", "busy")):
+    """The engines that compute."""
+    for group, name in COMPUTING:
         if device.engine(group, subdevice) is not None:
             return _engine(device, group, name, subdevice)
     return Gauge("compute", words.DASH, None)

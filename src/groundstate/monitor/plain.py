@@ -75,7 +75,8 @@ def process_lines(found: list[Row]) -> Iterator[str]:
     yield f"{'pid':>8}  {'device':>6}  {'engine':>7}  {'memory':>9}  command"
     for row in found:
         process = row.process
+        command = words.cut(process.command) or words.DASH
         yield (
             f"{process.pid:>8}  {row.device:>6}  {words.percent_text(process.utilisation):>7}  "
-            f"{words.bytes_text(process.memory_bytes):>9}  {process.command or words.DASH}"
+            f"{words.bytes_text(process.memory_bytes):>9}  {command}"
         )

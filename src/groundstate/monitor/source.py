@@ -188,7 +188,9 @@ def _fans(shot: snapshot.Snapshot) -> tuple[readings.Fan, ...]:
 
 def _errors(shot: snapshot.Snapshot) -> tuple[readings.Errors, ...]:
     return tuple(
-        readings.Errors(word(each.type), word(category), count, each.subdevice)
+        readings.Errors(
+            word(each.type), word(category).removesuffix("_errors"), count, each.subdevice
+        )
         for each in shot.ras
         for category, count in (each.counts or {}).items()
     )

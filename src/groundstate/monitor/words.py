@@ -97,6 +97,18 @@ def printable(text: str) -> str:
     """A text from elsewhere without what would move a terminal's cursor or change its colours.
 
     >>> printable("a\\x1b[31mb\\nc")
-    'a?[31mb?c'
+    'a?[31mb c'
     """
-    return "".join("?" if unicodedata.category(each)[0] == "C" else each for each in text)
+    return "".join(
+        " " if each.isspace() else "?" if unicodedata.category(each)[0] == "C" else each
+        for each in text
+    )
+
+
+def cut(text: str, length: int = 160) -> str:
+    """A text of at most some length.
+
+    >>> cut("a long command", 10)
+    'a long ...'
+    """
+    return text if len(text) <= length else text[: length - 3] + "..."
