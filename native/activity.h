@@ -1,8 +1,9 @@
 /* What this process does on its devices, in a page that other processes may read.
  *
  * Each device has a record with a word for each of its workers. Workers are interchangeable: the first word
- * runs while at least one thread works for the device, the second while at least two do, and so on. Copies are
- * counted once more by themselves; what is not copying is computing. Mirrored in driver/sysman/activity.py. */
+ * runs while at least one thread works for the device, the second while at least two do, and so on. What queues that
+ * only copy do is counted once more by itself; the rest is that of queues that compute. Mirrored in
+ * driver/sysman/activity.py. */
 #ifndef GS_ACTIVITY_H
 #define GS_ACTIVITY_H
 
@@ -34,7 +35,7 @@ gs_record *gs_record_new(uint32_t workers, uint64_t memory_bytes);
 /* What the calling thread works on, if anything. */
 typedef struct gs_activity {
     gs_record *record; /* NULL: nothing that is counted */
-    bool copies;
+    bool copies; /* for a queue that can do nothing else */
 } gs_activity;
 
 /* The thread begins to work, and ends. An end without a beginning does nothing. */

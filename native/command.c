@@ -125,17 +125,16 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     }
 }
 
-gs_activity gs_command_activity(const gs_command *command, const gs_device *device) {
+bool gs_command_is_work(const gs_command *command) {
     switch (command->operation) {
     case GS_LAUNCH:
-        return (gs_activity){device->record, false};
     case GS_COPY:
     case GS_COPY_REGION:
     case GS_FILL:
     case GS_PREFETCH:
-        return (gs_activity){device->record, true};
+        return true;
     default:
-        return (gs_activity){0};
+        return false;
     }
 }
 

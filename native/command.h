@@ -106,8 +106,8 @@ typedef struct gs_command {
 /* Does the work of a command, waits and signals aside. Not for GS_RUN_PROGRAMS. */
 void gs_command_perform(const gs_command *command, gs_device *device);
 
-/* What the thread that performs a command works on: nothing, for those that only wait or signal. */
-gs_activity gs_command_activity(const gs_command *command, const gs_device *device);
+/* False for commands that keep no worker busy: those that only wait or signal, and functions of the program. */
+bool gs_command_is_work(const gs_command *command);
 
 /* What a command is, in words: "a copy of 4 bytes from 0x10 to 0x20". */
 void gs_command_describe(const void *command, char *text, size_t room);

@@ -100,7 +100,8 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
     const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
     gs_gate_enter();
     gs_device *device = command->device != NULL ? command->device : queue->device;
-    gs_activity_begin(gs_command_activity(command, device));
+    gs_record *record = gs_command_is_work(command) ? device->record : NULL;
+    gs_activity_begin((gs_activity){record, queue->ordinal != GS_ORDINAL_COMPUTE});
     gs_command_perform(command, device);
     gs_activity_end();
     gs_gate_leave();

@@ -119,9 +119,9 @@ def test_all_workers_are_busy(kernels: KernelBench, sysman: int) -> None:
         assert last[0] - first[0] == pytest.approx(last[1] - first[1], rel=RIGHT)
 
 
-def test_copies_are_counted_as_copies(bench: Bench, sysman: int) -> None:
+def test_queues_that_copy_are_counted_by_themselves(bench: Bench, sysman: int) -> None:
     source, target = bench.bytes(8 << 20, fill=7), bench.bytes(8 << 20, fill=0)
-    commands = bench.immediate()
+    commands = bench.immediate(ordinal=1)
     before = {group: busy(sysman, group) for group in (ALL, COMPUTE, COPY)}
     for _ in range(10):
         copy(commands, address(target), address(source), target.size)
@@ -131,6 +131,11 @@ def test_copies_are_counted_as_copies(bench: Bench, sysman: int) -> None:
     assert after[COPY] > 0
     assert after[COMPUTE] <= 1
     assert after[ALL] == pytest.approx(after[COPY], abs=1)
+    commands, computed = bench.immediate(), busy(sysman, COMPUTE)
+    copy(commands, address(target), address(source), target.size)
+    finish(commands)
+    assert busy(sysman, COMPUTE) > computed
+    assert busy(sysman, COPY) == before[COPY] + after[COPY]
 
 
 def test_short_launches_add_up(kernels: KernelBench, sysman: int) -> None:

@@ -171,6 +171,7 @@ def test_a_listener_gives_up_in_time_and_sleeps_meanwhile(driver: int, sysman: i
 INTERRUPTED = """
 from groundstate import zes
 check(zes.zesInit(0))
+check(zes.zesDeviceEventRegister(device.value, zes.ZES_EVENT_TYPE_FLAG_DEVICE_DETACH))
 events, count = (ctypes.c_uint32 * 1)(), ctypes.c_uint32()
 say("listening")
 try:
@@ -200,7 +201,9 @@ def test_other_threads_run_while_one_listens(driver: int, sysman: int) -> None:
 
     other = threading.Thread(target=count)
     other.start()
+    check(zes.zesDeviceEventRegister(sysman, DETACH))
     listen(driver, 300, sysman)
+    check(zes.zesDeviceEventRegister(sysman, 0))
     other.join()
     assert len(counted) == 20
 

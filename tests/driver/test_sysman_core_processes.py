@@ -24,7 +24,7 @@ from tests.driver.sysman import activity, engines, listed, memory_state, process
 WORK = """
 memory = bench.local(5 << 20)
 source = bench.local(1 << 20)
-commands = bench.immediate()
+commands = bench.immediate(ordinal=1)
 copy(commands, memory, source, 1 << 20)
 finish(commands)
 say(os.getpid())

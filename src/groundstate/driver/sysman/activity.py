@@ -70,7 +70,7 @@ class Record:
         return self._page.running_time(self._all + worker)
 
     def copied(self, worker: int) -> int:
-        """Nanoseconds for which at least so many workers and one more copied."""
+        """The same for queues that only copy."""
         return self._page.running_time(self._copies + worker)
 
     def all_busy(self) -> int:
@@ -78,7 +78,7 @@ class Record:
         return self._page.running_times(self._all, self.workers)
 
     def all_copied(self) -> int:
-        """Nanoseconds of all workers together that they copied."""
+        """The same for queues that only copy."""
         return self._page.running_times(self._copies, self.workers)
 
 
@@ -170,19 +170,19 @@ class Processes:
         self._own: Page | None = None
 
     def all(self, at_once: bool = False) -> list[Seen]:
-        """Them as of now, or as of a moment ago unless `at_once`. This process is the first."""
+        """Them as of now, or as of a moment ago unless `at_once`. This process is always one."""
         with self._lock:
             now = time.monotonic_ns()
             if at_once or now - self._looked_at >= SCAN_NANOSECONDS:
                 self._looked_at = now
                 self._look()
-            return list(self._known.values())
+            found = list(self._known.values())
+        pid = os.getpid()
+        return found if any(seen.pid == pid for seen in found) else [Seen(pid, self.own()), *found]
 
     def pages(self) -> list[Page]:
-        """The pages that can be read. This process's own is among them in any case."""
-        found = [seen.page for seen in self.all() if seen.page is not None]
-        own = self.own()
-        return found if any(page is own for page in found) else [own, *found]
+        """The pages that can be read."""
+        return [seen.page for seen in self.all() if seen.page is not None]
 
     def own(self) -> Page:
         """The page of this process."""
