@@ -133,14 +133,12 @@ class SysmanDevice(Handle):
     @property
     def name(self) -> str:
         """The name of the device."""
-        core = self.device
-        return self.properties.core.name if core is None else core.name
+        return self.properties.core.name
 
     @property
     def uuid(self) -> UUID:
         """The identity of the device on this machine."""
-        core = self.device
-        return self.properties.uuid if core is None else core.uuid
+        return self.properties.uuid
 
     @cached_property
     def subdevices(self) -> tuple[SubdeviceIdentity, ...]:
@@ -148,7 +146,7 @@ class SysmanDevice(Handle):
         name = "zesDeviceGetSubDevicePropertiesExp"
         return records(SubdeviceIdentity, self.api, name, self.handle) or ()
 
-    @cached_property
+    @property
     def device(self) -> Device | None:
         """The device to give work to; None if there is none.
 

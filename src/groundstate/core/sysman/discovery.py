@@ -73,7 +73,9 @@ def sysman_of(device: Device) -> SysmanDevice:
 
 def core_device(sysman: SysmanDevice) -> Device | None:
     """The device of the core behind one of system management, or None."""
-    return next((each for each in core_devices() if _is_same(each, sysman)), None)
+    is_own = sysman.api.library is libraries.own()
+    candidates = core_devices(include_system=not is_own)
+    return next((each for each in candidates if _is_same(each, sysman)), None)
 
 
 def _is_same(device: Device, sysman: SysmanDevice) -> bool:
