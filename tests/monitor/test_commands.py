@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import signal
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -92,3 +98,44 @@ def test_text_and_json_need_no_packages() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "device 0" in done.stdout
+
+
+LEAVES_THE_SCREEN = b"\x1b[?1049l"
+
+
+@pytest.mark.parametrize("ending", ["q", "SIGTERM"])
+def test_the_screen_takes_a_terminal_and_gives_it_back(ending: str) -> None:
+    terminal, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groundstate", "top", "--interval", "0.2"],
+        env={**os.environ, "TERM": "xterm-256color"},
+        stdin=child,
+        stdout=child,
+        stderr=child,
+    )
+    os.close(child)
+    shown = read_until(terminal, b"processes")
+    if ending == "q":
+        os.write(terminal, b"q")
+    else:
+        process.send_signal(signal.SIGTERM)
+    shown += read_until(terminal, None)
+    os.close(terminal)
+    assert process.wait(timeout=30) == 0
+    assert b"compute" in shown
+    assert LEAVES_THE_SCREEN in shown
+
+
+def read_until(terminal: int, word: bytes | None) -> bytes:
+    """What a terminal shows until it shows a word, or until nobody writes to it any more."""
+    shown = b""
+    while word is None or word not in shown:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    return shown

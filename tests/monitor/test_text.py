@@ -11,7 +11,7 @@ import pytest
 
 from groundstate.monitor import gauges, plain, words
 from groundstate.monitor.processes import COLUMNS, Order, Row, in_order, rows
-from groundstate.monitor.readings import Device, Power, Process, Temperature
+from groundstate.monitor.readings import Clock, Device, Power, Process, Temperature
 from tests.monitor import samples
 
 MODULES = ("words", "plain", "source", "table")
@@ -158,6 +158,14 @@ def test_power_without_a_limit_is_drawn_against_the_highest_that_was_seen() -> N
         history.add(replace(samples.bare(), devices=(device,)))
     assert list(history.of(device, "power")) == [None, 0.25, 1.0, 0.5]
     assert gauges.gauges(device)[-1] == gauges.Gauge("power", "10.0 W", None)
+
+
+def test_a_clock_without_a_maximum_is_drawn_likewise() -> None:
+    history = gauges.History()
+    for mhz in (1000.0, 4000.0):
+        device = Device(0, "d", "u", clocks=(Clock("cpu", None, mhz),))
+        history.add(replace(samples.bare(), devices=(device,)))
+    assert list(history.of(device, "clock")) == [0.25, 1.0]
 
 
 @pytest.mark.parametrize("size", [0, 1, 1023, 1024, 1048575, 1 << 20, 5 << 40, 5 << 50])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import time
 from collections.abc import Callable
 
@@ -110,6 +112,8 @@ class TopApp(App[None]):
 
     def on_mount(self) -> None:
         """Starts reading."""
+        # The terminal is given back as it was, also when somebody else ends the program.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
         self.register_theme(THEME)
         self.theme = THEME.name
         self._filter.display = False

@@ -111,39 +111,45 @@ def _power(power: Power | None) -> Gauge:
 
 
 class History:
-    """The shares of every gauge over the last readings, oldest first."""
+    """The shares of every gauge over the last readings, oldest first.
+
+    A value that has nothing to be compared with, such as the power of a device without a limit, is
+    a share of the highest that was seen.
+    """
 
     def __init__(self, length: int = LENGTH) -> None:
         self._length = length
         self._series: dict[tuple[str, str], deque[float | None]] = {}
+        self._without_limit: set[tuple[str, str]] = set()
 
     def add(self, reading: Reading) -> None:
         """Remembers a reading; what a gone device had is forgotten."""
         kept: dict[tuple[str, str], deque[float | None]] = {}
         for device in reading.devices:
+            values = _without_limit(device)
             for gauge in gauges(device):
                 key = (device.uuid, gauge.name)
                 kept[key] = self._series.get(key) or deque(maxlen=self._length)
-                kept[key].append(_drawn_share(device, gauge))
+                kept[key].append(values.get(gauge.name, gauge.share))
+                if gauge.name in values:
+                    self._without_limit.add(key)
         self._series = kept
 
     def of(self, device: Device, name: str) -> Sequence[float | None]:
         """The shares of a gauge, from 0 to 1."""
-        series = self._series.get((device.uuid, name), deque())
-        if name != "power" or _has_limit(device):
+        key = (device.uuid, name)
+        series = self._series.get(key, deque())
+        if key not in self._without_limit:
             return series
-        # Without a limit, the highest power that was seen is the top of the drawing.
         top = max((each for each in series if each is not None), default=0.0)
         return [None if each is None or not top else each / top for each in series]
 
 
-def _has_limit(device: Device) -> bool:
-    power = device.power()
-    return power is not None and bool(power.limit_watts)
-
-
-def _drawn_share(device: Device, gauge: Gauge) -> float | None:
-    power = device.power()
-    if gauge.name == "power" and power is not None and not power.limit_watts:
-        return power.watts
-    return gauge.share
+def _without_limit(device: Device) -> dict[str, float]:
+    """The values of gauges that are known and have nothing to be compared with."""
+    clock, power, found = device.clock(), device.power(), {}
+    if clock is not None and clock.actual_mhz is not None and not clock.maximum_mhz:
+        found["clock"] = clock.actual_mhz
+    if power is not None and power.watts is not None and not power.limit_watts:
+        found["power"] = power.watts
+    return found

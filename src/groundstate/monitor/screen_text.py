@@ -10,7 +10,14 @@ from groundstate.monitor.processes import Row
 STYLE = """
 Screen { background: $background; }
 #summary { height: 1; background: $panel; }
-#devices { height: auto; max-height: 75%; overflow-y: auto; scrollbar-size-vertical: 1; }
+#devices {
+    height: auto;
+    max-height: 75%;
+    overflow-y: auto;
+    scrollbar-size-vertical: 1;
+    scrollbar-color: #3a4654;
+    scrollbar-background: $background;
+}
 #devices.wide { layout: grid; grid-size: 2; grid-rows: auto; }
 .panel {
     border: round #3a4654;
