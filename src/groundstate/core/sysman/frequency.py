@@ -99,12 +99,12 @@ class FrequencyDomain(Part[FrequencyProperties]):
 
     @property
     def range_mhz(self) -> Range | None:
-        """The limits that are set; None in place of one, or of both, sets the machine's own."""
+        """The limits that are set; None in place of one, or of both, for the machine's own."""
         limits = zes.zes_freq_range_t()
         if not supported(self.api, "zesFrequencyGetRange", self.handle, ctypes.byref(limits)):
             return None
         low, high = (each if each >= 0 else None for each in (limits.min, limits.max))
-        return low, high
+        return None if low is None and high is None else (low, high)
 
     @range_mhz.setter
     def range_mhz(self, limits: Range | None) -> None:

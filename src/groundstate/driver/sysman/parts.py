@@ -107,7 +107,7 @@ class FrequencyDomain(Part):
         raise NotImplementedError
 
     def range_mhz(self) -> tuple[float, float]:
-        """The limits that are set now."""
+        """The limits that are set now; -1 where there is none."""
         raise NotImplementedError("the limits of this clock cannot be read")
 
     def set_range(self, minimum_mhz: float, maximum_mhz: float) -> None:

@@ -135,7 +135,7 @@ class CpuClock(FrequencyDomain):
 
     def range_mhz(self) -> tuple[float, float]:
         if not self._limited:
-            return super().range_mhz()
+            return -1.0, -1.0  # nobody can have set a limit
         lows = [policy.low.number() for policy in self._limited if policy.low]
         highs = [policy.high.number() for policy in self._limited if policy.high]
         return min(lows) / 1000, max(highs) / 1000
