@@ -36,7 +36,13 @@ def real() -> ModuleType:
 
 
 def public(module: ModuleType) -> dict[str, Any]:
-    return {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    """What a module offers, without the parts of ctypes that somebody else happened to import."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not (isinstance(value, ModuleType) and value.__name__.startswith("ctypes."))
+    }
 
 
 def is_struct(value: object) -> bool:
