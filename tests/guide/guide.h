@@ -5,38 +5,12 @@
 #ifndef GUIDE_H
 #define GUIDE_H
 
-#include <level_zero/ze_api.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(call)                                                                                    \
-    do {                                                                                               \
-        ze_result_t check_result = (call);                                                             \
-        if (check_result != ZE_RESULT_SUCCESS) {                                                       \
-            fprintf(stderr, "%s:%d: %s -> 0x%x\n", __FILE__, __LINE__, #call, (unsigned)check_result); \
-            exit(1);                                                                                   \
-        }                                                                                              \
-    } while (0)
-
-#define REQUIRE(condition)                                                            \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                  \
-        }                                                                             \
-    } while (0)
+#include "../loader/programs/common.h"
 
 static const char *const yes_no[] = {"no", "yes"};
 
 /* The first device, and a context to work in. */
-typedef struct place {
-    ze_driver_handle_t driver;
-    ze_device_handle_t device;
-    ze_context_handle_t context;
-} place;
+typedef setup place;
 
 static inline ze_context_handle_t new_context(ze_driver_handle_t driver) {
     ze_context_desc_t description = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
@@ -45,16 +19,7 @@ static inline ze_context_handle_t new_context(ze_driver_handle_t driver) {
     return context;
 }
 
-static inline place begin(void) {
-    place at = {0};
-    uint32_t count = 1;
-    CHECK(zeInit(0));
-    CHECK(zeDriverGet(&count, &at.driver));
-    count = 1;
-    CHECK(zeDeviceGet(at.driver, &count, &at.device));
-    at.context = new_context(at.driver);
-    return at;
-}
+static inline place begin(void) { return first_device(); }
 
 static inline int end(place at) {
     CHECK(zeContextDestroy(at.context));
@@ -62,20 +27,6 @@ static inline int end(place at) {
 }
 
 /* --- Memory ----------------------------------------------------------------------------------------- */
-
-static inline void *host_memory(place at, size_t size) {
-    ze_host_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    void *memory = NULL;
-    CHECK(zeMemAllocHost(at.context, &description, size, 64, &memory));
-    return memset(memory, 0, size);
-}
-
-static inline void *device_memory(place at, size_t size) {
-    ze_device_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
-    void *memory = NULL;
-    CHECK(zeMemAllocDevice(at.context, &description, size, 64, at.device, &memory));
-    return memory;
-}
 
 static inline void *shared_memory(place at, size_t size) {
     ze_device_mem_alloc_desc_t device = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
@@ -87,20 +38,6 @@ static inline void *shared_memory(place at, size_t size) {
 
 /* --- Lists, queues and events ------------------------------------------------------------------------ */
 
-static inline ze_command_list_handle_t new_list(place at) {
-    ze_command_list_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
-    ze_command_list_handle_t list = NULL;
-    CHECK(zeCommandListCreate(at.context, at.device, &description, &list));
-    return list;
-}
-
-static inline ze_command_queue_handle_t new_queue(place at) {
-    ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
-    ze_command_queue_handle_t queue = NULL;
-    CHECK(zeCommandQueueCreate(at.context, at.device, &description, &queue));
-    return queue;
-}
-
 /* An immediate list that returns when the command has run: for what is done on the way. */
 static inline ze_command_list_handle_t new_synchronous_list(place at) {
     ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
@@ -108,20 +45,6 @@ static inline ze_command_list_handle_t new_synchronous_list(place at) {
     ze_command_list_handle_t list = NULL;
     CHECK(zeCommandListCreateImmediate(at.context, at.device, &description, &list));
     return list;
-}
-
-static inline ze_event_pool_handle_t new_pool(place at, uint32_t count, ze_event_pool_flags_t flags) {
-    ze_event_pool_desc_t description = {ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, NULL, flags, count};
-    ze_event_pool_handle_t pool = NULL;
-    CHECK(zeEventPoolCreate(at.context, &description, 0, NULL, &pool));
-    return pool;
-}
-
-static inline ze_event_handle_t new_event(ze_event_pool_handle_t pool, uint32_t index) {
-    ze_event_desc_t description = {ZE_STRUCTURE_TYPE_EVENT_DESC, NULL, index, 0, ZE_EVENT_SCOPE_FLAG_HOST};
-    ze_event_handle_t event = NULL;
-    CHECK(zeEventCreate(pool, &description, &event));
-    return event;
 }
 
 /* Closes a list, runs it on a queue of its own, and makes it empty again. */

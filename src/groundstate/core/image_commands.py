@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from abc import abstractmethod
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
 from groundstate.core.api import address, number
-from groundstate.core.handle import OwnedHandle
+from groundstate.core.appending import Appending
 from groundstate.core.image import Image
 from groundstate.core.operand import borrow
 
@@ -19,19 +17,8 @@ if TYPE_CHECKING:
     from groundstate.core.operand import Operand
 
 
-class ImageCommands(OwnedHandle):
+class ImageCommands(Appending):
     """What a command list can do with images."""
-
-    @abstractmethod
-    def _append(
-        self,
-        function: str,
-        prepared: tuple[Any, ...],
-        signal: Event | None,
-        wait: Events,
-        uses: Iterable[object] = (),
-    ) -> None:
-        """Appends a command, whose arguments are prepared ones, and keeps what it uses."""
 
     def copy_image(
         self,

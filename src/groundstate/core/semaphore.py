@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from abc import abstractmethod
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
 from groundstate.core.api import handle_array, number
+from groundstate.core.appending import Appending
 from groundstate.core.handle import OwnedHandle, Resource
 
 if TYPE_CHECKING:
@@ -48,19 +47,8 @@ class ExternalSemaphore(OwnedHandle):
         self._resource = Resource(api, handle, release, device.resource)
 
 
-class SemaphoreCommands(OwnedHandle):
+class SemaphoreCommands(Appending):
     """What an immediate command list can do with external semaphores."""
-
-    @abstractmethod
-    def _append(
-        self,
-        function: str,
-        prepared: tuple[Any, ...],
-        signal: Event | None,
-        wait: Events,
-        uses: Iterable[object] = (),
-    ) -> None:
-        """Appends a command, whose arguments are prepared ones, and keeps what it uses."""
 
     def signal_semaphores(
         self, *semaphores: ExternalSemaphore, signal: Event | None = None, wait: Events = ()
