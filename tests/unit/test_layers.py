@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "groundstate"
 FORBIDDEN = {
     "core": ("driver", "cli", "monitor"),
     "driver": ("core", "cli", "monitor"),
+    "capture": ("driver", "cli", "monitor", "compiler"),
     "compiler": ("core", "cli", "driver", "monitor"),
     "monitor": ("driver", "cli", "compiler", "zes"),
 }

@@ -1,0 +1,1 @@
+"""Recordings of what programs say to Level Zero; see docs/stream-format.md."""
