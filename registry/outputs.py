@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from registry import (
+    generate_capture,
+    generate_capture_structs,
     generate_functions,
     generate_implemented,
     generate_python,
@@ -34,6 +36,16 @@ OUTPUTS: dict[str, Generator] = {
     "native/generated/tracer.c": generate_tracer.generate,
     **{
         f"native/generated/stubs_{namespace}.c": partial(generate_stubs.generate, namespace)
+        for namespace in NAMESPACES
+    },
+    "native/capture/generated/exports.c": generate_capture.generate_exports,
+    "native/capture/generated/loader.c": generate_capture.generate_loader,
+    "native/capture/generated/structs.h": generate_capture_structs.generate_header,
+    "native/capture/generated/structs.c": generate_capture_structs.generate_source,
+    **{
+        f"native/capture/generated/record_{namespace}.c": partial(
+            generate_capture.generate_recorders, namespace
+        )
         for namespace in NAMESPACES
     },
     "src/groundstate/driver/sysman/functions.py": generate_sysman.generate,

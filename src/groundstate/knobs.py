@@ -184,6 +184,7 @@ _GUIDE = "Variables of the Level Zero programming guide"
 _DEVICE = "What the device looks like"
 _PLACES = "Where things are"
 _PYTHON = "Python"
+_CAPTURE = "Recording"
 
 AFFINITY_MASK = Text(
     "ZE_AFFINITY_MASK",
@@ -337,6 +338,29 @@ PYZES_ERRORS = Flag(
     sentence="Whether the functions of `groundstate.pyzes` print on stderr what went wrong, each "
     "error once.",
     group=_PYTHON,
+)
+
+CAPTURE_NEXT = Text(
+    "GROUNDSTATE_CAPTURE_NEXT",
+    values="a path",
+    default="",
+    otherwise="the driver beside the capture library",
+    sentence="The library that the capture library passes calls on to: a driver or a loader.",
+    group=_CAPTURE,
+)
+CAPTURE_OUT = Text(
+    "GROUNDSTATE_CAPTURE_OUT",
+    values="a path",
+    default="",
+    otherwise="nothing is recorded",
+    sentence="The folder into which the capture library records calls; see stream-format.md.",
+    group=_CAPTURE,
+)
+CAPTURE_TOOLS = Flag(
+    "GROUNDSTATE_CAPTURE_TOOLS",
+    default=False,
+    sentence="Whether the `zes` and `zet` functions are recorded, too.",
+    group=_CAPTURE,
 )
 
 

@@ -34,17 +34,20 @@ def library() -> Path:
 
 
 def folder() -> Path:
-    """A folder with nothing in it but the driver under the loader's names.
+    """A folder with nothing in it but the driver under the loader's names."""
+    return folder_for(library(), "loader")
+
+
+def folder_for(target: Path, name: str) -> Path:
+    """A folder with nothing in it but a library under the loader's names.
 
     It lies beside the library, or in the user's cache when that place is read-only.
     """
-    target = library()
-    beside = target.parent / "loader"
     try:
-        return _linked(beside, target)
+        return _linked(target.parent / name, target)
     except OSError:
         digest = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
-        return _linked(Path.home() / ".cache" / "groundstate" / f"loader-{digest}", target)
+        return _linked(Path.home() / ".cache" / "groundstate" / f"{name}-{digest}", target)
 
 
 def environment(current: Mapping[str, str], *, real_loader: bool = False) -> dict[str, str]:
@@ -55,12 +58,15 @@ def environment(current: Mapping[str, str], *, real_loader: bool = False) -> dic
     path = library()
     changes = {"ZE_ENABLE_ALT_DRIVERS": str(path)}
     if not real_loader:
-        place = str(folder())
-        earlier = current.get("LD_LIBRARY_PATH", "").split(":")
-        others = [entry for entry in earlier if entry and entry != place]
-        changes["LD_LIBRARY_PATH"] = ":".join([place, *others])
-        changes["ZEL_LIBRARY_PATH"] = place
+        changes |= in_front(folder(), current)
     return changes
+
+
+def in_front(place: Path, current: Mapping[str, str]) -> dict[str, str]:
+    """The variables that make programs find their loader in a folder."""
+    earlier = current.get("LD_LIBRARY_PATH", "").split(":")
+    others = [entry for entry in earlier if entry and entry != str(place)]
+    return {"LD_LIBRARY_PATH": ":".join([str(place), *others]), "ZEL_LIBRARY_PATH": str(place)}
 
 
 def _linked(place: Path, target: Path) -> Path:

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from groundstate.cli import cache, compile, dis, env, info, metrics, run, top
+from groundstate.cli import cache, compile, dis, env, info, metrics, record, run, stream, top
 from groundstate.version import __version__
 
-COMMANDS = (info, run, env, top, metrics, compile, dis, cache)
+COMMANDS = (info, run, env, record, stream, top, metrics, compile, dis, cache)
 """The modules of the commands, in the order in which the help lists them."""
 
 DESCRIPTION = """\
@@ -28,6 +28,8 @@ examples:
   groundstate run -- ./my_app               run a program on the CPU device
   groundstate run --topology 2x4 -- ./app   as if there were two devices of four sub-devices each
   eval "$(groundstate env)"                 run everything in this shell on the CPU device
+  groundstate record -o trace -- ./my_app   record every call of a program
+  groundstate stream calls trace            and list them
   groundstate top                           watch devices and the processes that use them
   groundstate compile k.cl -o k.spv         OpenCL C to SPIR-V
 

@@ -108,24 +108,35 @@ def driver_environment(args: argparse.Namespace) -> dict[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Becomes the program; returns only if that was not possible."""
-    command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    if not command:
-        args.parser.error("name a program to run: groundstate run -- PROGRAM")
+    command = program_of(args)
     try:
         environment = {**os.environ, **driver_environment(args)}
     except standin.LibraryMissing as problem:
         return complain(str(problem), 1)
+    return become(command, environment)
+
+
+def program_of(args: argparse.Namespace) -> list[str]:
+    """The program that was named and its arguments; ends with a sentence if there is none."""
+    command: list[str] = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not command:
+        args.parser.error(f"name a program to run: {args.parser.prog} -- PROGRAM")
+    return command
+
+
+def become(command: list[str], environment: dict[str, str], name: str = "run") -> int:
+    """Becomes a program; returns only if that was not possible."""
     sys.stdout.flush()
     sys.stderr.flush()
     try:
         os.execvpe(command[0], command, environment)
     except FileNotFoundError:
-        return complain(f"there is no program '{command[0]}' here or on PATH", NOT_FOUND)
+        return complain(f"there is no program '{command[0]}' here or on PATH", NOT_FOUND, name)
     except OSError as problem:
-        return complain(f"cannot start '{command[0]}': {problem.strerror}", NOT_EXECUTABLE)
+        return complain(f"cannot start '{command[0]}': {problem.strerror}", NOT_EXECUTABLE, name)
 
 
-def complain(sentence: str, status: int) -> int:
+def complain(sentence: str, status: int, name: str = "run") -> int:
     """Says on standard error what went wrong and hands back the exit status."""
-    print(f"groundstate run: {sentence}", file=sys.stderr)
+    print(f"groundstate {name}: {sentence}", file=sys.stderr)
     return status

@@ -57,7 +57,8 @@ static inline void *host_memory(setup on, size_t size) {
     ze_host_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
     void *memory = NULL;
     CHECK(zeMemAllocHost(on.context, &description, size, 64, &memory));
-    return memset(memory, 0, size);
+    memset(memory, 0, size);
+    return memory;
 }
 
 static inline ze_command_queue_handle_t new_queue(setup on) {

@@ -11,6 +11,7 @@ from groundstate.capture.stream.layout import DIGEST_SIZE, PIECE, StreamError
 
 _CALL = struct.Struct("<IIQQQQHHI")
 _BLOCK = struct.Struct("<QIHH")
+INCOMPLETE = 1
 
 
 class Phase(IntEnum):
@@ -58,6 +59,7 @@ class Call:
     result: int
     arguments: tuple[int, ...]
     blocks: tuple[Block, ...]
+    incomplete: bool = False
 
     def pack(self) -> bytes:
         """The body of the call's record."""
@@ -70,7 +72,7 @@ class Call:
             self.result,
             len(self.arguments),
             len(self.blocks),
-            0,
+            INCOMPLETE if self.incomplete else 0,
         )
         words = struct.pack(f"<{len(self.arguments)}Q", *self.arguments)
         blocks = (_BLOCK.pack(b.address, b.size, b.phase, b.form) + b.data for b in self.blocks)
@@ -81,13 +83,16 @@ class Call:
         """Reads the body of a call's record; raises `StreamError` if it says more than it has."""
         if len(body) < _CALL.size:
             raise StreamError("a call ends inside its description")
-        function, thread, began, time, duration, result, words, blocks, _ = _CALL.unpack_from(body)
+        function, thread, began, time, duration, result, words, blocks, flags = _CALL.unpack_from(
+            body
+        )
         position = _CALL.size + 8 * words
         if len(body) < position:
             raise StreamError("a call ends inside its arguments")
         arguments = struct.unpack_from(f"<{words}Q", body, _CALL.size)
         memory = tuple(_blocks(body, position, blocks))
-        return cls(function, thread, began, time, duration, result, arguments, memory)
+        incomplete = bool(flags & INCOMPLETE)
+        return cls(function, thread, began, time, duration, result, arguments, memory, incomplete)
 
     def at(self, address: int, phase: Phase, size: int = 0) -> Block | None:
         """The block of that phase that begins at an address and has at least `size` bytes."""

@@ -1,0 +1,30 @@
+/* The journal: records of finished calls, in memory that outlives the process, on their way to the stream. */
+#ifndef GC_JOURNAL_H
+#define GC_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4 };
+
+/* Opens a stream in `folder` for this process. `next` is the library that calls are passed on to. False, with a
+ * sentence on standard error, if that was not possible. */
+bool gc_journal_open(const char *folder, const char *next);
+bool gc_journal_is_open(void);
+
+/* Moves what is left to the stream and finishes it. Later records are dropped. */
+void gc_journal_close(void);
+
+/* Gives up the stream without touching it: it belongs to the process that this one was forked from. */
+void gc_journal_abandon(void);
+
+uint64_t gc_journal_count(void); /* how many records there are */
+uint64_t gc_journal_start(void); /* when the stream began, on the clock that calls are timed with */
+
+/* Appends a whole record of a call; the function's name goes before its first. */
+void gc_journal_call(uint32_t function, const uint8_t *record, size_t size);
+/* Appends a content unless the stream has it. */
+void gc_journal_content(const uint8_t *digest, const uint8_t *from, size_t size);
+
+#endif

@@ -1,0 +1,243 @@
+/* Copies calls into a buffer of their thread, and finished ones into the journal. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "digest.h"
+#include "journal.h"
+#include "record.h"
+#include "structs.h"
+
+enum {
+    INLINE_LIMIT = 4096,        /* larger blocks are stored as contents */
+    CALL_LIMIT = 2 << 20,       /* a record of a call is never larger */
+    BLOCK_LIMIT = UINT16_MAX,
+    CHAIN_LIMIT = 256,          /* a longer pNext chain is taken for a circle */
+    CONSTANT_SIZE = 8,          /* no specialisation constant is larger */
+    PAGE = 4096,
+};
+
+typedef struct call_head {
+    uint32_t kind, length; /* of the record */
+    uint32_t function, thread;
+    uint64_t began, time, duration, result;
+    uint16_t words, blocks;
+    uint32_t flags;
+} call_head;
+
+typedef struct __attribute__((packed)) block_head {
+    uint64_t address;
+    uint32_t size;
+    uint16_t phase, form;
+} block_head;
+
+enum { FORM_BYTES, FORM_DIGESTS };
+enum { FLAG_INCOMPLETE = 1 };
+
+static pthread_key_t call_key;
+static pthread_once_t call_once = PTHREAD_ONCE_INIT;
+static _Thread_local gc_call *call_here __attribute__((tls_model("initial-exec")));
+static atomic_uint threads;
+
+static void forget_call(void *call) {
+    call_here = NULL;
+    free(((gc_call *)call)->bytes);
+    free(call);
+}
+
+static void make_key(void) {
+    pthread_key_create(&call_key, forget_call);
+}
+
+static gc_call *new_call(void) {
+    pthread_once(&call_once, make_key);
+    gc_call *call = calloc(1, sizeof *call);
+    if (call == NULL)
+        return NULL;
+    call->thread = atomic_fetch_add(&threads, 1);
+    pthread_setspecific(call_key, call);
+    return call_here = call;
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Room for `size` more bytes of the record; null, and the call is marked, if there is none. */
+static uint8_t *take(gc_call *call, size_t size) {
+    if (size > CALL_LIMIT - call->used) {
+        call->incomplete = true;
+        return NULL;
+    }
+    if (call->used + size > call->room) {
+        size_t room = (call->used + size) * 2;
+        uint8_t *bytes = realloc(call->bytes, room);
+        if (bytes == NULL) {
+            call->incomplete = true;
+            return NULL;
+        }
+        call->bytes = bytes;
+        call->room = room;
+    }
+    call->used += size;
+    return call->bytes + call->used - size;
+}
+
+gc_call *gc_begin(enum gs_function function) {
+    gc_call *call = call_here != NULL ? call_here : new_call();
+    if (call == NULL || call->busy || !gc_journal_is_open())
+        return NULL;
+    call->function = function;
+    call->used = 0;
+    call->words = call->blocks = 0;
+    call->incomplete = false;
+    if (take(call, sizeof(call_head)) == NULL)
+        return NULL;
+    call->busy = true;
+    return call;
+}
+
+void gc_enter(gc_call *call) {
+    call->began = gc_journal_count();
+    call->entered = now();
+}
+
+void gc_leave(gc_call *call, uint64_t result) {
+    call->left = now();
+    call->result = result;
+}
+
+void gc_end(gc_call *call) {
+    call_head head = {
+        .kind = GC_CALL,
+        .length = (uint32_t)(call->used - 8),
+        .function = call->function,
+        .thread = call->thread,
+        .began = call->began,
+        .time = call->entered - gc_journal_start(),
+        .duration = call->left - call->entered,
+        .result = call->result,
+        .words = call->words,
+        .blocks = call->blocks,
+        .flags = call->incomplete ? FLAG_INCOMPLETE : 0,
+    };
+    memcpy(call->bytes, &head, sizeof head);
+    gc_journal_call(call->function, call->bytes, call->used);
+    call->busy = false;
+}
+
+void gc_word(gc_call *call, uint64_t word) {
+    uint8_t *to = take(call, sizeof word);
+    if (to != NULL) {
+        memcpy(to, &word, sizeof word);
+        call->words++;
+    }
+}
+
+static uint8_t *block(gc_call *call, const void *from, size_t size, gc_phase phase, uint16_t form, size_t bytes) {
+    if (call->blocks == BLOCK_LIMIT || size > UINT32_MAX) {
+        call->incomplete = true;
+        return NULL;
+    }
+    uint8_t *to = take(call, sizeof(block_head) + bytes);
+    if (to == NULL)
+        return NULL;
+    block_head head = {(uintptr_t)from, (uint32_t)size, (uint16_t)phase, form};
+    memcpy(to, &head, sizeof head);
+    call->blocks++;
+    return to + sizeof head;
+}
+
+/* Stores what is large once for the whole stream, in pieces. */
+static void copy_large(gc_call *call, const uint8_t *from, size_t size, gc_phase phase) {
+    size_t pieces = (size + GC_PIECE - 1) / GC_PIECE;
+    uint8_t *to = block(call, from, size, phase, FORM_DIGESTS, pieces * GC_DIGEST_SIZE);
+    if (to == NULL)
+        return;
+    for (size_t piece = 0; piece < pieces; piece++) {
+        const uint8_t *begin = from + piece * GC_PIECE;
+        size_t length = gc_smaller(GC_PIECE, size - piece * GC_PIECE);
+        gc_digest(begin, length, to + piece * GC_DIGEST_SIZE);
+        gc_journal_content(to + piece * GC_DIGEST_SIZE, begin, length);
+    }
+}
+
+void gc_copy(gc_call *call, const void *from, size_t size, gc_phase phase) {
+    if (from == NULL || size == 0)
+        return;
+    if (size > INLINE_LIMIT) {
+        copy_large(call, from, size, phase);
+        return;
+    }
+    uint8_t *to = block(call, from, size, phase, FORM_BYTES, size);
+    if (to != NULL)
+        memcpy(to, from, size);
+}
+
+void gc_string(gc_call *call, const char *from, gc_phase phase) {
+    if (from != NULL)
+        gc_copy(call, from, strlen(from) + 1, phase);
+}
+
+void gc_strings(gc_call *call, const char *const *from, size_t count, gc_phase phase) {
+    if (from == NULL)
+        return;
+    gc_copy(call, from, count * sizeof *from, phase);
+    for (size_t each = 0; each < count; each++)
+        gc_string(call, from[each], phase);
+}
+
+/* The links of a chain, each by what its stype says it is; of an unknown one, only that. */
+void gc_chain(gc_call *call, const void *from, gc_phase phase, gc_finder find) {
+    for (int links = 0; from != NULL && links < CHAIN_LIMIT; links++) {
+        const ze_base_desc_t *base = from;
+        gc_struct how = find((uint32_t)base->stype);
+        gc_copy(call, base, how.size != 0 ? how.size : sizeof *base, phase);
+        if (how.lead != NULL)
+            how.lead(call, base, phase);
+        from = base->pNext;
+    }
+}
+
+void gc_structs(gc_call *call, const void *from, size_t count, gc_phase phase, gc_struct how, gc_finder find) {
+    if (from == NULL || count == 0)
+        return;
+    gc_copy(call, from, count * how.size, phase);
+    if (how.lead == NULL && find == NULL)
+        return;
+    for (size_t each = 0; each < count; each++) {
+        const void *at = (const uint8_t *)from + each * how.size;
+        if (how.lead != NULL)
+            how.lead(call, at, phase);
+        if (find != NULL)
+            gc_chain(call, ((const ze_base_desc_t *)at)->pNext, phase, find);
+    }
+}
+
+/* The size of a constant is that of its type in the module. Reading all it can have is harmless within a page. */
+void gc_lead_ze_module_constants_t(gc_call *call, const void *at, gc_phase phase) {
+    const ze_module_constants_t *from = at;
+    gc_copy(call, from->pConstantIds, from->numConstants * sizeof *from->pConstantIds, phase);
+    gc_copy(call, from->pConstantValues, from->numConstants * sizeof *from->pConstantValues, phase);
+    for (uint32_t each = 0; from->pConstantValues != NULL && each < from->numConstants; each++) {
+        const void *value = from->pConstantValues[each];
+        gc_copy(call, value, gc_smaller(CONSTANT_SIZE, PAGE - (uintptr_t)value % PAGE), phase);
+    }
+}
+
+void gc_lead_ze_module_program_exp_desc_t(gc_call *call, const void *at, gc_phase phase) {
+    const ze_module_program_exp_desc_t *from = at;
+    gc_copy(call, from->inputSizes, from->count * sizeof *from->inputSizes, phase);
+    gc_copy(call, from->pInputModules, from->count * sizeof *from->pInputModules, phase);
+    gc_strings(call, (const char *const *)from->pBuildFlags, from->count, phase);
+    gc_copy(call, from->pConstants, from->count * sizeof *from->pConstants, phase);
+    for (uint32_t each = 0; each < from->count; each++) {
+        if (from->inputSizes != NULL && from->pInputModules != NULL)
+            gc_copy(call, from->pInputModules[each], from->inputSizes[each], phase);
+        if (from->pConstants != NULL)
+            gc_structs_ze_module_constants_t(call, from->pConstants[each], 1, phase);
+    }
+}

@@ -1,0 +1,64 @@
+"""Puts the capture library where programs look for the Level Zero loader."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from groundstate import knobs, standin
+from groundstate.capture.stream.layout import HEADER_SIZE, SUFFIX, Header, StreamError
+
+LOADER = "libze_loader.so.1"
+
+
+def library() -> Path:
+    """The capture library, which lies beside the driver."""
+    path = standin.library().parent / "libze_capture.so"
+    if not path.is_file():
+        raise standin.LibraryMissing(f"{path} is missing. Build it with 'make native'.")
+    return path
+
+
+def environment(
+    current: Mapping[str, str], out: Path, *, real_loader: bool = False, tools: bool = False
+) -> dict[str, str]:
+    """The variables that make a program's calls be recorded into the folder `out`."""
+    following = machine_loader() if real_loader else standin.library()
+    changes = standin.environment(current, real_loader=real_loader)
+    changes |= standin.in_front(standin.folder_for(library(), "capture"), current)
+    changes[knobs.CAPTURE_NEXT.name] = str(following)
+    changes[knobs.CAPTURE_OUT.name] = str(out.resolve())
+    changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
+    return changes
+
+
+def machine_loader() -> Path:
+    """The path of the machine's own loader, which a program must be given by its full name."""
+    try:
+        ctypes.CDLL(LOADER)
+    except OSError:
+        raise standin.LibraryMissing(
+            f"there is no {LOADER} on this machine; on Debian: apt-get install libze1"
+        ) from None
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
+    found = re.search(r"(/\S*/libze_loader\.so\S*)$", maps, re.MULTILINE)
+    assert found is not None
+    return Path(found[1])
+
+
+def streams_in(place: Path) -> list[Path]:
+    """The streams of a recording, in the order in which their processes began them."""
+    if place.is_file():
+        return [place]
+    return sorted(place.glob(f"*{SUFFIX}"), key=lambda path: (_start_of(path), path.name))
+
+
+def _start_of(stream: Path) -> int:
+    """When a stream began; 0 if it does not even say that."""
+    try:
+        with stream.open("rb") as file:
+            return Header.unpack(file.read(HEADER_SIZE)).start
+    except StreamError:
+        return 0

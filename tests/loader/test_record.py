@@ -1,0 +1,240 @@
+"""What C programs say to Level Zero is recorded as they said it, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from groundstate import standin
+from groundstate.capture import place
+from groundstate.capture.describe import NamedCall, named_calls
+from groundstate.capture.stream import StreamReader
+from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.journal import journal_of
+from groundstate.compiler.frontend import compile_opencl
+
+from .conftest import PROGRAMS, ROOT, TIMEOUT, Build
+
+LINK = ("-lze_loader", "-ldl")
+GROUNDSTATE = (sys.executable, "-m", "groundstate")
+
+pytestmark = pytest.mark.usefixtures("headers", "library")
+
+
+def record(
+    out: Path, *command: str | Path, options: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*GROUNDSTATE, "record", "-o", str(out), *options, "--", *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, f"{done.args} -> {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def calls_of(path: Path) -> list[NamedCall]:
+    with StreamReader(path) as reader:
+        calls = list(named_calls(reader))
+        assert reader.damage is None
+    assert not any(call.call.incomplete for call in calls)
+    return calls
+
+
+def only_stream(out: Path) -> Path:
+    (path,) = place.streams_in(out)
+    return path
+
+
+def called_in(source: Path) -> list[str]:
+    """The API functions in a program's text, in the order in which they are written."""
+    return re.findall(r"\b(ze[A-Z]\w+)\(", source.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def hello(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hello") / "hello"
+    source = ROOT / "examples" / "hello.c"
+    subprocess.run(["cc", str(source), "-lze_loader", "-o", str(path)], check=True)
+    return path
+
+
+@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+def test_hello(hello: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    said = succeeded(record(tmp_path / "out", hello, options=options))
+    stream = only_stream(tmp_path / "out")
+    calls = calls_of(stream)
+    assert [call.name for call in calls] == called_in(ROOT / "examples" / "hello.c")
+    assert {call.result for call in calls} == {"ZE_RESULT_SUCCESS"}
+    assert not journal_of(stream).exists()
+    by_name = {call.name: call for call in calls}
+
+    (properties,) = by_name["zeDeviceGetProperties"].value("pDeviceProperties", Phase.AFTER)
+    assert said == f"hello from {properties.name.decode()}\n"
+    (before,) = by_name["zeDeviceGetProperties"].value("pDeviceProperties", Phase.BEFORE)
+    assert before.name == b""
+
+    allocate, free = by_name["zeMemAllocDevice"], by_name["zeMemFree"]
+    assert allocate.argument("size") == 64
+    (memory,) = allocate.value("pptr", Phase.AFTER)
+    assert free.argument("ptr") == memory
+    to, back = (call for call in calls if call.name == "zeCommandListAppendMemoryCopy")
+    assert to.argument("dstptr") == back.argument("srcptr") == memory
+    (handle,) = by_name["zeCommandListCreateImmediate"].value("phCommandList", Phase.AFTER)
+    assert to.argument("hCommandList") == handle
+
+
+def test_a_list_of_calls_in_text(hello: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    succeeded(record(out, hello))
+    command = [*GROUNDSTATE, "stream", "calls", str(out)]
+    lines = succeeded(subprocess.run(command, capture_output=True, text=True)).splitlines()
+    assert len(lines) == len(called_in(ROOT / "examples" / "hello.c"))
+    assert lines[0].endswith("zeInit(flags=0) = ZE_RESULT_SUCCESS")
+    assert "mode=ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS" in lines[6]
+    again = record(out, hello)
+    assert again.returncode == 1
+    assert "choose another folder" in again.stderr
+
+
+def test_modules_are_stored_once_and_whole(build: Build, tmp_path: Path) -> None:
+    spirv = compile_opencl((PROGRAMS / "launches.cl").read_text(encoding="utf-8"))
+    (tmp_path / "launches.spv").write_bytes(spirv)
+    program = build("launches", *LINK, output="launches-record")
+    out = tmp_path / "out"
+    succeeded(record(out, program, tmp_path / "launches.spv", "forms"))
+    path = only_stream(out)
+    modules = [call for call in calls_of(path) if call.name == "zeModuleCreate"]
+    assert modules
+    with StreamReader(path) as reader:
+        for call in modules:
+            (description,) = call.value("desc", Phase.BEFORE)
+            block = call.call.at(description.pInputModule, Phase.BEFORE)
+            assert block is not None
+            stored = b"".join(map(reader.content, block.digests)) if block.digests else block.data
+            assert stored == spirv
+    kernels = {c.name: c for c in calls_of(path)}["zeKernelCreate"]
+    (description,) = kernels.value("desc", Phase.BEFORE)
+    # The pointers in a description are those of the recorded process: never to be followed here.
+    address = int.from_bytes(bytes(description)[24:32], "little")
+    name = kernels.call.at(address, Phase.BEFORE)
+    assert name is not None
+    assert name.data.rstrip(b"\0").decode() in (PROGRAMS / "launches.cl").read_text()
+
+
+def test_threads_are_told_apart_and_every_call_is_there(build: Build, tmp_path: Path) -> None:
+    succeeded(record(tmp_path / "out", build("threads", *LINK, output="threads-record")))
+    calls = calls_of(only_stream(tmp_path / "out"))
+    threads = Counter(call.call.thread for call in calls)
+    assert set(threads) == set(range(8))
+    assert len(set(threads.values())) == 1
+    for call in calls:
+        assert call.call.began <= call.number
+    for thread in threads:
+        mine = [call for call in calls if call.call.thread == thread]
+        for earlier, later in pairwise(mine):
+            assert earlier.number < later.call.began
+            assert earlier.call.time + earlier.call.duration <= later.call.time
+
+
+def test_a_killed_program_leaves_all_its_calls(build: Build, tmp_path: Path) -> None:
+    program = build("abandon", *LINK, output="abandon-record")
+    done = record(tmp_path / "out", program, "kill")
+    assert done.returncode == -signal.SIGKILL
+    path = only_stream(tmp_path / "out")
+    assert journal_of(path).exists()
+    calls = calls_of(path)
+    assert calls[-1].name == "zeCommandQueueExecuteCommandLists"
+    assert Counter(c.name for c in calls)["zeCommandQueueExecuteCommandLists"] == 2
+    command = [*GROUNDSTATE, "stream", "calls", str(tmp_path / "out")]
+    listed = succeeded(subprocess.run(command, capture_output=True, text=True)).splitlines()
+    assert len(listed) == len(calls)
+
+
+def test_each_process_has_its_own_stream(build: Build, tmp_path: Path) -> None:
+    succeeded(record(tmp_path / "out", build("forkexec", *LINK, output="forkexec-record")))
+    parent, child = place.streams_in(tmp_path / "out")
+    copies = [
+        Counter(call.name for call in calls_of(path))["zeCommandListAppendMemoryCopy"]
+        for path in (parent, child)
+    ]
+    assert copies == [2, 1]
+
+
+def test_without_a_folder_calls_are_only_passed_on(build: Build, tmp_path: Path) -> None:
+    program = build("pipeline", *LINK, output="pipeline-record")
+    folder = standin.folder_for(place.library(), "capture")
+    done = subprocess.run(
+        [str(program)],
+        cwd=tmp_path,
+        env={"LD_LIBRARY_PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert succeeded(done) == "pipeline ok\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_library_behind_is_an_answer_and_not_a_crash(hello: Path, tmp_path: Path) -> None:
+    folder = standin.folder_for(place.library(), "capture")
+    missing = {"LD_LIBRARY_PATH": str(folder), "GROUNDSTATE_CAPTURE_NEXT": str(tmp_path / "no.so")}
+    done = subprocess.run([str(hello)], env=missing, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "GROUNDSTATE_CAPTURE_NEXT" in done.stderr
+    assert "0x78000003" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_does_not_stop_the_program(
+    hello: Path, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    environment = place.environment(os.environ, blocked / "out")
+    done = subprocess.run(
+        [str(hello)], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert succeeded(done).startswith("hello from")
+    assert "cannot record into" in done.stderr
+
+
+def test_the_tools_functions_are_an_option(tmp_path: Path) -> None:
+    source = tmp_path / "sysman.c"
+    source.write_text(
+        "#include <dlfcn.h>\n"
+        "int main(void) {\n"
+        '    void *loader = dlopen("libze_loader.so.1", RTLD_NOW);\n'
+        '    int (*init)(int) = (int (*)(int))dlsym(loader, "zesInit");\n'
+        '    int (*get)(int *, void *) = (int (*)(int *, void *))dlsym(loader, "zesDriverGet");\n'
+        "    int count = 0;\n"
+        "    return init(0) || get(&count, 0) || count == 0;\n"
+        "}\n"
+    )
+    program = tmp_path / "sysman"
+    subprocess.run(["cc", str(source), "-ldl", "-o", str(program)], check=True)
+    succeeded(record(tmp_path / "with", program, options=("--tools",)))
+    succeeded(record(tmp_path / "without", program))
+    with_tools = [call.name for call in calls_of(only_stream(tmp_path / "with"))]
+    assert with_tools == ["zesInit", "zesDriverGet"]
+    assert calls_of(only_stream(tmp_path / "without")) == []
+
+
+def test_it_exports_what_the_driver_exports() -> None:
+    def exported(path: Path) -> set[str]:
+        command = ["nm", "-D", "--defined-only", str(path)]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return {name for name in lines.split() if name.startswith("ze")}
+
+    assert exported(place.library()) == exported(standin.library())
