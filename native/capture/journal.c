@@ -94,25 +94,30 @@ static bool start_mover(void) {
     return has_mover;
 }
 
-/* Goes on to the other part, as soon as that is free. Without a mover the part is moved here. */
-static void turn_over(void) {
-    if (!has_mover && !start_mover()) {
-        move_part(active);
-    } else {
+/* Sees to it that the active part has room, and goes on to the other one if it has not. The lock is given up
+ * while both are full, so everything is looked at again after that. Without a mover the part is moved here. */
+static void make_room(size_t size) {
+    for (;;) {
+        while (full[active])
+            pthread_cond_wait(&part_is_free, &lock);
+        if (size <= PART_SIZE - used_of(active))
+            return;
+        if (!has_mover && !start_mover()) {
+            move_part(active);
+            return;
+        }
         full[active] = true;
         pthread_cond_signal(&part_is_full);
         active = !active;
-        while (full[active])
-            pthread_cond_wait(&part_is_free, &lock);
     }
-    part_at(active)->first = records;
 }
 
 /* Appends a record made of a head and a body; the lock is held. */
 static void append(const void *head, size_t head_size, const void *body, size_t body_size) {
     size_t size = head_size + body_size;
-    if (size > PART_SIZE - used_of(active))
-        turn_over();
+    make_room(size);
+    if (count_of(active) == 0)
+        part_at(active)->first = records;
     uint32_t used = used_of(active);
     uint8_t *to = payload_of(active) + used;
     memcpy(to, head, head_size);
@@ -231,13 +236,15 @@ static bool map_journal(uint64_t began) {
     if (file < 0)
         return false;
     size_t size = PAYLOAD_PLACE + 2 * (size_t)PART_SIZE;
-    if (ftruncate(file, (off_t)size) == 0)
-        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    /* Allocated now: a mapped page for which the disk has no room would end the program. */
+    int problem = posix_fallocate(file, 0, (off_t)size);
+    void *mapped = problem == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    if (problem != 0)
+        errno = problem;
     close(file);
-    if (memory == MAP_FAILED || memory == NULL) {
-        memory = NULL;
+    if (mapped == MAP_FAILED)
         return false;
-    }
+    memory = mapped;
     gc_stream_header(memory, "GSJOURNL", PART_SIZE, began, (uint32_t)getpid());
     return true;
 }
@@ -285,6 +292,8 @@ void gc_journal_close(void) {
 
 void gc_journal_abandon(void) {
     is_open = false;
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */
+    has_mover = false;
     gc_stream_abandon();
     if (memory != NULL)
         munmap(memory, PAYLOAD_PLACE + 2 * (size_t)PART_SIZE);

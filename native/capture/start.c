@@ -77,6 +77,31 @@ static bool is_set(const char *variable) {
     return value != NULL && value[0] != 0 && strcmp(value, "0") != 0;
 }
 
+/* The program may ask the driver for the address of an extension's function. It gets ours, so that calls through
+ * it are recorded, too; the recording has what the driver answered. */
+static gc_function record_get_address;
+
+static gc_function own_function(const char *name) {
+    for (int each = 0; each < GS_FN_COUNT; each++) {
+        Dl_info self;
+        if (strcmp(gs_function_names[each], name) != 0 || dladdr((void *)own_function, &self) == 0)
+            continue;
+        void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+        return library != NULL ? (gc_function)dlsym(library, name) : NULL;
+    }
+    return NULL;
+}
+
+static ze_result_t get_address(ze_driver_handle_t driver, const char *name, void **address) {
+    ze_result_t result = ((ze_pfnDriverGetExtensionFunctionAddress_t)record_get_address)(driver, name, address);
+    if (result == ZE_RESULT_SUCCESS) {
+        gc_function own = own_function(name);
+        if (own != NULL)
+            *address = (void *)own;
+    }
+    return result;
+}
+
 static void record_calls(void) {
     static gc_function recorders[GS_FN_COUNT];
     gc_recorders_ze(recorders);
@@ -88,6 +113,10 @@ static void record_calls(void) {
     for (int each = 0; each < GS_FN_COUNT; each++)
         if (recorders[each] != NULL && gc_next[each] != absent(gc_absences[each]))
             gc_slots[each] = recorders[each];
+    if (gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress] != gc_next[GS_FN_zeDriverGetExtensionFunctionAddress]) {
+        record_get_address = gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress];
+        gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress] = (gc_function)get_address;
+    }
 }
 
 static void pass_all_on(void) {

@@ -183,6 +183,8 @@ void gc_stream_note_content(const uint8_t *digest, uint64_t record) {
     if (content_count * 2 >= content_room && !grow_contents())
         return;
     content_entry *entry = content_place(digest);
+    if (entry->record != UINT64_MAX)
+        return; /* two threads stored it at once */
     memcpy(entry->digest, digest, GC_DIGEST_SIZE);
     entry->record = record;
     content_count++;

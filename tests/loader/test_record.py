@@ -163,6 +163,84 @@ def test_a_killed_program_leaves_all_its_calls(build: Build, tmp_path: Path) -> 
     assert len(listed) == len(calls)
 
 
+MANY = """
+#include <level_zero/ze_api.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static ze_event_handle_t event;
+
+static void *ask(void *times) {
+    for (long i = 0; i < *(long *)times; i++)
+        zeEventQueryStatus(event);
+    return NULL;
+}
+
+int main(int count, char **arguments) {
+    ze_driver_handle_t driver;
+    ze_device_handle_t device;
+    ze_context_handle_t context;
+    ze_event_pool_handle_t pool;
+    ze_context_desc_t of_context = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    ze_event_pool_desc_t of_pool = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .count = 1};
+    ze_event_desc_t of_event = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC};
+    uint32_t one = 1;
+    long times = atol(arguments[1]);
+    pthread_t threads[4];
+    if (zeInit(0) || zeDriverGet(&one, &driver) || zeDeviceGet(driver, &one, &device) ||
+        zeContextCreate(driver, &of_context, &context) ||
+        zeEventPoolCreate(context, &of_pool, 1, &device, &pool) ||
+        zeEventCreate(pool, &of_event, &event))
+        return 1;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, ask, &times);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    return count > 2 ? raise(SIGKILL) : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("end", [(), ("kill",)], ids=["returns", "is killed"])
+def test_more_calls_than_the_journal_holds(end: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "many.c").write_text(MANY)
+    program, times = tmp_path / "many", 100_000
+    command = ["cc", "-pthread", str(tmp_path / "many.c"), "-lze_loader", "-o", str(program)]
+    subprocess.run(command, check=True)
+    done = record(tmp_path / "out", program, str(times), *end)
+    assert done.returncode == (-signal.SIGKILL if end else 0), done.stderr
+    with StreamReader(only_stream(tmp_path / "out")) as reader:
+        kinds = Counter((entry.kind, entry.body[:4], entry.body[4:8]) for entry in reader.records())
+        assert (reader.damage, reader.finished) == (None, not end)
+        assert len(reader._chunks) >= 2
+    asked = sorted(kinds.values())[-4:]
+    assert asked == [times] * 4
+
+
+def test_functions_that_are_asked_for_by_name_are_recorded(tmp_path: Path) -> None:
+    source = tmp_path / "extension.c"
+    source.write_text(
+        "#include <level_zero/ze_api.h>\n"
+        "int main(void) {\n"
+        "    ze_driver_handle_t driver;\n"
+        "    uint32_t one = 1;\n"
+        "    ze_result_t (*get)(ze_driver_handle_t, ze_api_version_t *);\n"
+        "    ze_api_version_t version;\n"
+        "    if (zeInit(0) || zeDriverGet(&one, &driver)) return 1;\n"
+        '    const char *name = "zeDriverGetApiVersion";\n'
+        "    void **to = (void **)&get;\n"
+        "    if (zeDriverGetExtensionFunctionAddress(driver, name, to)) return 2;\n"
+        "    return get(driver, &version);\n"
+        "}\n"
+    )
+    program = tmp_path / "extension"
+    subprocess.run(["cc", str(source), "-lze_loader", "-o", str(program)], check=True)
+    succeeded(record(tmp_path / "out", program))
+    names = [call.name for call in calls_of(only_stream(tmp_path / "out"))]
+    assert names[2:] == ["zeDriverGetExtensionFunctionAddress", "zeDriverGetApiVersion"]
+
+
 def test_each_process_has_its_own_stream(build: Build, tmp_path: Path) -> None:
     succeeded(record(tmp_path / "out", build("forkexec", *LINK, output="forkexec-record")))
     parent, child = place.streams_in(tmp_path / "out")

@@ -57,7 +57,8 @@ class NamedCall:
     def __str__(self) -> str:
         pairs = zip(self.parameters, self.call.arguments, strict=False)
         shown = ", ".join(self._shown(declaration, word) for declaration, word in pairs)
-        return f"{self.name}({shown}) = {self.result}"
+        missing = " (parts of it were too large)" if self.call.incomplete else ""
+        return f"{self.name}({shown}) = {self.result}{missing}"
 
     def _shown(self, declaration: str, word: int) -> str:
         match = _parsed(declaration)
@@ -94,10 +95,11 @@ class NamedCall:
             return None
         if block.form != Form.BYTES:
             return f"<{block.size} bytes {block.data[:16].hex()}>"
-        value = _typed(base, stars, block)
+        value = _typed(base, stars, block, SHOWN_ELEMENTS)
         if isinstance(value, list):
-            shown = [_element_shown(base, stars, element) for element in value[:SHOWN_ELEMENTS]]
-            more = [f"... {len(value)} in all"] if len(value) > SHOWN_ELEMENTS else []
+            shown = [_element_shown(base, stars, element) for element in value]
+            count = block.size // _element_size(base, stars)
+            more = [f"... {count} in all"] if count > len(value) else []
             text = "[" + ", ".join(shown + more) + "]" if len(value) != 1 else shown[0]
             return text + self._chain_shown(value[0], base, phase) if value else text
         return repr(value[:SHOWN_TEXT]) if isinstance(value, str) else f"<{block.size} bytes>"
@@ -140,15 +142,23 @@ def _parsed(declaration: str) -> dict[str, str]:
     return match.groupdict()
 
 
-def _typed(base: str, stars: str, block: Block) -> list[Any] | str | None:
-    """A block as elements of its type, or as a text; None for plain bytes."""
+def _typed(base: str, stars: str, block: Block, limit: int | None = None) -> list[Any] | str | None:
+    """A block as (the first `limit`) elements of its type or as a text; None for plain bytes."""
     if block.form != Form.BYTES or (base == "void" and len(stars) == 1):
         return None
     if base == "char" and len(stars) == 1:
         return block.data.split(b"\0", 1)[0].decode("utf-8", "replace")
-    kind: Any = ctypes.c_uint64 if len(stars) > 1 else _raw.c_type(f"{base} _")
-    count = block.size // ctypes.sizeof(kind)
-    return list((kind * count).from_buffer_copy(block.data))
+    count = block.size // _element_size(base, stars)
+    count = count if limit is None else min(count, limit)
+    return list((_element_type(base, stars) * count).from_buffer_copy(block.data))
+
+
+def _element_type(base: str, stars: str) -> Any:
+    return ctypes.c_uint64 if len(stars) > 1 else _raw.c_type(f"{base} _")
+
+
+def _element_size(base: str, stars: str) -> int:
+    return ctypes.sizeof(_element_type(base, stars))
 
 
 def _element_shown(base: str, stars: str, element: Any) -> str:
