@@ -19,13 +19,23 @@
 #include "slots.h"
 #include "stream.h"
 
-enum { PART_SIZE = 8 << 20, PARTS_PLACE = 64, PAYLOAD_PLACE = 4096, NAME_TRIES = 1000, ABOUT_LIMIT = 64 << 10 };
+enum { PART_SIZE = 8 << 20, PARTS_PLACE = 64, INSIDE_PLACE = 128, PAYLOAD_PLACE = 4096 };
+enum { NAME_TRIES = 1000, ABOUT_LIMIT = 64 << 10 };
 
 /* What the file says of a part. `filled` is used bytes and, above them, the count, so that both change at once. */
 typedef struct part {
     uint64_t first;
     _Atomic uint64_t filled;
 } part;
+
+/* What the file says of a thread: the function it is inside, plus one, or 0; and since when. */
+typedef struct inside {
+    _Atomic uint32_t function;
+    uint32_t zero;
+    uint64_t time;
+} inside;
+
+enum { INSIDE_COUNT = (PAYLOAD_PLACE - INSIDE_PLACE) / sizeof(inside) };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t part_is_full = PTHREAD_COND_INITIALIZER;
@@ -41,7 +51,7 @@ static int active;      /* the part that is being filled */
 static bool full[2];
 static _Atomic uint64_t records;
 static uint64_t start;
-static bool named[GS_FN_COUNT];
+static atomic_bool named[GS_FN_COUNT];
 
 static part *part_at(int which) {
     return (part *)(memory + PARTS_PLACE) + which;
@@ -135,12 +145,32 @@ static void append_name(uint32_t function) {
     named[function] = true;
 }
 
-void gc_journal_call(uint32_t function, const uint8_t *record, size_t size) {
+static uint64_t read_clock(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+void gc_journal_enter(uint32_t thread, uint32_t function) {
+    if (!atomic_load_explicit(&named[function], memory_order_relaxed)) {
+        pthread_mutex_lock(&lock);
+        if (is_open && !named[function])
+            append_name(function);
+        pthread_mutex_unlock(&lock);
+    }
+    if (thread < INSIDE_COUNT) {
+        inside *here = (inside *)(memory + INSIDE_PLACE) + thread;
+        here->time = read_clock(CLOCK_MONOTONIC) - start;
+        atomic_store_explicit(&here->function, function + 1, memory_order_release);
+    }
+}
+
+void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size) {
     pthread_mutex_lock(&lock);
     if (is_open) {
-        if (!named[function])
-            append_name(function);
         append(record, size, NULL, 0);
+        if (thread < INSIDE_COUNT)
+            atomic_store_explicit(&((inside *)(memory + INSIDE_PLACE))[thread].function, 0, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -169,12 +199,6 @@ uint64_t gc_journal_count(void) {
 
 uint64_t gc_journal_start(void) {
     return start;
-}
-
-static uint64_t read_clock(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 /* Adds `key 0 value 0` to what is said of the process, as far as there is room. */

@@ -22,8 +22,11 @@ void gc_journal_abandon(void);
 uint64_t gc_journal_count(void); /* how many records there are */
 uint64_t gc_journal_start(void); /* when the stream began, on the clock that calls are timed with */
 
-/* Appends a whole record of a call; the function's name goes before its first. */
-void gc_journal_call(uint32_t function, const uint8_t *record, size_t size);
+/* Notes that a thread is inside a function, for the case that it never returns; the function's name goes to the
+ * stream when it is called first. */
+void gc_journal_enter(uint32_t thread, uint32_t function);
+/* Appends the whole record of a call that has returned. */
+void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size);
 /* Appends a content unless the stream has it. */
 void gc_journal_content(const uint8_t *digest, const uint8_t *from, size_t size);
 

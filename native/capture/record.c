@@ -101,6 +101,7 @@ gc_call *gc_begin(enum gs_function function) {
 }
 
 void gc_enter(gc_call *call) {
+    gc_journal_enter(call->thread, call->function);
     call->began = gc_journal_count();
     call->entered = now();
 }
@@ -125,7 +126,7 @@ void gc_end(gc_call *call) {
         .flags = call->incomplete ? FLAG_INCOMPLETE : 0,
     };
     memcpy(call->bytes, &head, sizeof head);
-    gc_journal_call(call->function, call->bytes, call->used);
+    gc_journal_leave(call->thread, call->bytes, call->used);
     call->busy = false;
 }
 

@@ -218,6 +218,49 @@ def test_more_calls_than_the_journal_holds(end: tuple[str, ...], tmp_path: Path)
     assert asked == [times] * 4
 
 
+STUCK = """
+#include <level_zero/ze_api.h>
+
+int main(void) {
+    ze_driver_handle_t driver;
+    ze_device_handle_t device;
+    ze_context_handle_t context;
+    ze_event_pool_handle_t pool;
+    ze_event_handle_t never;
+    ze_context_desc_t of_context = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    ze_event_pool_desc_t of_pool = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .count = 1};
+    ze_event_desc_t of_event = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC};
+    uint32_t one = 1;
+    return zeInit(0) || zeDriverGet(&one, &driver) || zeDeviceGet(driver, &one, &device) ||
+           zeContextCreate(driver, &of_context, &context) ||
+           zeEventPoolCreate(context, &of_pool, 1, &device, &pool) ||
+           zeEventCreate(pool, &of_event, &never) || zeEventHostSynchronize(never, UINT64_MAX);
+}
+"""
+
+
+def test_a_call_that_does_not_return_is_named(tmp_path: Path) -> None:
+    (tmp_path / "stuck.c").write_text(STUCK)
+    program, out = tmp_path / "stuck", tmp_path / "out"
+    command = ["cc", str(tmp_path / "stuck.c"), "-lze_loader", "-o", str(program)]
+    subprocess.run(command, check=True)
+    listing = [*GROUNDSTATE, "stream", "calls", str(out)]
+    running = subprocess.Popen([*GROUNDSTATE, "record", "-o", str(out), "--", str(program)])
+    try:
+        lines = [""]
+        while "zeEventHostSynchronize" not in lines[-1]:
+            assert running.poll() is None
+            done = subprocess.run(listing, capture_output=True, text=True)
+            lines = done.stdout.splitlines() or [""]
+    finally:
+        running.kill()
+        running.wait()
+    assert lines[-1].endswith("thread 0 zeEventHostSynchronize did not return")
+    assert lines[-2].endswith("= ZE_RESULT_SUCCESS")
+    again = subprocess.run(listing, capture_output=True, text=True)
+    assert succeeded(again).splitlines() == lines
+
+
 def test_functions_that_are_asked_for_by_name_are_recorded(tmp_path: Path) -> None:
     source = tmp_path / "extension.c"
     source.write_text(

@@ -120,9 +120,9 @@ class NamedCall:
         return text
 
 
-def named_calls(reader: StreamReader) -> Iterator[NamedCall]:
-    """The calls of a stream, in the order in which they returned."""
-    names: dict[int, str] = {}
+def named_calls(reader: StreamReader, names: dict[int, str] | None = None) -> Iterator[NamedCall]:
+    """The calls of a stream, in the order in which they returned; `names` gets the functions'."""
+    names = {} if names is None else names
     for record in reader.records():
         if record.kind == Kind.FUNCTION and len(record.body) > 4:
             name = record.body[4:].decode("ascii", "replace")

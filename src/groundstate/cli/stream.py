@@ -48,9 +48,14 @@ def _list_stream(path: Path, *, heading: bool) -> int:
         print(f"== {path.name}")
     try:
         with StreamReader(path) as reader:
-            for call in named_calls(reader):
+            names: dict[int, str] = {}
+            for call in named_calls(reader, names):
                 seconds = call.call.time / 1e9
                 print(f"{call.number:>7} {seconds:12.6f} thread {call.call.thread} {call}")
+            for inside in reader.unreturned:
+                name = names.get(inside.function, f"function {inside.function}")
+                seconds = inside.time / 1e9
+                print(f"      - {seconds:12.6f} thread {inside.thread} {name} did not return")
             if reader.damage is not None:
                 return complain(f"{path.name} is damaged {reader.damage}")
     except (StreamError, CompressionMissing, OSError) as problem:

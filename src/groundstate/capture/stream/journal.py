@@ -7,6 +7,7 @@ moved to the stream. Its counts are written after the records they count.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +23,9 @@ from groundstate.capture.stream.layout import (
 )
 
 PART = struct.Struct("<QII")
+INSIDE = struct.Struct("<IIQ")
 PARTS_PLACE = 64
+INSIDE_PLACE = 128
 PAYLOAD_PLACE = 4096
 
 
@@ -31,37 +34,52 @@ def journal_of(stream: Path) -> Path:
     return stream.with_name(stream.name + JOURNAL_SUFFIX)
 
 
-def read_journal(stream: Path, header: Header, first: int) -> tuple[list[Record], str | None]:
-    """The records from number `first` that are only in the journal, and what was wrong with it."""
+@dataclass(frozen=True)
+class Unreturned:
+    """A call that a thread was inside when the journal was read."""
+
+    thread: int
+    function: int
+    time: int
+
+
+@dataclass
+class Journal:
+    """What a journal adds to its stream, and what was wrong with it."""
+
+    records: list[Record] = field(default_factory=list)
+    unreturned: list[Unreturned] = field(default_factory=list)
+    problem: str | None = None
+
+
+def read_journal(stream: Path, header: Header, first: int) -> Journal:
+    """The records from number `first` that are only in the journal, and the calls under way."""
+    journal = Journal()
     try:
         with journal_of(stream).open("rb") as file:
-            return _read(file, header, first)
+            _read(file, header, first, journal)
     except FileNotFoundError:
-        return [], None
+        pass
     except StreamError as problem:
-        return [], f"the journal beside the stream cannot be used: {problem}"
+        journal.problem = f"the journal beside the stream cannot be used: {problem}"
+    return journal
 
 
-def _read(file: BinaryIO, header: Header, first: int) -> tuple[list[Record], str | None]:
-    own = Header.unpack(file.read(HEADER_SIZE), JOURNAL_MAGIC)
+def _read(file: BinaryIO, header: Header, first: int, journal: Journal) -> None:
+    page = file.read(PAYLOAD_PLACE)
+    own = Header.unpack(page[:HEADER_SIZE], JOURNAL_MAGIC)
     if (own.start, own.process) != (header.start, header.process):
         raise StreamError("it belongs to another stream")
     if own.size > CHUNK_LIMIT:
         raise StreamError(f"its parts are larger than {CHUNK_LIMIT} bytes")
-    file.seek(PARTS_PLACE)
-    counts = file.read(2 * PART.size)
-    if len(counts) < 2 * PART.size:
+    if len(page) < PAYLOAD_PLACE:
         raise StreamError("the file ends inside its description")
-    parts = sorted((*part, place) for place, part in enumerate(PART.iter_unpack(counts)))
-    records: list[Record] = []
-    for begin, used, count, place in parts:
-        if count == 0 or begin != first + len(records):
-            continue
-        file.seek(PAYLOAD_PLACE + place * own.size)
-        payload = file.read(min(used, own.size))
-        try:
-            found = list(unpack_records(payload, begin))
-        except StreamError as problem:
-            return records, f"the journal beside the stream is damaged: {problem}"
-        records += found[:count]
-    return records, None
+    for thread, (function, _, time) in enumerate(INSIDE.iter_unpack(page[INSIDE_PLACE:])):
+        if function:
+            journal.unreturned.append(Unreturned(thread, function - 1, time))
+    parts = PART.iter_unpack(page[PARTS_PLACE : PARTS_PLACE + 2 * PART.size])
+    for begin, used, count, place in sorted((*part, place) for place, part in enumerate(parts)):
+        if count and begin == first + len(journal.records):
+            file.seek(PAYLOAD_PLACE + place * own.size)
+            payload = file.read(min(used, own.size))
+            journal.records += list(unpack_records(payload, begin))[:count]

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from groundstate.capture.stream import compression
-from groundstate.capture.stream.journal import read_journal
+from groundstate.capture.stream.journal import Unreturned, read_journal
 from groundstate.capture.stream.layout import (
     CHUNK_HEADER_SIZE,
     FOOTER_SIZE,
@@ -40,13 +40,14 @@ class StreamReader:
     """A stream that is being read; use it with `with`.
 
     `finished` says whether its process closed it; a stream whose process was killed, or still
-    runs, is not finished and not damaged.
+    runs, is not finished and not damaged, and `unreturned` has the calls that it was inside.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: Damage | None = None
         self.finished = False
+        self.unreturned: list[Unreturned] = []
         self._contents: dict[bytes, int] | None = None
         self._cached: tuple[int, list[Record]] = (-1, [])
         self._file = path.open("rb")
@@ -170,12 +171,17 @@ class StreamReader:
 
     def _journal_tail(self) -> list[Record]:
         """What the process had recorded but not yet moved to the stream."""
-        tail, problem = read_journal(self.path, self.header, self._stored_records())
-        if problem is not None and self.damage is None:
-            self.damage = Damage(self._size, problem)
-        elif tail and self.damage is not None and self.damage.problem.startswith("the file ends"):
+        journal = read_journal(self.path, self.header, self._stored_records())
+        self.unreturned = journal.unreturned
+        if journal.problem is not None and self.damage is None:
+            self.damage = Damage(self._size, journal.problem)
+        elif (
+            journal.records
+            and self.damage is not None
+            and self.damage.problem.startswith("the file ends")
+        ):
             self.damage = None  # the chunk that was being written is still in the journal
-        return tail
+        return journal.records
 
     def _stored_records(self) -> int:
         return self._chunks[-1].first + self._chunks[-1].count if self._chunks else 0
