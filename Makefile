@@ -30,12 +30,7 @@ test: $(VENV)/.installed-dev packages lint pytest ## install what the tests need
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
-ifeq ($(PYTEST),)
-	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest -n auto tests/compiler
-	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest --ignore tests/compiler
-else
-	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(PYTEST)
-endif
+	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(or $(PYTEST),-n auto --dist loadgroup)
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## check format, lint and types

@@ -18,7 +18,22 @@ import pytest
 from groundstate import standin, ze
 
 STRICT = os.environ.get("GROUNDSTATE_STRICT_TESTS", "") not in ("", "0")
-DRIVER_TESTS = Path(__file__).parent / "driver"
+TESTS = Path(__file__).parent
+DRIVER_TESTS = TESTS / "driver"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Says which tests stay in one process when several share the work.
+
+    The tests of the driver do things to their process that others would notice. Files of the
+    compiler's tests depend on nothing.
+    """
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0]
+        group = item.path.name if folder == "compiler" else folder
+        item.add_marker(
+            pytest.mark.xdist_group(group if folder in ("compiler", "driver") else "others")
+        )
 
 
 @pytest.hookimpl(wrapper=True)

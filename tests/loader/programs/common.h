@@ -53,6 +53,7 @@ static inline void *device_memory(setup on, size_t size) {
     return memory;
 }
 
+/* Zeros. */
 static inline void *host_memory(setup on, size_t size) {
     ze_host_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
     void *memory = NULL;
