@@ -133,6 +133,9 @@ def warm_driver(driver: int, device: int) -> None:
     check(ze.zeCommandListHostSynchronize(commands, 2**64 - 1))
     check(ze.zeCommandListDestroy(commands))
     check(ze.zeContextDestroy(context))
+    # What is there now stays: looking through all of it after each test would take minutes.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
