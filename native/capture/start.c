@@ -56,6 +56,10 @@ static void *open_next(const char *path) {
     if (next == NULL)
         fprintf(stderr, "groundstate: calls cannot be passed on: %s. GROUNDSTATE_CAPTURE_NEXT names the library.\n",
                 dlerror());
+    if (next != NULL && dlsym(next, "zeInit") == (void *)zeInit) {
+        fprintf(stderr, "groundstate: GROUNDSTATE_CAPTURE_NEXT names the capture library itself; name a driver.\n");
+        return NULL;
+    }
     return next;
 }
 
@@ -102,6 +106,16 @@ static ze_result_t get_address(ze_driver_handle_t driver, const char *name, void
     return result;
 }
 
+/* This package's own bindings ask the driver to run in their interpreter. A real loader knows nothing of that, and the
+ * driver behind it has an interpreter of its own. */
+static gc_function next_share_python;
+
+GS_PUBLIC void gs_share_python(void);
+void gs_share_python(void) {
+    if (next_share_python != NULL)
+        next_share_python();
+}
+
 static void record_calls(void) {
     static gc_function recorders[GS_FN_COUNT];
     gc_recorders_ze(recorders);
@@ -138,6 +152,8 @@ __attribute__((constructor)) static void begin(void) {
     }
     void *library = open_next(next);
     fill_slots(library);
+    if (library != NULL)
+        next_share_python = (gc_function)dlsym(library, "gs_share_python");
     const char *folder = getenv("GROUNDSTATE_CAPTURE_OUT");
     if (library == NULL || folder == NULL || folder[0] == 0 || !gc_journal_open(folder, next))
         return;

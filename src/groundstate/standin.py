@@ -15,6 +15,7 @@ from pathlib import Path
 
 from groundstate import knobs
 
+CAPTURE_NAME = "libze_capture.so"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 
 
@@ -35,14 +36,16 @@ def library() -> Path:
 
 def folder() -> Path:
     """A folder with nothing in it but the driver under the loader's names."""
-    return folder_for(library(), "loader")
+    return folder_for(library())
 
 
-def folder_for(target: Path, name: str) -> Path:
+def folder_for(target: Path) -> Path:
     """A folder with nothing in it but a library under the loader's names.
 
-    It lies beside the library, or in the user's cache when that place is read-only.
+    It lies beside the library, or in the user's cache when that place is read-only. The driver and
+    the capture library have one each, so that neither changes what the other's programs find.
     """
+    name = "capture" if target.name == CAPTURE_NAME else "loader"
     try:
         return _linked(target.parent / name, target)
     except OSError:

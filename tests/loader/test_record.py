@@ -261,6 +261,16 @@ def test_a_call_that_does_not_return_is_named(tmp_path: Path) -> None:
     assert succeeded(again).splitlines() == lines
 
 
+@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+def test_python_programs_with_our_bindings(tmp_path: Path, options: tuple[str, ...]) -> None:
+    code = "import groundstate as gs; print([d.name for d in gs.devices()])"
+    said = succeeded(record(tmp_path / "out", sys.executable, "-c", code, options=options))
+    calls = calls_of(only_stream(tmp_path / "out"))
+    asked = [call for call in calls if call.name == "zeDeviceGetProperties"]
+    names = {call.value("pDeviceProperties", Phase.AFTER)[0].name.decode() for call in asked}
+    assert said == f"{sorted(names)}\n"
+
+
 def test_functions_that_are_asked_for_by_name_are_recorded(tmp_path: Path) -> None:
     source = tmp_path / "extension.c"
     source.write_text(
@@ -296,7 +306,7 @@ def test_each_process_has_its_own_stream(build: Build, tmp_path: Path) -> None:
 
 def test_without_a_folder_calls_are_only_passed_on(build: Build, tmp_path: Path) -> None:
     program = build("pipeline", *LINK, output="pipeline-record")
-    folder = standin.folder_for(place.library(), "capture")
+    folder = standin.folder_for(place.library())
     done = subprocess.run(
         [str(program)],
         cwd=tmp_path,
@@ -310,12 +320,28 @@ def test_without_a_folder_calls_are_only_passed_on(build: Build, tmp_path: Path)
 
 
 def test_no_library_behind_is_an_answer_and_not_a_crash(hello: Path, tmp_path: Path) -> None:
-    folder = standin.folder_for(place.library(), "capture")
+    folder = standin.folder_for(place.library())
     missing = {"LD_LIBRARY_PATH": str(folder), "GROUNDSTATE_CAPTURE_NEXT": str(tmp_path / "no.so")}
     done = subprocess.run([str(hello)], env=missing, capture_output=True, text=True)
     assert done.returncode == 1
     assert "GROUNDSTATE_CAPTURE_NEXT" in done.stderr
     assert "0x78000003" in done.stderr
+
+
+def test_a_library_behind_itself_is_refused(hello: Path) -> None:
+    folder = standin.folder_for(place.library())
+    circle = {"LD_LIBRARY_PATH": str(folder), "GROUNDSTATE_CAPTURE_NEXT": str(place.library())}
+    done = subprocess.run([str(hello)], env=circle, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "names the capture library itself" in done.stderr
+
+
+def test_recording_inside_a_recording(hello: Path, tmp_path: Path) -> None:
+    inner = [*GROUNDSTATE, "record", "-o", str(tmp_path / "inner"), "--", str(hello)]
+    assert succeeded(record(tmp_path / "outer", *inner)).startswith("hello from")
+    assert len(calls_of(only_stream(tmp_path / "inner"))) == 12
+    assert place.streams_in(tmp_path / "outer") == []
+    assert (standin.folder() / standin.LINK_NAMES[0]).resolve() == standin.library()
 
 
 def test_a_folder_that_cannot_be_written_does_not_stop_the_program(

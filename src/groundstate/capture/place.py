@@ -13,9 +13,16 @@ from groundstate.capture.stream.layout import HEADER_SIZE, SUFFIX, Header, Strea
 LOADER = "libze_loader.so.1"
 
 
+def driver() -> Path:
+    """The driver's library, also in a program that is being recorded."""
+    path = standin.library()
+    recorded = path.name == standin.CAPTURE_NAME
+    return path.with_name("libze_groundstate.so.1") if recorded else path
+
+
 def library() -> Path:
     """The capture library, which lies beside the driver."""
-    path = standin.library().parent / "libze_capture.so"
+    path = driver().with_name(standin.CAPTURE_NAME)
     if not path.is_file():
         raise standin.LibraryMissing(f"{path} is missing. Build it with 'make native'.")
     return path
@@ -25,9 +32,10 @@ def environment(
     current: Mapping[str, str], out: Path, *, real_loader: bool = False, tools: bool = False
 ) -> dict[str, str]:
     """The variables that make a program's calls be recorded into the folder `out`."""
-    following = machine_loader() if real_loader else standin.library()
-    changes = standin.environment(current, real_loader=real_loader)
-    changes |= standin.in_front(standin.folder_for(library(), "capture"), current)
+    following = machine_loader() if real_loader else driver()
+    changes = {"ZE_ENABLE_ALT_DRIVERS": str(driver())}
+    changes |= standin.in_front(standin.folder_for(library()), current)
+    changes[knobs.LIBRARY.name] = str(library())  # where this package's own bindings look
     changes[knobs.CAPTURE_NEXT.name] = str(following)
     changes[knobs.CAPTURE_OUT.name] = str(out.resolve())
     changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
