@@ -29,11 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     compiler's tests depend on nothing.
     """
     for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        group = item.path.name if folder == "compiler" else folder
-        item.add_marker(
-            pytest.mark.xdist_group(group if folder in ("compiler", "driver") else "others")
-        )
+        folder = item.path.parent.name
+        group = {"compiler": item.path.name, "driver": "driver"}.get(folder, "others")
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.hookimpl(wrapper=True)

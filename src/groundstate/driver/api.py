@@ -35,6 +35,13 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
         self.sentence = sentence
 
 
+class Unsupported(Failure):
+    """What the device, the machine or a library cannot do; the sentence says which, and why."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, sentence)
+
+
 def read_u32(address: int) -> int:
     return ctypes.c_uint32.from_address(address).value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -56,9 +57,9 @@ class DeviceDrawing(Drawing):
         super().__init__(id=id, classes="panel")
         self._history = history
 
+    @abstractmethod
     def make_rows(self, width: int) -> list[Text]:
         """The rows for a width."""
-        raise NotImplementedError
 
     def on_resize(self, event: Resize) -> None:
         """The width is known only now."""

@@ -22,6 +22,7 @@ from typing import Any
 
 import pynvml
 
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.kinds.nvidia.device import open_gpu
 from groundstate.driver.sysman.parts import Watched
 
@@ -106,7 +107,7 @@ def read_everything(device: Watched) -> None:
         readings += [link.speed, link.stats]
     device.firmwares()
     for reading in readings:
-        with suppress(NotImplementedError, PermissionError):
+        with suppress(Unsupported, PermissionError):
             reading()
 
 

@@ -11,6 +11,7 @@ it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 from groundstate.compiler.emit.guesses import guess, guessed_nodes
@@ -300,9 +301,9 @@ class Values:
         assert isinstance(value, Lanes), node
         return value
 
+    @abstractmethod
     def write(self, node: Node) -> None:
         """Writes one node; the emitter knows how."""
-        raise NotImplementedError
 
     def free_value(self, node: Node) -> Value:
         """Constants and undefined values; the emitter knows the rest."""

@@ -32,9 +32,6 @@ def _stand_in(name: str, noun: str) -> Handler:
         except PermissionError as refused:
             result = ze.ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS
             raise Failure(result, _sentence(refused)) from refused
-        except NotImplementedError as missing:
-            sentence = str(missing) or "this device does not tell"
-            raise Failure(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, sentence) from missing
         except ValueError as nonsense:
             raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, str(nonsense)) from nonsense
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from groundstate import ze, zes
-from groundstate.driver.api import Failure, handler, read_pointer, write_u32
+from groundstate.driver.api import Failure, Unsupported, handler, read_pointer, write_u32
 from groundstate.driver.sysman import kinds, thresholds
 from groundstate.driver.sysman.parts import ErrorCounters, TemperatureSensor, Watched
 
@@ -144,7 +144,7 @@ def _readable(read: Callable[[], Value]) -> Value | None:
     """What a reader says, or None if it cannot read: an event must not end the listening."""
     try:
         return read()
-    except (OSError, NotImplementedError, Failure):
+    except (OSError, Unsupported, Failure):
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from groundstate import zes
-from groundstate.driver.api import handler
+from groundstate.driver.api import Unsupported, handler
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.handles import enumerate_parts, part_of
 from groundstate.driver.sysman.parts import Fan
@@ -51,5 +51,5 @@ def zesFanGetConfig(hFan: int, pConfig: int) -> None:
 def zesFanGetState(hFan: int, units: int, pSpeed: int) -> None:
     speed = _read(part_of(hFan, Fan), units)
     if speed is None:
-        raise NotImplementedError("this fan does not tell its speed in these units: ask for others")
+        raise Unsupported("this fan does not tell its speed in these units: ask for others")
     ctypes.c_int32.from_address(pSpeed).value = speed

@@ -6,7 +6,7 @@ So a noun is written once for all kinds of devices, and a kind in one place for 
 
 Properties are attributes, what changes is a method. Values are in the unit of the name. None is
 what the machine does not tell; a reader that may not look raises `PermissionError`, a setter that
-is not there `NotImplementedError`, and one that is given nonsense `ValueError`, all with a sentence
+is not there `Unsupported`, and one that is given nonsense `ValueError`, all with a sentence
 for the caller.
 """
 
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from groundstate.driver.api import Unsupported
 
 
 @dataclass(slots=True)
@@ -32,7 +34,7 @@ class Engine(Part):
 
     def activity(self) -> tuple[int, int]:
         """How long it was busy and when that was read, in microseconds; both only go up."""
-        raise NotImplementedError
+        raise Unsupported("how long this engine was busy is not counted")
 
     def function_activity(self) -> Sequence[tuple[int, int]]:
         """The same for each virtual function; the first is the physical one."""
@@ -72,10 +74,10 @@ class MemoryModule(Part):
     channels: int | None = None
 
     def state(self) -> MemoryState:
-        raise NotImplementedError
+        raise Unsupported("the state of this part is not told")
 
     def bandwidth(self) -> MemoryBandwidth:
-        raise NotImplementedError("the memory controller's counters cannot be read here")
+        raise Unsupported("the memory controller's counters cannot be read here")
 
 
 @dataclass(slots=True)
@@ -104,15 +106,15 @@ class FrequencyDomain(Part):
     """Whether the reasons of its state are known, so that there are events about them."""
 
     def state(self) -> FrequencyState:
-        raise NotImplementedError
+        raise Unsupported("the state of this part is not told")
 
     def range_mhz(self) -> tuple[float, float]:
         """The limits that are set now; -1 where there is none."""
-        raise NotImplementedError("the limits of this clock cannot be read")
+        raise Unsupported("the limits of this clock cannot be read")
 
     def set_range(self, minimum_mhz: float, maximum_mhz: float) -> None:
         """Sets the limits; a value below 0 means the machine's own."""
-        raise NotImplementedError("this clock cannot be controlled")
+        raise Unsupported("this clock cannot be controlled")
 
     def available_mhz(self) -> Sequence[float]:
         """The clocks that can be asked for, slowest first."""
@@ -120,7 +122,7 @@ class FrequencyDomain(Part):
 
     def throttle_time_us(self) -> tuple[int, int]:
         """How long it was held down so far, and when that was read."""
-        raise NotImplementedError("the machine does not count how long this clock is held down")
+        raise Unsupported("the machine does not count how long this clock is held down")
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class TemperatureSensor(Part):
     critical_celsius: float | None = None
 
     def celsius(self) -> float:
-        raise NotImplementedError
+        raise Unsupported("this thermometer cannot be read")
 
 
 @dataclass(slots=True)
@@ -161,7 +163,7 @@ class PowerDomain(Part):
 
     def energy_uj(self) -> tuple[int, int]:
         """The energy used so far in microjoules, and when that was read in microseconds."""
-        raise NotImplementedError
+        raise Unsupported("the energy of this domain is not counted")
 
     def usage_mw(self) -> tuple[int, int] | None:
         """The power of now and the average, if the machine tells more than the energy."""
@@ -171,7 +173,7 @@ class PowerDomain(Part):
         return []
 
     def set_limits(self, limits: Sequence[PowerLimit]) -> None:
-        raise NotImplementedError("the power of this domain cannot be limited")
+        raise Unsupported("the power of this domain cannot be limited")
 
 
 @dataclass(slots=True)
@@ -215,10 +217,10 @@ class ErrorCounters(Part):
 
     def counts(self) -> dict[int, int]:
         """By zes_ras_error_cat_t; what is not there is not counted."""
-        raise NotImplementedError
+        raise Unsupported("these errors are not counted")
 
     def clear(self) -> None:
-        raise NotImplementedError("these counters cannot be cleared")
+        raise Unsupported("these counters cannot be cleared")
 
 
 @dataclass(slots=True)
@@ -232,14 +234,14 @@ class Scheduler(Part):
     can_control: bool = False
 
     def mode(self) -> int:
-        raise NotImplementedError
+        raise Unsupported("the mode of this scheduler is not told")
 
     def timeslice_us(self) -> tuple[int, int]:
         """The interval and the time to yield."""
-        raise NotImplementedError("there are no time slices here")
+        raise Unsupported("there are no time slices here")
 
     def set_timeslice(self, interval_us: int, yield_us: int) -> None:
-        raise NotImplementedError("time slices cannot be set here")
+        raise Unsupported("time slices cannot be set here")
 
 
 @dataclass(slots=True)
@@ -300,7 +302,7 @@ class Pci:
         return []
 
     def stats(self) -> PciStats:
-        raise NotImplementedError("this device has no counters of its PCI link")
+        raise Unsupported("this device has no counters of its PCI link")
 
 
 @dataclass(slots=True)
@@ -410,10 +412,10 @@ class Watched:
 
     def set_ecc(self, enabled: bool) -> None:
         """Switches error correction on or off, from the next reset on."""
-        raise NotImplementedError("only the firmware's setup can change the correction of errors")
+        raise Unsupported("only the firmware's setup can change the correction of errors")
 
     def reset(self) -> None:
-        raise NotImplementedError(
+        raise Unsupported(
             "a device cannot be reset apart from its machine; end the processes that use it, whose "
             "state is all that it has, or restart the machine"
         )

@@ -6,7 +6,7 @@ import ctypes
 import time
 
 from groundstate import zes
-from groundstate.driver.api import answer_structs, handler
+from groundstate.driver.api import Unsupported, answer_structs, handler
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.parts import Pci, PciBar, PciSpeed, PciStats
 from groundstate.driver.sysman.structs import chained, known
@@ -15,7 +15,7 @@ from groundstate.driver.sysman.structs import chained, known
 def _pci(handle: int) -> Pci:
     pci = kinds.watched(handle).pci()
     if pci is None:
-        raise NotImplementedError("this device is on no PCI bus")
+        raise Unsupported("this device is on no PCI bus")
     return pci
 
 

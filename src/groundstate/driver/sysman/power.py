@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from groundstate import ze, zes
 from groundstate.driver.api import (
     Failure,
+    Unsupported,
     answer_structs,
     handler,
     pointer_in,
@@ -44,7 +45,7 @@ def zesDeviceGetCardPowerDomain(hDevice: int, phPower: int) -> None:
         if domain.domain == zes.ZES_POWER_DOMAIN_CARD:
             write_pointer(phPower, handle_of(domain, "zes_pwr_handle_t"))
             return
-    raise NotImplementedError("the machine does not count the energy of all its parts together")
+    raise Unsupported("the machine does not count the energy of all its parts together")
 
 
 @handler
@@ -117,7 +118,7 @@ def zesPowerGetLimits(hPower: int, pSustained: int, pBurst: int, pPeak: int) -> 
     """A limit that the domain has not got is one of -1 that is not enabled."""
     limits = part_of(hPower, PowerDomain).limits()
     if not limits:
-        raise NotImplementedError("the power of this domain cannot be limited")
+        raise Unsupported("the power of this domain cannot be limited")
     found = _limit_of(limits, zes.ZES_POWER_LEVEL_SUSTAINED)
     if pSustained:
         sustained = zes.zes_power_sustained_limit_t.from_address(pSustained)
@@ -218,7 +219,7 @@ def zesPowerSetLimitsExt2(hPower: int, limit: int) -> None:
 def _sustained(domain: PowerDomain) -> PowerLimit:
     found = _limit_of(domain.limits(), zes.ZES_POWER_LEVEL_SUSTAINED)
     if found is None:
-        raise NotImplementedError("the power of this domain cannot be limited")
+        raise Unsupported("the power of this domain cannot be limited")
     return found
 
 

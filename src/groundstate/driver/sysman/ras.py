@@ -6,7 +6,14 @@ import ctypes
 from collections.abc import Mapping
 
 from groundstate import ze, zes
-from groundstate.driver.api import Failure, answer_structs, handler, read_u32, take_count
+from groundstate.driver.api import (
+    Failure,
+    Unsupported,
+    answer_structs,
+    handler,
+    read_u32,
+    take_count,
+)
 from groundstate.driver.sysman import kinds, thresholds
 from groundstate.driver.sysman.handles import enumerate_parts, part_of
 from groundstate.driver.sysman.parts import ErrorCounters
@@ -110,7 +117,7 @@ def _check_category(counters: ErrorCounters, category: int) -> None:
     if category not in _CATEGORIES:
         raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"{category} is no category of errors")
     if category not in counters.counts():
-        raise NotImplementedError("errors of this category are not counted: ask which are")
+        raise Unsupported("errors of this category are not counted: ask which are")
 
 
 # --- Events ---------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import ctypes
 import math
 
 from groundstate import zes
-from groundstate.driver.api import handler
+from groundstate.driver.api import Unsupported, handler
 from groundstate.driver.sysman import kinds, thresholds
 from groundstate.driver.sysman.handles import enumerate_parts, part_of
 from groundstate.driver.sysman.parts import TemperatureSensor
@@ -57,7 +57,7 @@ def zesTemperatureSetConfig(hTemperature: int, pConfig: int) -> None:
     sensor = part_of(hTemperature, TemperatureSensor)
     config = zes.zes_temp_config_t.from_address(pConfig)
     if config.enableCritical and sensor.critical_celsius is None:
-        raise NotImplementedError("the critical temperature of this sensor is not known")
+        raise Unsupported("the critical temperature of this sensor is not known")
     conditions = TemperatureConditions(
         bool(config.enableCritical),
         _crossing(sensor, config.threshold1),

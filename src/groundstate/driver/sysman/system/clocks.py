@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.devices.cpu import parse_cpu_list
 from groundstate.driver.sysman.parts import FrequencyDomain, FrequencyState
 from groundstate.driver.sysman.system.files import Files, Gauge, readings
@@ -143,7 +144,7 @@ class CpuClock(FrequencyDomain):
     def set_range(self, minimum_mhz: float, maximum_mhz: float) -> None:
         _check_range(minimum_mhz, maximum_mhz)
         if not self._limited:
-            raise NotImplementedError("the kernel does not control the clocks of these CPUs")
+            raise Unsupported("the kernel does not control the clocks of these CPUs")
         changes: list[tuple[str, str]] = []
         for policy in self._limited:
             low = policy.clamped(0 if minimum_mhz < 0 else minimum_mhz)
@@ -190,7 +191,7 @@ def _number(gauge: Gauge | None) -> int | None:
         return None
     try:
         return gauge.number()
-    except (NotImplementedError, PermissionError):
+    except (Unsupported, PermissionError):
         return None
 
 

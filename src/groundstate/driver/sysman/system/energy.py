@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.parts import PowerDomain, PowerLimit
 from groundstate.driver.sysman.system.files import Files, Gauge
 from groundstate.driver.sysman.system.places import Place, Places
@@ -140,7 +141,7 @@ class CpuPower(PowerDomain):
             if each.level == level:
                 return each
         name = LEVEL_NAMES.get(level, "such a")
-        raise NotImplementedError(f"{self._zone} has no {name} limit; ask which limits there are")
+        raise Unsupported(f"{self._zone} has no {name} limit; ask which limits there are")
 
     def _switch(self, limits: Sequence[PowerLimit]) -> list[tuple[str, str]]:
         """The kernel switches all limits of a zone on and off together."""
@@ -151,7 +152,7 @@ class CpuPower(PowerDomain):
         if wanted != {not enabled} or {limit.level for limit in limits} != {
             each.level for each in self._constraints
         }:
-            raise NotImplementedError(
+            raise Unsupported(
                 f"the limits of {self._zone} are switched on and off together: give all of them"
             )
         return [(f"{self._zone}/enabled", str(int(not enabled)))]

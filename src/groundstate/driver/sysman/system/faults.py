@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.parts import ErrorCounters
 from groundstate.driver.sysman.system.files import Files, Gauge
 from groundstate.driver.sysman.system.places import Places
@@ -33,7 +34,7 @@ class MemoryErrors(ErrorCounters):
         """The kernel clears both types at once: not if that would lose some of the other."""
         lost = sum(gauge.number() for gauge in self._other)
         if lost:
-            raise NotImplementedError(
+            raise Unsupported(
                 f"corrected and uncorrected errors are only cleared together, and there are {lost} "
                 "of the other type"
             )

@@ -14,6 +14,8 @@ import stat
 import threading
 from collections.abc import Sequence
 
+from groundstate.driver.api import Unsupported
+
 MAX_KEPT_OPEN = 96
 """How many gauges may keep a descriptor: a program has 1024, and most of them are not ours."""
 
@@ -32,14 +34,14 @@ class Gauge:
         self._identity: tuple[int, int] | None = None
 
     def text(self) -> str:
-        """What the file says now; raises PermissionError, or NotImplementedError if it is gone."""
+        """What the file says now; raises PermissionError, or Unsupported if it is gone."""
         try:
             return self._read().decode("ascii", "replace").strip()
         except PermissionError:
             raise
         except OSError as problem:
             sentence = f"{self.path} cannot be read: {problem.strerror}"
-            raise NotImplementedError(sentence) from problem
+            raise Unsupported(sentence) from problem
 
     def number(self) -> int:
         """The number that the file holds now."""
@@ -47,7 +49,7 @@ class Gauge:
         try:
             return int(text)
         except ValueError:
-            raise NotImplementedError(f"{self.path} holds no number but {text[:40]!r}") from None
+            raise Unsupported(f"{self.path} holds no number but {text[:40]!r}") from None
 
     def _read(self) -> bytes:
         descriptor = self._descriptor
@@ -111,7 +113,7 @@ def readings(gauges: Sequence[Gauge]) -> list[int]:
     for gauge in gauges:
         try:
             numbers.append(gauge.number())
-        except (PermissionError, NotImplementedError) as raised:
+        except (PermissionError, Unsupported) as raised:
             problem = problem or raised
     if not numbers and problem is not None:
         raise problem
@@ -202,7 +204,7 @@ def _refusal(path: str, text: str, problem: OSError) -> Exception:
         )
     if problem.errno in (errno.EINVAL, errno.ERANGE, errno.EOVERFLOW):
         return ValueError(f"the system does not accept {text} for {path}")
-    return NotImplementedError(f"{path} cannot be changed: {problem.strerror}")
+    return Unsupported(f"{path} cannot be changed: {problem.strerror}")
 
 
 def _by_number(name: str) -> list[str | int]:

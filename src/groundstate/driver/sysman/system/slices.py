@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.parts import Scheduler
 from groundstate.driver.sysman.system.files import Files, Gauge
 
@@ -43,7 +44,7 @@ class CpuScheduler(Scheduler):
                 f"an interval of {interval_us} us is not between {_SHORTEST_US} and {_LONGEST_US}"
             )
         if yield_us != zes.ZES_SCHED_WATCHDOG_DISABLE:
-            raise NotImplementedError(
+            raise Unsupported(
                 "the system interrupts programs and needs no time limit for their yielding: give "
                 "ZES_SCHED_WATCHDOG_DISABLE"
             )

@@ -13,7 +13,7 @@ import os
 from typing import Any
 
 from groundstate import knobs
-from groundstate.driver.api import Failure
+from groundstate.driver.api import Failure, Unsupported
 from groundstate.driver.sysman.parts import Watched
 
 SIGNS = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/dxg")
@@ -30,7 +30,7 @@ def gpus(root: str) -> list[Watched]:
     for index in range(library.nvmlDeviceGetCount()):
         try:
             found.append(device.open_gpu(library, index, root))
-        except (library.NVMLError, Failure, NotImplementedError, PermissionError):
+        except (library.NVMLError, Failure, Unsupported, PermissionError):
             continue  # it fell off the bus, or belongs to somebody else
     return found
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.kinds.nvidia.library import Gpu
 from groundstate.driver.sysman.parts import FrequencyDomain, FrequencyState
 
@@ -46,7 +47,7 @@ class Throttling:
         with self._lock:
             counted = [count for count in self._gpu.fields(POLICIES) if count is not None]
             if not counted:
-                raise NotImplementedError("this GPU does not count how long its clock is held down")
+                raise Unsupported("this GPU does not count how long its clock is held down")
             now, total = time.monotonic_ns(), sum(counted)
             if self._last is None:
                 self._total_ns = max(counted)
@@ -89,17 +90,17 @@ class GpuClock(FrequencyDomain):
 
     def throttle_time_us(self) -> tuple[int, int]:
         if self.throttling is None:
-            raise NotImplementedError("NVML does not count how long this clock is held down")
+            raise Unsupported("NVML does not count how long this clock is held down")
         return self.throttling.read()
 
     def range_mhz(self) -> tuple[float, float]:
         if self.limits is None:
-            raise NotImplementedError("NVML tells no limits of clocks but those that were set here")
+            raise Unsupported("NVML tells no limits of clocks but those that were set here")
         return self.limits
 
     def set_range(self, minimum_mhz: float, maximum_mhz: float) -> None:
         if not self.can_control or self.minimum_mhz is None or self.maximum_mhz is None:
-            raise NotImplementedError("only the clock of the GPU itself can be set, where it can")
+            raise Unsupported("only the clock of the GPU itself can be set, where it can")
         for limit in (minimum_mhz, maximum_mhz):
             if not math.isfinite(limit) or (limit < 0 and limit != -1):
                 raise ValueError(f"{limit} is no clock: give MHz, or -1 for the GPU's own limit")

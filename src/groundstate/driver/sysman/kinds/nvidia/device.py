@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from groundstate import ze, zes
-from groundstate.driver.api import Failure
+from groundstate.driver.api import Failure, Unsupported
 from groundstate.driver.sysman.kinds.nvidia.clocks import GRAPHICS_CLOCK, frequencies_of
 from groundstate.driver.sysman.kinds.nvidia.engines import engines_of
 from groundstate.driver.sysman.kinds.nvidia.library import Gpu
@@ -157,7 +157,7 @@ class Nvidia(Watched):
         return int(zes.ZES_RESET_REASON_FLAG_REPAIR) if rows is not None and rows[2] else 0
 
     def reset(self) -> None:
-        raise NotImplementedError("NVML resets no GPU; the command nvidia-smi --gpu-reset does")
+        raise Unsupported("NVML resets no GPU; the command nvidia-smi --gpu-reset does")
 
     def processes(self) -> Sequence[Process]:
         return self._processes.read()

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from groundstate import ze
-from groundstate.driver.api import Failure
+from groundstate.driver.api import Failure, Unsupported
 
 
 class Error(IntEnum):
@@ -30,7 +30,7 @@ class Error(IntEnum):
     DEPRECATED = 26
 
 
-class NothingToldError(NotImplementedError):
+class NothingToldError(Unsupported):
     """The GPU can tell, but has nothing to tell now."""
 
 
@@ -58,7 +58,7 @@ class Gpu:
     def ask(self, question: str, *arguments: Any) -> Any:
         """What `nvmlDeviceGet` + question answers.
 
-        Raises NotImplementedError, PermissionError or a Failure.
+        Raises Unsupported, PermissionError or a Failure.
         """
         return self.call(f"nvmlDeviceGet{question}", *arguments)
 
@@ -66,7 +66,7 @@ class Gpu:
         """The same for any function that takes the GPU first."""
         function = getattr(self.library, name, None)
         if function is None:
-            raise NotImplementedError(f"{name} is not in this nvidia-ml-py: install a newer one")
+            raise Unsupported(f"{name} is not in this nvidia-ml-py: install a newer one")
         try:
             return function(self.handle, *arguments)
         except self.library.NVMLError as error:
@@ -76,7 +76,7 @@ class Gpu:
         """The answer, or None if this GPU has none or may not be asked."""
         try:
             return self.ask(question, *arguments)
-        except (NotImplementedError, PermissionError):
+        except (Unsupported, PermissionError):
             return None
 
     def answers(self, question: str, *arguments: Any) -> bool:
@@ -85,7 +85,7 @@ class Gpu:
             self.ask(question, *arguments)
         except (PermissionError, NothingToldError):
             return True
-        except NotImplementedError:
+        except Unsupported:
             return False
         return True
 
@@ -93,14 +93,14 @@ class Gpu:
         """The value of one of the library's numbered fields."""
         found = self.fields([number])[0]
         if found is None:
-            raise NotImplementedError(f"this GPU has no field {number}")
+            raise Unsupported(f"this GPU has no field {number}")
         return found
 
     def fields(self, numbers: list[int]) -> list[int | None]:
         """The values of several fields, read at once; None for one that the GPU has not got."""
         try:
             return [_value(each) for each in self.ask("FieldValues", numbers)]
-        except NotImplementedError:
+        except Unsupported:
             return [None] * len(numbers)
 
     def has_field(self, number: int) -> bool:
@@ -113,7 +113,7 @@ class Gpu:
     def _refusal(self, name: str, error: Any) -> Exception:
         code, sentence = error.value, f"{name}: {error}"
         if code in _MISSING:
-            return NotImplementedError(f"{sentence}; this GPU or its driver does not do it")
+            return Unsupported(f"{sentence}; this GPU or its driver does not do it")
         if code in _EMPTY:
             return NothingToldError(sentence)
         if code == Error.NO_PERMISSION:

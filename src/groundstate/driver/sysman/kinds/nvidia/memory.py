@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.kinds.nvidia.library import Gpu
 from groundstate.driver.sysman.parts import ErrorCounters, MemoryModule, MemoryState
 
@@ -84,7 +85,7 @@ class GpuErrors(ErrorCounters):
         return _sum([ask("MemoryErrorCounter", kind, SINCE_START, place) for place in places])
 
     def clear(self) -> None:
-        raise NotImplementedError("NVML would clear all counters of the GPU; nvidia-smi -p 0 does")
+        raise Unsupported("NVML would clear all counters of the GPU; nvidia-smi -p 0 does")
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:

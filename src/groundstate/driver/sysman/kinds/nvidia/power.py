@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.kinds.nvidia.library import Gpu
 from groundstate.driver.sysman.parts import Fan, PowerDomain, PowerLimit, TemperatureSensor
 
@@ -38,12 +39,12 @@ class GpuPower(PowerDomain):
     def set_limits(self, limits: Sequence[PowerLimit]) -> None:
         present = self.limits()
         if not self.can_control or not present:
-            raise NotImplementedError("the power of this GPU cannot be limited")
+            raise Unsupported("the power of this GPU cannot be limited")
         for limit in limits:
             if limit.level != zes.ZES_POWER_LEVEL_SUSTAINED:
-                raise NotImplementedError("an NVIDIA GPU has a sustained limit only")
+                raise Unsupported("an NVIDIA GPU has a sustained limit only")
             if not limit.enabled:
-                raise NotImplementedError("the limit of an NVIDIA GPU cannot be switched off")
+                raise Unsupported("the limit of an NVIDIA GPU cannot be switched off")
             lowest, highest = self.minimum_limit_mw or 0, self.maximum_limit_mw or 0
             if not lowest <= limit.milliwatts <= highest:
                 allowed = f"{lowest} to {highest} mW"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from groundstate import zes
+from groundstate.driver.api import Unsupported
 from groundstate.driver.sysman.kinds.nvidia.library import Gpu, NothingToldError
 from groundstate.driver.sysman.parts import Process
 
@@ -48,7 +49,7 @@ class Processes:
             samples = self._gpu.ask("ProcessUtilization", self._last)
         except NothingToldError:
             return True
-        except (NotImplementedError, PermissionError):
+        except (Unsupported, PermissionError):
             return False
         newest = max((sample.timeStamp for sample in samples), default=self._last)
         if self._last:
