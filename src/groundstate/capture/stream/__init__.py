@@ -4,6 +4,7 @@ from groundstate.capture.stream.calls import Block, Call
 from groundstate.capture.stream.layout import Damage, Kind, Record, StreamError
 from groundstate.capture.stream.reader import StreamReader
 from groundstate.capture.stream.writer import StreamWriter
+from groundstate.capture.stream.writes import Run, Writes, WritesFlag
 
 __all__ = [
     "Block",
@@ -11,7 +12,10 @@ __all__ = [
     "Damage",
     "Kind",
     "Record",
+    "Run",
     "StreamError",
     "StreamReader",
     "StreamWriter",
+    "Writes",
+    "WritesFlag",
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 MAJOR = 1
-MINOR = 0
+MINOR = 1
 MAGIC = b"GSSTREAM"
 JOURNAL_MAGIC = b"GSJOURNL"
 CHUNK_MAGIC = b"GCHK"
@@ -63,6 +63,8 @@ class Kind(IntEnum):
     FUNCTION = 2
     CONTENT = 3
     CALL = 4
+    WRITES = 5
+    RESULTS = 6
     CHUNKS = 16
     CONTENTS = 17
 

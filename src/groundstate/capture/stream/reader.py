@@ -31,7 +31,9 @@ from groundstate.capture.stream.layout import (
     unpack_footer,
     unpack_records,
 )
+from groundstate.capture.stream.writes import Run
 
+CACHED_CHUNKS = 4
 _CHUNK_ENTRY = struct.Struct("<QQII")
 _CONTENT_ENTRY = struct.Struct("<16sQ")
 
@@ -49,7 +51,7 @@ class StreamReader:
         self.finished = False
         self.unreturned: list[Unreturned] = []
         self._contents: dict[bytes, int] | None = None
-        self._cached: tuple[int, list[Record]] = (-1, [])
+        self._cached: dict[int, list[Record]] = {}  # by place, the one used last at the end
         self._file = path.open("rb")
         try:
             self._size = path.stat().st_size
@@ -78,8 +80,14 @@ class StreamReader:
 
     def record(self, number: int) -> Record:
         """One record, found through the chunks' first numbers."""
-        for record in self.records(number) if number >= 0 else ():
-            return record
+        if 0 <= number < self._stored_records():
+            place = self._chunk_of(number)
+            try:
+                return self._load(place)[number - self._chunks[place].first]
+            except StreamError as problem:
+                self._stop_at(place, str(problem))
+        elif self._tail and 0 <= number - self._tail[0].number < len(self._tail):
+            return self._tail[number - self._tail[0].number]
         raise StreamError(f"there is no record {number}: {self.damage or 'the stream is shorter'}")
 
     def content(self, name: bytes) -> bytes:
@@ -93,6 +101,16 @@ class StreamReader:
                     return piece
                 raise StreamError(f"record {number} is not what its digest says")
         raise StreamError(f"the stream has no content {name.hex()}")
+
+    def memory(self, run: Run) -> bytes:
+        """The bytes of a run of a `Writes`; those of results need not be in the stream."""
+        pieces = []
+        for _, size, name in run.pieces():
+            piece = self.content(name)
+            if len(piece) != size:
+                raise StreamError(f"a piece of {size} bytes has a content of {len(piece)}")
+            pieces.append(piece)
+        return b"".join(pieces)
 
     def close(self) -> None:
         """Closes the file. Closing twice does nothing."""
@@ -191,20 +209,24 @@ class StreamReader:
         return max(0, bisect_right(self._chunks, number, key=lambda chunk: chunk.first) - 1)
 
     def _load(self, place: int) -> list[Record]:
-        if self._cached[0] != place:
+        records = self._cached.pop(place, None)
+        if records is None:
             chunk, stored = self._read_chunk(self._chunks[place].place)
             payload = compression.decompress(chunk.codec, stored, chunk.raw)
             records = list(unpack_records(payload, chunk.first))
             if len(records) != chunk.count:
                 raise StreamError(f"a chunk says {chunk.count} records and has {len(records)}")
-            self._cached = (place, records)
-        return self._cached[1]
+            if len(self._cached) >= CACHED_CHUNKS:
+                del self._cached[next(iter(self._cached))]
+        self._cached[place] = records
+        return records
 
     def _stop_at(self, place: int, problem: str) -> None:
         """Forgets the chunks from a damaged one on."""
         self.damage = Damage(self._chunks[place].place, problem)
         del self._chunks[place:]
         self._tail = []
+        self._cached.clear()
 
     def _content_records(self) -> dict[bytes, int]:
         if self._contents is None:

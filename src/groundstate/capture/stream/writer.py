@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -22,6 +23,7 @@ from groundstate.capture.stream.layout import (
     pack_footer,
     pack_record,
 )
+from groundstate.capture.stream.writes import PAGE, Run, Writes, WritesFlag
 
 CHUNK_TARGET = 4 << 20
 INDEX_ENTRIES = 100_000
@@ -68,16 +70,30 @@ class StreamWriter:
         """Appends what is known of the recorded process."""
         return self.add(Kind.ABOUT, b"".join(f"{k}\0{v}\0".encode() for k, v in pairs))
 
-    def content(self, data: bytes) -> list[bytes]:
+    def content(self, data: bytes, piece_size: int = PIECE) -> list[bytes]:
         """Stores bytes, unless they are in the stream already; the digests of their pieces."""
         digests = []
-        for begin in range(0, len(data), PIECE):
-            piece = bytes(data[begin : begin + PIECE])
+        for begin in range(0, len(data), piece_size):
+            piece = bytes(data[begin : begin + piece_size])
             name = digest(piece)
             if name not in self._contents:
                 self._contents[name] = self.add(Kind.CONTENT, name + piece)
             digests.append(name)
         return digests
+
+    def writes(
+        self,
+        memory: Iterable[tuple[int, bytes]],
+        *,
+        thread: int = 0,
+        flags: WritesFlag = WritesFlag.NONE,
+        kind: Kind = Kind.WRITES,
+    ) -> int:
+        """Appends a record of memory, its runs given as (address, bytes), and their contents."""
+        runs = tuple(
+            Run(address, len(data), tuple(self.content(data, PAGE))) for address, data in memory
+        )
+        return self.add(kind, Writes(thread, runs, flags).pack())
 
     def flush(self) -> None:
         """Writes what was added so far as a chunk; it is safe from then on."""
