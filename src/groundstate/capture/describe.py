@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from groundstate import _raw
-from groundstate.capture.stream import Call, Kind, StreamReader
+from groundstate.capture.stream import Call, Kind, Record, StreamError, StreamReader
 from groundstate.capture.stream.calls import Block, Form, Phase
 
 SHOWN_ELEMENTS = 8
 SHOWN_LINKS = 64
 SHOWN_TEXT = 200
+FUNCTION_LIMIT = 1 << 16
+"""More functions than the API will ever have: what names more was not written by a recorder."""
 
 
 class NamedCall:
@@ -26,25 +29,22 @@ class NamedCall:
         self.number = number
         self.name = name
         self.call = call
-        declaration = _raw.namespace_of(name).functions.get(name, "")
-        parameters, _, returns = declaration.partition(" -> ")
-        self.parameters = [text for text in parameters.split(", ") if text]
-        self.returns = returns or "ze_result_t"
+        self.parameters, self.returns = _declared(name)
 
     def argument(self, name: str) -> int:
         """The word that was passed for a parameter."""
         for declaration, word in zip(self.parameters, self.call.arguments, strict=False):
-            if _parsed(declaration)["name"] == name:
+            if parsed(declaration)["name"] == name:
                 return word
         raise KeyError(name)
 
     def value(self, name: str, phase: Phase) -> Any:
         """What a pointer parameter led to before or after the call; None if that is unknown."""
         for declaration, word in zip(self.parameters, self.call.arguments, strict=False):
-            match = _parsed(declaration)
+            match = parsed(declaration)
             if match["name"] == name:
                 block = self.call.at(word, phase)
-                return None if block is None else _typed(match["base"], match["stars"], block)
+                return None if block is None else typed(match["base"], match["stars"], block)
         raise KeyError(name)
 
     @property
@@ -61,7 +61,7 @@ class NamedCall:
         return f"{self.name}({shown}) = {self.result}{missing}"
 
     def _shown(self, declaration: str, word: int) -> str:
-        match = _parsed(declaration)
+        match = parsed(declaration)
         return f"{match['name']}={self._value_shown(match['base'], match['stars'], word)}"
 
     def _value_shown(self, base: str, stars: str, word: int) -> str:
@@ -95,10 +95,10 @@ class NamedCall:
             return None
         if block.form != Form.BYTES:
             return f"<{block.size} bytes {block.data[:16].hex()}>"
-        value = _typed(base, stars, block, SHOWN_ELEMENTS)
+        value = typed(base, stars, block, SHOWN_ELEMENTS)
         if isinstance(value, list):
             shown = [_element_shown(base, stars, element) for element in value]
-            count = block.size // _element_size(base, stars)
+            count = block.size // element_size(base, stars)
             more = [f"... {count} in all"] if count > len(value) else []
             text = "[" + ", ".join(shown + more) + "]" if len(value) != 1 else shown[0]
             return text + self._chain_shown(value[0], base, phase) if value else text
@@ -106,49 +106,86 @@ class NamedCall:
 
     def _chain_shown(self, value: Any, base: str, phase: Phase) -> str:
         """The structs of a pNext chain behind the one they extend."""
-        text = ""
-        for _ in range(SHOWN_LINKS):
-            address = getattr(value, "pNext", None) if isinstance(value, ctypes.Structure) else None
-            block = self.call.at(address, phase) if address else None
-            if block is None or block.form != Form.BYTES:
-                break
-            kind = _struct_of_stype(base, int.from_bytes(block.data[:4], "little"))
-            if kind is None or ctypes.sizeof(kind) > block.size:
-                return text + " + <a struct of an unknown type>"
-            value = kind.from_buffer_copy(block.data)
-            text += f" + {value!r}"
-        return text
+        links = chain_of(self.call, value, base, phase)
+        return "".join(
+            " + <a struct of an unknown type>" if link is None else f" + {link!r}" for link in links
+        )
+
+
+def chain_of(call: Call, value: Any, base: str, phase: Phase) -> Iterator[Any]:
+    """The structs of the pNext chain that a struct begins; None for one of an unknown type."""
+    for _ in range(SHOWN_LINKS):
+        address = getattr(value, "pNext", None) if isinstance(value, ctypes.Structure) else None
+        block = call.at(address, phase) if address else None
+        if block is None or block.form != Form.BYTES:
+            return
+        kind = _struct_of_stype(base, int.from_bytes(block.data[:4], "little"))
+        if kind is None or ctypes.sizeof(kind) > block.size:
+            yield None
+            return
+        value = kind.from_buffer_copy(block.data)
+        yield value
 
 
 def named_calls(reader: StreamReader, names: dict[int, str] | None = None) -> Iterator[NamedCall]:
     """The calls of a stream, in the order in which they returned; `names` gets the functions'."""
+    return (call for _, call in named_records(reader, names) if call is not None)
+
+
+def named_records(
+    reader: StreamReader, names: dict[int, str] | None = None
+) -> Iterator[tuple[Record, NamedCall | None]]:
+    """All records of a stream, those of calls with the call that they are."""
     names = {} if names is None else names
     for record in reader.records():
+        call = None
         if record.kind == Kind.FUNCTION and len(record.body) > 4:
-            name = record.body[4:].decode("ascii", "replace")
-            known = name in _raw.namespace_of(name).functions
-            number = int.from_bytes(record.body[:4], "little")
-            names[number] = name if known else f"unknown function {name!r}"
+            _note_name(record.body, names)
         elif record.kind == Kind.CALL:
-            call = Call.unpack(record.body)
-            yield NamedCall(
-                record.number, names.get(call.function, f"unnamed function {call.function}"), call
-            )
+            call = _call_of(record, names)
+        yield record, call
 
 
-def _parsed(declaration: str) -> dict[str, str]:
+def _note_name(body: bytes, names: dict[int, str]) -> None:
+    if len(names) >= FUNCTION_LIMIT:
+        raise StreamError(f"the stream names more than {FUNCTION_LIMIT} functions")
+    name = body[4:].decode("ascii", "replace")
+    known = name in _raw.namespace_of(name).functions
+    names[int.from_bytes(body[:4], "little")] = name if known else f"unknown function {name!r}"
+
+
+def _call_of(record: Record, names: dict[int, str]) -> NamedCall:
+    try:
+        call = Call.unpack(record.body)
+    except StreamError as problem:
+        raise StreamError(f"record {record.number}: {problem}") from None
+    name = names.get(call.function, f"unnamed function {call.function}")
+    return NamedCall(record.number, name, call)
+
+
+@lru_cache(maxsize=4096)
+def _declared(function: str) -> tuple[list[str], str]:
+    """The declarations of a function's parameters, and the type of what it returns."""
+    declaration = _raw.namespace_of(function).functions.get(function, "")
+    parameters, _, returns = declaration.partition(" -> ")
+    return [text for text in parameters.split(", ") if text], returns or "ze_result_t"
+
+
+@lru_cache(maxsize=4096)
+def parsed(declaration: str) -> dict[str, str]:
+    """The parts of a declaration: base, stars, name, length."""
     match = _raw.DECLARATION.fullmatch(declaration)
     assert match is not None, declaration
     return match.groupdict()
 
 
-def _typed(base: str, stars: str, block: Block, limit: int | None = None) -> list[Any] | str | None:
+def typed(base: str, stars: str, block: Block, limit: int | None = None) -> list[Any] | str | None:
     """A block as (the first `limit`) elements of its type or as a text; None for plain bytes."""
     if block.form != Form.BYTES or (base == "void" and len(stars) == 1):
         return None
     if base == "char" and len(stars) == 1:
         return block.data.split(b"\0", 1)[0].decode("utf-8", "replace")
-    count = block.size // _element_size(base, stars)
+    count = block.size // element_size(base, stars)
     count = count if limit is None else min(count, limit)
     return list((_element_type(base, stars) * count).from_buffer_copy(block.data))
 
@@ -157,7 +194,8 @@ def _element_type(base: str, stars: str) -> Any:
     return ctypes.c_uint64 if len(stars) > 1 else _raw.c_type(f"{base} _")
 
 
-def _element_size(base: str, stars: str) -> int:
+def element_size(base: str, stars: str) -> int:
+    """How large an element of the array is that a pointer leads to."""
     return ctypes.sizeof(_element_type(base, stars))
 
 

@@ -112,3 +112,21 @@ def cut(text: str, length: int = 160) -> str:
     'a long ...'
     """
     return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def duration_text(nanoseconds: int | float | None) -> str:
+    """A length of time in three digits.
+
+    >>> duration_text(812), duration_text(3_420), duration_text(61_300_000), duration_text(None)
+    ('812 ns', '3.42 µs', '61.3 ms', '-')
+    """
+    if nanoseconds is None:
+        return DASH
+    value = float(nanoseconds)
+    for unit in ("ns", "µs", "ms", "s"):
+        # 999.5 would be written as 1000, which belongs to the next unit.
+        if value < 999.5 or unit == "s":
+            break
+        value /= 1000
+    digits = 0 if unit == "ns" or value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:.{digits}f} {unit}"

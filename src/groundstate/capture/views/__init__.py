@@ -1,0 +1,1 @@
+"""What recordings have to say to people: facts, statistics, pictures and comparisons."""

@@ -1,0 +1,120 @@
+"""Counts and times of a stream's calls, and how much memory it uploads and stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundstate.capture.describe import NamedCall, named_records
+from groundstate.capture.stream import Kind, StreamError, StreamReader, Writes
+from groundstate.capture.stream.calls import Form
+from groundstate.capture.stream.layout import DIGEST_SIZE
+from groundstate.capture.views.spread import Spread
+from groundstate.capture.views.summary import has_failed
+
+
+@dataclass
+class FunctionTally:
+    """The calls of one function; times are nanoseconds that the caller waited."""
+
+    name: str
+    failed: int = 0
+    time: Spread = field(default_factory=Spread)
+
+    def data(self) -> dict[str, Any]:
+        """The figures, for JSON."""
+        return {"function": self.name, "failed": self.failed, "time_ns": self.time.data()}
+
+
+@dataclass
+class MemoryTally:
+    """What the host gave to the device, and what of it had to be stored."""
+
+    writes: int = 0
+    written: int = 0
+    in_blocks: int = 0
+    contents: int = 0
+    stored: int = 0
+
+    @property
+    def named(self) -> int:
+        """All bytes that records name by their contents."""
+        return self.written + self.in_blocks
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the stored bytes are used; None when nothing is stored."""
+        return self.named / self.stored if self.stored else None
+
+    def data(self) -> dict[str, Any]:
+        """The figures, for JSON."""
+        return {
+            "writes": self.writes,
+            "written_bytes": self.written,
+            "argument_bytes": self.in_blocks,
+            "contents": self.contents,
+            "stored_bytes": self.stored,
+            "deduplication": self.ratio,
+        }
+
+
+@dataclass
+class Tally:
+    """The statistics of one stream."""
+
+    functions: dict[str, FunctionTally] = field(default_factory=dict)
+    memory: MemoryTally = field(default_factory=MemoryTally)
+    duration: int = 0
+    problem: str | None = None
+
+    @property
+    def calls(self) -> int:
+        """How many calls there are."""
+        return sum(function.time.count for function in self.functions.values())
+
+    @property
+    def inside(self) -> int:
+        """How long the threads were inside of calls, all together, in nanoseconds."""
+        return sum(function.time.total for function in self.functions.values())
+
+    def add_call(self, call: NamedCall) -> None:
+        """Counts a call and the memory that it names."""
+        function = self.functions.setdefault(call.name, FunctionTally(call.name))
+        function.time.add(call.call.duration)
+        function.failed += has_failed(call)
+        self.duration = max(self.duration, call.call.time + call.call.duration)
+        for block in call.call.blocks:
+            if block.form == Form.DIGESTS:
+                self.memory.in_blocks += block.size
+
+    def data(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "calls": self.calls,
+            "duration_ns": self.duration,
+            "inside_ns": self.inside,
+            "functions": [each.data() for each in self.functions.values()],
+            "memory": self.memory.data(),
+            "problem": self.problem,
+        }
+
+
+def tally(reader: StreamReader) -> Tally:
+    """Goes through a stream to its end, or to where it is damaged, which `problem` then tells."""
+    found = Tally()
+    try:
+        for record, call in named_records(reader):
+            if call is not None:
+                found.add_call(call)
+            elif record.kind == Kind.CONTENT:
+                found.memory.contents += 1
+                found.memory.stored += max(0, len(record.body) - DIGEST_SIZE)
+            elif record.kind == Kind.WRITES:
+                writes = Writes.unpack(record.body)
+                found.memory.writes += 1
+                found.memory.written += sum(run.size for run in writes.runs)
+    except StreamError as problem:
+        found.problem = str(problem)
+    if reader.damage is not None:
+        found.problem = f"damaged {reader.damage}"
+    return found

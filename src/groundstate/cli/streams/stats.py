@@ -1,0 +1,130 @@
+"""`groundstate stream stats`: where the time and the bytes of a recording went."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groundstate.capture.stream import StreamReader
+from groundstate.capture.views.tally import FunctionTally, Tally, tally
+from groundstate.cli.info import make_console
+from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams, print_json
+from groundstate.monitor.words import bytes_text, duration_text, percent_text, printable
+
+DESCRIPTION = """\
+Counts calls and kernels: how often, how long in all, and the shortest, the median and the longest.
+Times of calls are those that the program waited for them to return.
+
+examples:
+  groundstate stream stats trace                   the functions that took most time first
+  groundstate stream stats trace --sort count      those that were called most often first
+  groundstate stream stats trace --top 0 --json    all of them, for a script
+"""
+BAR_WIDTH = 16
+ORDERS = {
+    "total": lambda each: (-each.time.total, each.name),
+    "count": lambda each: (-each.time.count, each.name),
+    "max": lambda each: (-each.time.most, each.name),
+    "name": lambda each: (each.name,),
+}
+
+
+def add_parser(views: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the view."""
+    parser = add_view(views, "stats", "count calls, kernels, times and bytes", DESCRIPTION, run)
+    parser.add_argument(
+        "--sort", choices=sorted(ORDERS), default="total", help="what comes first (default: total)"
+    )
+    parser.add_argument(
+        "--top", type=int, default=25, metavar="N", help="so many rows; 0: all (default: 25)"
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the statistics of each stream; 1 if one of them is damaged."""
+    streams = find_streams(args.recording)
+    status = 0 if streams else 1
+    found: list[tuple[Path, Tally]] = []
+    for path in streams:
+        try:
+            with StreamReader(path) as reader:
+                found.append((path, tally(reader)))
+        except UNREADABLE as problem:
+            status = complain(f"{path.name}: {problem}")
+    if args.json:
+        print_json({"streams": [{"file": path.name, **each.data()} for path, each in found]})
+    else:
+        console = make_console()
+        for path, each in found:
+            print_tally(console, path.name, each, args)
+    for path, each in found:
+        if each.problem is not None:
+            status = complain(f"{path.name}: {each.problem}")
+    return status
+
+
+def print_tally(console: Console, name: str, found: Tally, args: argparse.Namespace) -> None:
+    """Prints a heading, a table of functions and what there is to say about memory."""
+    share = found.inside / found.duration if found.duration else 0
+    console.print(
+        Text.assemble(
+            (printable(name), "bold cyan"),
+            f"  {found.calls:,} calls in {duration_text(found.duration)}, ",
+            f"of which {duration_text(found.inside)} ({percent_text(share)}) inside of calls",
+        )
+    )
+    console.print(function_table(found, args))
+    memory = found.memory
+    if memory.stored:
+        console.print(
+            f"memory: {memory.writes:,} uploads of {bytes_text(memory.written)} and "
+            f"{bytes_text(memory.in_blocks)} in arguments; {bytes_text(memory.stored)} stored, "
+            f"{memory.ratio:.2f} times used"
+        )
+
+
+def function_table(found: Tally, args: argparse.Namespace) -> Table:
+    """The functions, those first that were asked for."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("function", no_wrap=True)
+    for heading in ("calls", "failed", "total", "min", "median", "max"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("share of the time in calls", no_wrap=True)
+    order = sorted(found.functions.values(), key=ORDERS[args.sort])
+    shown = order[: args.top] if args.top > 0 else order
+    for each in shown:
+        add_row(table, each, found.inside)
+    if len(shown) < len(order):
+        table.add_row(Text(f"and {len(order) - len(shown)} more; --top 0 shows them", style="dim"))
+    return table
+
+
+def add_row(table: Table, each: FunctionTally, inside: int) -> None:
+    """One function."""
+    share = each.time.total / inside if inside else 0
+    table.add_row(
+        Text(printable(each.name)),
+        f"{each.time.count:,}",
+        Text(str(each.failed), style="red") if each.failed else "",
+        duration_text(each.time.total),
+        duration_text(each.time.least),
+        duration_text(each.time.median),
+        duration_text(each.time.most),
+        Text.assemble((bar(share), "green"), f" {percent_text(share)}"),
+    )
+
+
+def bar(share: float) -> str:
+    """A bar of block characters, in eighths of a character.
+
+    >>> bar(0.5)
+    '████████        '
+    """
+    eighths = round(min(1.0, max(0.0, share)) * BAR_WIDTH * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + ("" if not rest else "▏▎▍▌▋▊▉"[rest - 1])).ljust(BAR_WIDTH)
