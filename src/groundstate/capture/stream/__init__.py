@@ -2,6 +2,7 @@
 
 from groundstate.capture.stream.calls import Block, Call
 from groundstate.capture.stream.layout import Damage, Kind, Record, StreamError
+from groundstate.capture.stream.marks import Mark, unpack_mark
 from groundstate.capture.stream.reader import StreamReader
 from groundstate.capture.stream.writer import StreamWriter
 from groundstate.capture.stream.writes import Run, Writes, WritesFlag
@@ -11,6 +12,7 @@ __all__ = [
     "Call",
     "Damage",
     "Kind",
+    "Mark",
     "Record",
     "Run",
     "StreamError",
@@ -18,4 +20,5 @@ __all__ = [
     "StreamWriter",
     "Writes",
     "WritesFlag",
+    "unpack_mark",
 ]

@@ -65,6 +65,7 @@ class Kind(IntEnum):
     CALL = 4
     WRITES = 5
     RESULTS = 6
+    MARK = 7
     CHUNKS = 16
     CONTENTS = 17
 

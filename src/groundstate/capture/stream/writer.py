@@ -23,6 +23,7 @@ from groundstate.capture.stream.layout import (
     pack_footer,
     pack_record,
 )
+from groundstate.capture.stream.marks import Mark
 from groundstate.capture.stream.writes import PAGE, Run, Writes, WritesFlag
 
 CHUNK_TARGET = 4 << 20
@@ -94,6 +95,10 @@ class StreamWriter:
             Run(address, len(data), tuple(self.content(data, PAGE))) for address, data in memory
         )
         return self.add(kind, Writes(thread, runs, flags).pack())
+
+    def mark(self, mark: Mark) -> int:
+        """Appends a mark."""
+        return self.add(Kind.MARK, mark.pack())
 
     def flush(self) -> None:
         """Writes what was added so far as a chunk; it is safe from then on."""

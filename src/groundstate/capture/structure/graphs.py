@@ -10,10 +10,21 @@ from groundstate.capture.structure.commands import Command
 from groundstate.capture.structure.kernels import argument, listed
 
 
+@dataclass(frozen=True)
+class Captured:
+    """A capture that has ended: the records of its calls, and the handle of its graph."""
+
+    graph: int
+    began: int
+    ended: int
+    appends: tuple[int, ...]
+
+
 @dataclass(eq=False)
 class Capture:
     """A capture under way: the lists that take part, what they were given, its events."""
 
+    began: int
     lists: set[int]
     commands: list[Command] = field(default_factory=list)
     events: set[int] = field(default_factory=set)
@@ -23,6 +34,7 @@ class Graphs:
     """The captures, graphs and executable graphs that the calls seen so far made."""
 
     def __init__(self) -> None:
+        self.captured: list[Captured] = []
         self._captures: dict[int, Capture] = {}  # by list
         self._graphs: dict[int, tuple[Command, ...]] = {}  # by graph or executable graph
         self._into: dict[int, int] = {}  # the graph that a list captures into
@@ -34,7 +46,7 @@ class Graphs:
             "zeCommandListBeginCaptureIntoGraphExt",
         ):
             first = argument(call, "hCommandList")
-            self._captures[first] = Capture({first})
+            self._captures[first] = Capture(call.number, {first})
             self._into[first] = argument(call, "hGraph")
         elif call.name == "zeCommandListEndGraphCaptureExt":
             self._finish(call)
@@ -77,3 +89,5 @@ class Graphs:
         into = self._into.pop(first, 0)
         for handle in {into, *listed(call, "phGraph", Phase.AFTER)} - {0}:
             self._graphs[handle] = tuple(capture.commands)
+            appends = tuple(command.call for command in capture.commands)
+            self.captured.append(Captured(handle, capture.began, call.number, appends))

@@ -22,7 +22,7 @@ from groundstate.capture.structure.commands import (
     Size,
     Submission,
 )
-from groundstate.capture.structure.graphs import Graphs
+from groundstate.capture.structure.graphs import Captured, Graphs
 from groundstate.capture.structure.kernels import (
     Kernels,
     argument,
@@ -74,20 +74,13 @@ class Submissions:
         for submission in self.submissions:
             for batch in submission.batches:
                 for command in batch.commands:
-                    if _meant(selection, submission.number, batch.list.number, command):
+                    if is_meant(selection, submission, batch, command):
                         yield submission, batch, command
 
-    def named(self, kernel: str) -> Iterator[tuple[Submission, Batch, Command]]:
-        """The commands that launch a kernel of that name."""
-        for submission in self.submissions:
-            for batch in submission.batches:
-                for command in batch.commands:
-                    if any(launch.kernel == kernel for launch in command.all_launches()):
-                        yield submission, batch, command
-
-    def list_of(self, handle: int) -> CommandList | None:
-        """The live list that a handle stands for."""
-        return self._live.get(handle)
+    @property
+    def captures(self) -> list[Captured]:
+        """What was captured into graphs, in the order in which the captures ended."""
+        return self._graphs.captured
 
     def _manage(self, call: NamedCall) -> None:
         if call.name in (
@@ -193,8 +186,9 @@ class Submissions:
                 mine.replace(place, replace(command, launches=(launch,)))
 
 
-def _meant(selection: Selection, submit: int, in_list: int, command: Command) -> bool:
-    if submit not in selection.submits or in_list not in selection.lists:
+def is_meant(selection: Selection, submission: Submission, batch: Batch, command: Command) -> bool:
+    """Whether a selection means a command; what launches nothing is meant where all kernels are."""
+    if submission.number not in selection.submits or batch.list.number not in selection.lists:
         return False
     if selection.kernels.everything:
         return True
