@@ -10,6 +10,7 @@ from pathlib import Path
 from registry import (
     generate_capture,
     generate_capture_structs,
+    generate_dnnl,
     generate_functions,
     generate_implemented,
     generate_python,
@@ -58,6 +59,9 @@ OUTPUTS: dict[str, Generator] = {
         for namespace in NAMESPACES
     },
     "src/groundstate/pyzes.pyi": generate_pyzes_types.generate,
+    "src/groundstate/dnn/types.py": generate_dnnl.generate_types,
+    "src/groundstate/dnn/tags.py": generate_dnnl.generate_tags,
+    "src/groundstate/dnn/declarations.py": generate_dnnl.generate_declarations,
 }
 
 

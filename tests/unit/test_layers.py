@@ -15,6 +15,7 @@ FORBIDDEN = {
     "capture": ("driver", "cli", "monitor", "compiler"),
     "compiler": ("core", "cli", "driver", "monitor"),
     "monitor": ("driver", "cli", "compiler", "zes"),
+    "dnn": ("driver", "cli", "monitor", "capture"),
 }
 """What the modules of a folder must not import, at any depth of their code."""
 

@@ -1,0 +1,79 @@
+"""One work-item for each element of a shape, and where that element lies in each tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from groundstate.dnn.descriptor import Descriptor
+from groundstate.dnn.kernels import indexing, values
+from groundstate.dnn.kernels.text import Kernel
+from groundstate.dnn.plan import Launch
+
+GROUP_SIZE = 256
+
+
+class Grid:
+    """The elements of a shape, each of which a work-item treats.
+
+    If all tensors lie alike and without holes, elements are numbered as they lie in memory, and no
+    coordinates are needed. `coordinates` asks for them anyway, for what is broadcast.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        tensors: Sequence[Descriptor],
+        *,
+        dims: Sequence[int] | None = None,
+        coordinates: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.dims = tuple(tensors[0].dims if dims is None else dims)
+        self.names = [f"x{dim}" for dim in range(len(self.dims))]
+        self.flat = not coordinates and _lie_alike(tensors, self.dims)
+        self.items = math.prod(self.dims)
+        kind = indexing.index_type(*tensors)
+        kernel.line(f"const {kind} i = get_global_id(0);")
+        kernel.line(f"if (i >= {self.items}) return;")
+        if not self.flat:
+            kernel.extend(indexing.coordinates("i", self.dims, self.names, kind))
+
+    def index(self, tensor: Descriptor, *, broadcast: bool = False) -> str:
+        """Where the work-item's element is in a tensor."""
+        if not self.flat:
+            return indexing.offset(tensor, self.names, broadcast=broadcast)
+        return f"{tensor.offset} + i" if tensor.offset else "i"
+
+    def launch(self) -> Launch:
+        """The launch, once the kernel is written."""
+        return self.kernel.launch(items=self.items, group_size=GROUP_SIZE)
+
+
+def _lie_alike(tensors: Sequence[Descriptor], dims: tuple[int, ...]) -> bool:
+    first = tensors[0]
+    return all(
+        tensor.is_dense
+        and not tensor.is_padded
+        and tensor.dims == dims
+        and tensor.strides == first.strides
+        and tensor.inner_blocks == first.inner_blocks
+        for tensor in tensors
+    )
+
+
+def zero_padding(arg: int, tensor: Descriptor) -> list[Launch]:
+    """What writes zeros where blocks reach beyond the tensor; nothing if they do not."""
+    if not tensor.is_padded or 0 in tensor.dims:
+        return []
+    kernel = Kernel("zero_padding")
+    kernel.output(arg, tensor.data_type, "target")
+    grid = Grid(kernel, [tensor], dims=tensor.padded_dims, coordinates=True)
+    outside = [
+        f"{name} >= {size}"
+        for name, size, padded in zip(grid.names, tensor.dims, tensor.padded_dims, strict=True)
+        if size != padded
+    ]
+    zero = values.store(tensor.data_type, "target", grid.index(tensor), "0.0f")
+    kernel.line(f"if ({' || '.join(outside)}) {zero}")
+    return [grid.launch()]

@@ -1,0 +1,1 @@
+"""Families of primitives: one file for each; see `primitive`."""
