@@ -108,5 +108,5 @@ packages:
 	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
-	    prometheus \
+	    prometheus chromium \
 	    $$(tools/libpython-package $(PYTHON))

@@ -104,3 +104,71 @@ def example(path: Path, **options: int) -> Path:
     script.call("zeEventQueryStatus", 0x77, duration=30, thread=1)
     script.call("zeMemFree", 0x1001, 0xDEAD, result=ze.ZE_RESULT_ERROR_INVALID_ARGUMENT)
     return script.close()
+
+
+QUEUE, LIST, IMMEDIATE, KERNEL, EVENT, DEVICE, CONTEXT = (
+    0x100,
+    0x200,
+    0x300,
+    0x400,
+    0x500,
+    0x10,
+    0x20,
+)
+
+
+def kernel_create(script: Script, handle: int, name: bytes) -> None:
+    """Makes a kernel."""
+    description = bytearray(bytes(ze.ze_kernel_desc_t()))
+    place = ze.ze_kernel_desc_t.pKernelName.offset
+    description[place : place + 8] = (0x7100).to_bytes(8, "little")
+    blocks = (block(0x7000, description), block(0x7100, name + b"\0"), word(0x7200, handle))
+    script.call("zeKernelCreate", 0x9000, 0x7000, 0x7200, blocks=blocks)
+
+
+def launch(script: Script, where: int, kernel: int, event: int = 0, **options: int) -> int:
+    """Appends a launch of 4 x 2 x 1 groups."""
+    groups = ze.ze_group_count_t(groupCountX=4, groupCountY=2, groupCountZ=1)
+    return script.call(
+        "zeCommandListAppendLaunchKernel",
+        where,
+        kernel,
+        0x7300,
+        event,
+        0,
+        0,
+        blocks=(block(0x7300, groups),),
+        **options,
+    )
+
+
+def work(path: Path, **options: int) -> Path:
+    """A program with a queue, which is measured once, and an immediate list, which is not."""
+    script = Script(path, **options)
+    properties = ze.ze_device_properties_t(timerResolution=10, kernelTimestampValidBits=32)
+    blocks = (block(0x2000, properties, AFTER),)
+    script.call("zeDeviceGetProperties", DEVICE, 0x2000, blocks=blocks)
+    blocks = (block(0x2000, ze.ze_command_queue_desc_t()), word(0x2100, QUEUE))
+    script.call("zeCommandQueueCreate", CONTEXT, DEVICE, 0x2000, 0x2100, blocks=blocks)
+    script.call("zeCommandListCreate", CONTEXT, DEVICE, 0, 0x2100, blocks=(word(0x2100, LIST),))
+    script.call(
+        "zeCommandListCreateImmediate", CONTEXT, DEVICE, 0x2000, 0x2100,
+        blocks=(block(0x2000, ze.ze_command_queue_desc_t()), word(0x2100, IMMEDIATE)),
+    )  # fmt: skip
+    kernel_create(script, KERNEL, b"scale")
+    kernel_create(script, KERNEL + 8, b"add_up")
+    script.call("zeKernelSetGroupSize", KERNEL, 64, 1, 1)
+    launch(script, LIST, KERNEL, EVENT)
+    script.call("zeCommandListAppendMemoryCopy", LIST, 0x5000, 0x6000, 4096, 0, 0, 0)
+    script.call("zeCommandListClose", LIST)
+    lists = (word(0x2200, LIST, BEFORE),)
+    script.call("zeCommandQueueExecuteCommandLists", QUEUE, 1, 0x2200, 0, blocks=lists)
+    script.call("zeCommandQueueSynchronize", QUEUE, 2**64 - 1, duration=50_000)
+    ticks = ze.ze_kernel_timestamp_result_t()
+    ticks.global_.kernelStart, ticks.global_.kernelEnd = 2**32 - 1000, 1000  # it goes round
+    blocks = (block(0x2300, ticks, AFTER),)
+    script.call("zeEventQueryKernelTimestamp", EVENT, 0x2300, blocks=blocks)
+    launch(script, IMMEDIATE, KERNEL + 8)
+    launch(script, IMMEDIATE, KERNEL + 8)
+    script.call("zeCommandListHostSynchronize", IMMEDIATE, 2**64 - 1, duration=8_000)
+    return script.close()

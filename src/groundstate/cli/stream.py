@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from groundstate.cli.streams import calls, info, stats
+from groundstate.cli.streams import calls, info, stats, timeline
 
-VIEWS = (info, calls, stats)
+VIEWS = (info, calls, stats, timeline)
 """The modules of the views, in the order in which the help lists them."""
 
 DESCRIPTION = """\
@@ -21,6 +21,7 @@ examples:
   groundstate stream info trace                  what was recorded, and whether it is whole
   groundstate stream calls trace --failed        every call that answered with an error
   groundstate stream stats trace                 where the time went
+  groundstate stream timeline trace              a picture of it, for a browser
 
 'groundstate stream VIEW --help' says more about a view.
 """

@@ -1,0 +1,80 @@
+"""`groundstate stream timeline`: a recording as a picture, or as a trace for other viewers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from groundstate.capture.views.page import page_of
+from groundstate.capture.views.spans import Timeline
+from groundstate.capture.views.timeline import CALL_LIMIT, timeline_of
+from groundstate.capture.views.trace import write_trace
+from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams
+
+DESCRIPTION = """\
+Draws threads and queues on one time axis: calls, waits, submissions, kernels and copies.
+
+The page is one file that works without a network, in any browser. The trace is for
+https://ui.perfetto.dev and chrome://tracing.
+
+When a command ran is known from the device if the program asked for kernel timestamps. Otherwise it
+is an even share of the time from its submission until the program saw it done, which the picture
+marks as estimated.
+
+examples:
+  groundstate stream timeline trace                       writes timeline.html
+  groundstate stream timeline trace -o run.html           into another file
+  groundstate stream timeline trace -o run.json           a trace for Perfetto or Chrome
+"""
+
+
+def add_parser(views: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the view."""
+    parser = add_view(
+        views, "timeline", "draw threads, queues and kernels over time", DESCRIPTION, run
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("timeline.html"),
+        metavar="FILE",
+        help="the file to write: a page if its name ends in .html, a trace if in .json "
+        "(default: timeline.html)",
+    )
+    parser.add_argument(
+        "--calls",
+        type=int,
+        default=CALL_LIMIT,
+        metavar="N",
+        help=f"show the first N calls of each process (default: {CALL_LIMIT})",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the picture of what could be read; 1 if that was not everything."""
+    if args.out.suffix not in (".html", ".json"):
+        return complain(f"'{args.out}': the name of the file must end in .html or .json")
+    streams = find_streams(args.recording)
+    if not streams:
+        return 1
+    try:
+        found = timeline_of(streams, args.recording.resolve().name, limit=max(0, args.calls))
+        write(found, args.out)
+    except UNREADABLE as problem:
+        return complain(str(problem))
+    for note in found.notes:
+        print(note)
+    print(f"{found.count:,} spans are in {args.out}")
+    for sentence in found.problems:
+        complain(sentence)
+    return 1 if found.problems else 0
+
+
+def write(found: Timeline, out: Path) -> None:
+    """Writes the file."""
+    with out.open("w", encoding="utf-8") as file:
+        if out.suffix == ".json":
+            write_trace(found, file)
+        else:
+            file.write(page_of(found))
