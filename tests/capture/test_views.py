@@ -14,7 +14,7 @@ from groundstate.capture.views.summary import summarise
 from groundstate.capture.views.tally import tally
 from groundstate.cli.main import main
 
-from .streams import example
+from .streams import example, work
 
 
 @pytest.fixture
@@ -73,6 +73,27 @@ def test_stats_in_text_and_json(stream: Path, capsys: pytest.CaptureFixture[str]
     (data,) = json.loads(capsys.readouterr().out)["streams"]
     assert data["calls"] == 6
     assert data["memory"]["deduplication"] == pytest.approx(2.97, abs=0.01)
+
+
+def test_statistics_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = work(tmp_path / "work.gsstream")
+    with StreamReader(path) as reader:
+        found = {each.name: each for each in tally(reader).commands}
+    assert set(found) == {"scale", "add_up", "memory copy"}
+    scale = found["scale"].data()
+    assert (scale["groups"], scale["items"], scale["measured"]) == (8, 8 * 64, 1)
+    assert scale["group_sizes"] == {"64 x 1 x 1": 1}
+    assert scale["time_ns"]["total"] == 20_000
+    assert (found["add_up"].time.count, found["add_up"].certainty) == (2, "estimated")
+    assert found["memory copy"].data()["bytes"] == 4096
+    assert main(["stream", "stats", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [line.split() for line in lines if line.startswith("scale")]
+    assert row[:3] == ["scale", "1", "20.0"]
+    assert row[-1] == "measured"
+    assert main(["stream", "stats", "--json", str(path)]) == 0
+    (data,) = json.loads(capsys.readouterr().out)["streams"]
+    assert [each["name"] for each in data["kernels"]] == ["scale", "add_up"]
 
 
 @pytest.mark.parametrize(

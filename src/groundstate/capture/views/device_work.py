@@ -36,6 +36,7 @@ class Appended:
     category: str
     note: str
     event: int
+    size: int = 0  # bytes that it copies or fills, if it says so
 
 
 @dataclass(slots=True)
@@ -220,9 +221,9 @@ def _appended(call: NamedCall, kind: str, kernels: list[str]) -> Appended:
     if kernels:
         return Appended(" + ".join(kernels[:4]) or "kernel", "kernel", _launch_note(call), event)
     if "Copy" in kind:
-        return Appended(_words(kind), "copy", _copy_note(call), event)
+        return Appended(_words(kind), "copy", _copy_note(call), event, argument(call, "size"))
     if "Fill" in kind:
-        return Appended(_words(kind), "fill", _copy_note(call), event)
+        return Appended(_words(kind), "fill", _copy_note(call), event, argument(call, "size"))
     return Appended(_words(kind), "sync", "", event)
 
 

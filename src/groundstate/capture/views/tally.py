@@ -1,4 +1,4 @@
-"""Counts and times of a stream's calls, and how much memory it uploads and stores."""
+"""Counts and times of a stream's calls and kernels, and how much memory it uploads and stores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from groundstate.capture.describe import NamedCall, named_records
 from groundstate.capture.stream import Kind, StreamError, StreamReader, Writes
 from groundstate.capture.stream.calls import Form
 from groundstate.capture.stream.layout import DIGEST_SIZE
+from groundstate.capture.views.device_times import Durations, settle
+from groundstate.capture.views.device_work import DeviceWork
+from groundstate.capture.views.kernel_tally import CommandTally, tally_commands
 from groundstate.capture.views.spread import Spread
 from groundstate.capture.views.summary import has_failed
 
@@ -64,6 +67,7 @@ class Tally:
 
     functions: dict[str, FunctionTally] = field(default_factory=dict)
     memory: MemoryTally = field(default_factory=MemoryTally)
+    commands: list[CommandTally] = field(default_factory=list)
     duration: int = 0
     problem: str | None = None
 
@@ -94,18 +98,25 @@ class Tally:
             "duration_ns": self.duration,
             "inside_ns": self.inside,
             "functions": [each.data() for each in self.functions.values()],
+            "kernels": [each.data() for each in self.commands if each.category == "kernel"],
+            "commands": [each.data() for each in self.commands if each.category != "kernel"],
             "memory": self.memory.data(),
             "problem": self.problem,
         }
 
 
-def tally(reader: StreamReader) -> Tally:
-    """Goes through a stream to its end, or to where it is damaged, which `problem` then tells."""
+def tally(reader: StreamReader, durations: Durations | None = None) -> Tally:
+    """Goes through a stream to its end, or to where it is damaged, which `problem` then tells.
+
+    `durations` has what a play measured, for commands whose times the program did not ask for.
+    """
     found = Tally()
+    work = DeviceWork()
     try:
         for record, call in named_records(reader):
             if call is not None:
                 found.add_call(call)
+                work.see(call)
             elif record.kind == Kind.CONTENT:
                 found.memory.contents += 1
                 found.memory.stored += max(0, len(record.body) - DIGEST_SIZE)
@@ -117,4 +128,6 @@ def tally(reader: StreamReader) -> Tally:
         found.problem = str(problem)
     if reader.damage is not None:
         found.problem = f"damaged {reader.damage}"
+    settle(work, found.duration, durations)
+    found.commands = tally_commands(work)
     return found

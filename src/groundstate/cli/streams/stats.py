@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -10,14 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 from groundstate.capture.stream import StreamReader
-from groundstate.capture.views.tally import FunctionTally, Tally, tally
+from groundstate.capture.views.kernel_tally import CommandTally
+from groundstate.capture.views.tally import FunctionTally, MemoryTally, Tally, tally
 from groundstate.cli.info import make_console
 from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams, print_json
 from groundstate.monitor.words import bytes_text, duration_text, percent_text, printable
 
 DESCRIPTION = """\
 Counts calls and kernels: how often, how long in all, and the shortest, the median and the longest.
-Times of calls are those that the program waited for them to return.
+Times of calls are those that the program waited for them to return. Times of kernels and copies are
+those of the device where the program asked for them, and otherwise estimated from when the program
+submitted work and saw it done.
 
 examples:
   groundstate stream stats trace                   the functions that took most time first
@@ -25,7 +29,7 @@ examples:
   groundstate stream stats trace --top 0 --json    all of them, for a script
 """
 BAR_WIDTH = 16
-ORDERS = {
+ORDERS: dict[str, Callable[[FunctionTally | CommandTally], tuple[int | str, ...]]] = {
     "total": lambda each: (-each.time.total, each.name),
     "count": lambda each: (-each.time.count, each.name),
     "max": lambda each: (-each.time.most, each.name),
@@ -79,13 +83,57 @@ def print_tally(console: Console, name: str, found: Tally, args: argparse.Namesp
         )
     )
     console.print(function_table(found, args))
-    memory = found.memory
-    if memory.stored:
-        console.print(
-            f"memory: {memory.writes:,} uploads of {bytes_text(memory.written)} and "
-            f"{bytes_text(memory.in_blocks)} in arguments; {bytes_text(memory.stored)} stored, "
-            f"{memory.ratio:.2f} times used"
-        )
+    if found.commands:
+        console.print()
+        console.print(command_table(found, args))
+    if found.memory.stored:
+        console.print()
+        console.print(memory_text(found.memory))
+
+
+def memory_text(memory: MemoryTally) -> Text:
+    """What was uploaded, and how much of it was new."""
+    return Text.assemble(
+        ("memory  ", "dim"),
+        f"{memory.writes:,} uploads of {bytes_text(memory.written)} and ",
+        f"{bytes_text(memory.in_blocks)} in arguments; stored are {bytes_text(memory.stored)}, ",
+        f"each byte used {memory.ratio or 0:.2f} times",
+    )
+
+
+def command_table(found: Tally, args: argparse.Namespace) -> Table:
+    """Kernels, copies and what else queues ran."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("on the queues", no_wrap=True)
+    for heading in ("runs", "total", "min", "median", "max", "work"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("group size", no_wrap=True)
+    table.add_column("times are", no_wrap=True)
+    order = sorted(found.commands, key=ORDERS[args.sort])
+    for each in order[: args.top] if args.top > 0 else order:
+        add_command(table, each)
+    return table
+
+
+def add_command(table: Table, each: CommandTally) -> None:
+    """One kernel or kind of command."""
+    is_kernel = each.category == "kernel"
+    work = f"{each.items:,} items" if is_kernel and each.items else ""
+    if is_kernel and not work:
+        work = f"{each.groups:,} groups" if each.groups else ""
+    shapes = [shape for shape, _ in each.group_sizes.most_common(2)]
+    more = "..." if len(each.group_sizes) > len(shapes) else ""
+    table.add_row(
+        Text(printable(each.name), style="green" if is_kernel else ""),
+        f"{each.time.count:,}",
+        duration_text(each.time.total),
+        duration_text(each.time.least),
+        duration_text(each.time.median),
+        duration_text(each.time.most),
+        work if is_kernel else bytes_text(each.size) if each.size else "",
+        ", ".join(shapes) + more,
+        Text(each.certainty, style="dim"),
+    )
 
 
 def function_table(found: Tally, args: argparse.Namespace) -> Table:
