@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from registry.capture_counts import DEVICE_MEMORY, count_of
+from registry.capture_hooks import hook_of
 from registry.generate_functions import NOTICE, prototype
 from registry.generate_tracer import noun
 from registry.load import load
@@ -88,7 +89,7 @@ def generate_recorders(namespace: str) -> Iterator[str]:
     """A recorder for each function of a namespace."""
     registry = load()
     yield NOTICE
-    yield '#include "record.h"\n#include "slots.h"\n#include "structs.h"\n'
+    yield '#include "hooks.h"\n#include "record.h"\n#include "slots.h"\n#include "structs.h"\n'
     functions = [f for f in registry.functions.values() if f.namespace == namespace]
     for function in functions:
         yield from _recorder(function, registry)
@@ -120,11 +121,15 @@ def _recorder(function: Function, registry: Registry) -> Iterator[str]:
     rooms = sorted({line for line in before if line.startswith("size_t room_")})
     yield from (f"    {line}" for line in rooms)
     yield from (f"    {line}" for line in before if line not in rooms)
+    hook = hook_of(function)
+    yield from (f"    {line};" for line in hook.before)
     yield "    gc_enter(call);"
     yield f"    {function.returns} result = {through};"
     yield "    gc_leave(call, (uint64_t)(uintptr_t)result);"
     yield from (f"    {line}" for line in after)
-    yield "    gc_end(call);\n    return result;\n}\n"
+    yield "    gc_end(call);"
+    yield from (f"    {line};" for line in hook.after)
+    yield "    return result;\n}\n"
 
 
 def _word(parameter: Parameter, registry: Registry) -> str:

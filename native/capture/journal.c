@@ -100,6 +100,8 @@ static bool start_mover(void) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     has_mover = pthread_create(&mover, NULL, move_parts, NULL) == 0;
+    if (has_mover)
+        pthread_setname_np(mover, "gs-recorder"); /* as the driver's threads are called: it is none of the program's */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return has_mover;
 }
@@ -175,6 +177,13 @@ void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size) {
     pthread_mutex_unlock(&lock);
 }
 
+void gc_journal_append(const uint8_t *record, size_t size) {
+    pthread_mutex_lock(&lock);
+    if (is_open)
+        append(record, size, NULL, 0);
+    pthread_mutex_unlock(&lock);
+}
+
 void gc_journal_content(const uint8_t *digest, const uint8_t *from, size_t size) {
     struct {
         uint32_t kind, length;
@@ -223,7 +232,7 @@ static size_t tell_arguments(char *to, size_t used) {
     return used;
 }
 
-static void append_about(const char *program, const char *next) {
+static void append_about(const char *program, const char *next, const char *pages) {
     char *text = malloc(ABOUT_LIMIT);
     if (text == NULL)
         return;
@@ -232,6 +241,7 @@ static void append_about(const char *program, const char *next) {
     used = tell(text, used, "machine", uname(&machine) == 0 ? machine.machine : "unknown");
     used = tell(text, used, "program", program);
     used = tell(text, used, "next", next);
+    used = tell(text, used, "pages", pages);
     used = tell_arguments(text, used);
     uint32_t head[2] = {GC_ABOUT, (uint32_t)used};
     append(head, sizeof head, text, used);
@@ -273,7 +283,7 @@ static bool map_journal(uint64_t began) {
     return true;
 }
 
-bool gc_journal_open(const char *folder, const char *next) {
+bool gc_journal_open(const char *folder, const char *next, const char *pages) {
     char program[2048] = "program", path[4000];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length > 0)
@@ -292,7 +302,7 @@ bool gc_journal_open(const char *folder, const char *next) {
         fprintf(stderr, "groundstate: cannot record into %s: %s\n", path, strerror(errno));
         return false;
     }
-    append_about(program, next);
+    append_about(program, next, pages);
     is_open = true;
     return true;
 }

@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4 };
+enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4, GC_WRITES = 5, GC_RESULTS = 6 };
 
-/* Opens a stream in `folder` for this process. `next` is the library that calls are passed on to. False, with a
+/* Opens a stream in `folder` for this process. `next` is the library that calls are passed on to, `pages`
+ * the way in which changed pages are found. False, with a
  * sentence on standard error, if that was not possible. */
-bool gc_journal_open(const char *folder, const char *next);
+bool gc_journal_open(const char *folder, const char *next, const char *pages);
 bool gc_journal_is_open(void);
 
 /* Moves what is left to the stream and finishes it. Later records are dropped. */
@@ -27,6 +28,8 @@ uint64_t gc_journal_start(void); /* when the stream began, on the clock that cal
 void gc_journal_enter(uint32_t thread, uint32_t function);
 /* Appends the whole record of a call that has returned. */
 void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size);
+/* Appends a whole record of another kind. */
+void gc_journal_append(const uint8_t *record, size_t size);
 /* Appends a content unless the stream has it. */
 void gc_journal_content(const uint8_t *digest, const uint8_t *from, size_t size);
 

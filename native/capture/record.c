@@ -42,6 +42,8 @@ static atomic_uint threads;
 
 static void forget_call(void *call) {
     call_here = NULL;
+    gc_extents_free(&((gc_call *)call)->reads);
+    gc_extents_free(&((gc_call *)call)->targets);
     free(((gc_call *)call)->bytes);
     free(call);
 }
@@ -94,6 +96,7 @@ gc_call *gc_begin(enum gs_function function) {
     call->used = 0;
     call->words = call->blocks = 0;
     call->incomplete = false;
+    call->reads.count = call->targets.count = 0;
     if (take(call, sizeof(call_head)) == NULL)
         return NULL;
     call->busy = true;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "extents.h"
 #include "functions.h"
 
 typedef enum gc_phase { GC_BEFORE = 1, GC_AFTER = 2 } gc_phase;
@@ -20,6 +21,10 @@ typedef struct gc_call {
     uint16_t words, blocks;
     bool incomplete; /* something did not fit */
     bool busy;       /* the thread is inside a recorded call */
+    gc_extents reads, targets;   /* memory that the call's copy reads and writes */
+    struct gc_range *taken_out;  /* memory that the call frees */
+    bool submits;                /* the call gives work to the device */
+    bool has_company;            /* other threads of the program may write while the device works */
 } gc_call;
 
 /* How to copy a struct: its size, and what follows its pointers other than pNext, if anything has to. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "journal.h"
+#include "memory.h"
 #include "slots.h"
 
 gc_function gc_slots[GS_FN_COUNT];
@@ -140,6 +141,7 @@ static void pass_all_on(void) {
 /* A forked child shares the journal's memory with its parent, and has no part in it. */
 static void after_fork(void) {
     pass_all_on();
+    gc_memory_abandon();
     gc_journal_abandon();
 }
 
@@ -155,7 +157,10 @@ __attribute__((constructor)) static void begin(void) {
     if (library != NULL)
         next_share_python = (gc_function)dlsym(library, "gs_share_python");
     const char *folder = getenv("GROUNDSTATE_CAPTURE_OUT");
-    if (library == NULL || folder == NULL || folder[0] == 0 || !gc_journal_open(folder, next))
+    if (library == NULL || folder == NULL || folder[0] == 0)
+        return;
+    const char *pages = gc_memory_open(getenv("GROUNDSTATE_CAPTURE_PAGES"), is_set("GROUNDSTATE_CAPTURE_RESULTS"));
+    if (!gc_journal_open(folder, next, pages))
         return;
     pthread_atfork(NULL, NULL, after_fork);
     record_calls();

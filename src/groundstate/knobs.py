@@ -363,6 +363,22 @@ CAPTURE_TOOLS = Flag(
     group=_CAPTURE,
 )
 
+CAPTURE_PAGES = Choice(
+    "GROUNDSTATE_CAPTURE_PAGES",
+    choices=("auto", "userfaultfd", "compare", "none"),
+    default="auto",
+    sentence="How the recorder finds the memory that the program has written: `userfaultfd` asks "
+    "the kernel (Linux 6.7), `compare` compares all pages with what they were, `auto` asks where "
+    "it can and compares where it cannot, `none` records calls only.",
+    group=_CAPTURE,
+)
+CAPTURE_RESULTS = Flag(
+    "GROUNDSTATE_CAPTURE_RESULTS",
+    default=False,
+    sentence="Whether it is recorded, too, what the device wrote: digests, to compare with.",
+    group=_CAPTURE,
+)
+
 
 def cache_folder() -> str | None:
     """The folder of the disk cache; None if nothing is to be kept."""

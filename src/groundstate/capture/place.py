@@ -29,7 +29,13 @@ def library() -> Path:
 
 
 def environment(
-    current: Mapping[str, str], out: Path, *, real_loader: bool = False, tools: bool = False
+    current: Mapping[str, str],
+    out: Path,
+    *,
+    real_loader: bool = False,
+    tools: bool = False,
+    results: bool = False,
+    pages: str = knobs.CAPTURE_PAGES.default,
 ) -> dict[str, str]:
     """The variables that make a program's calls be recorded into the folder `out`."""
     following = machine_loader() if real_loader else driver()
@@ -39,6 +45,8 @@ def environment(
     changes[knobs.CAPTURE_NEXT.name] = str(following)
     changes[knobs.CAPTURE_OUT.name] = str(out.resolve())
     changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
+    changes[knobs.CAPTURE_RESULTS.name] = str(int(results))
+    changes[knobs.CAPTURE_PAGES.name] = pages
     return changes
 
 

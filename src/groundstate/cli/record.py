@@ -6,12 +6,13 @@ import argparse
 import os
 from pathlib import Path
 
-from groundstate import standin
+from groundstate import knobs, standin
 from groundstate.capture import place
 from groundstate.cli import run as running
 
 DESCRIPTION = """\
-Runs a program and records every call that it makes, with its structs and results.
+Runs a program and records every call that it makes, with its structs and results, and the memory
+that the program has written before each submission of work.
 
 The recording is a folder with one stream for each process. When the program is killed, all calls
 that had returned until then are in it. 'groundstate stream' reads recordings.
@@ -21,6 +22,7 @@ EXAMPLES = """\
 examples:
   groundstate record -o trace -- ./my_app        into the folder 'trace'
   groundstate record --tools -- ./my_monitor     the zes and zet functions, too
+  groundstate record --results -- ./my_app       what the device writes, to compare with later
   groundstate record --real-loader -- ./my_app   through the loader installed here
 """
 
@@ -46,6 +48,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--tools", action="store_true", help="record the zes and zet functions, too"
     )
+    parser.add_argument(
+        "--results",
+        action="store_true",
+        help="record digests of what the device writes, for a player to compare with",
+    )
+    parser.add_argument(
+        "--pages",
+        choices=knobs.CAPTURE_PAGES.choices,
+        default=knobs.CAPTURE_PAGES.default,
+        help="how memory is found that the program has written; 'none' records calls only",
+    )
     running.add_driver_options(parser)
     parser.add_argument(
         "command",
@@ -67,7 +80,12 @@ def record(args: argparse.Namespace) -> int:
             **os.environ,
             **running.driver_environment(args),
             **place.environment(
-                os.environ, args.out, real_loader=args.real_loader, tools=args.tools
+                os.environ,
+                args.out,
+                real_loader=args.real_loader,
+                tools=args.tools,
+                results=args.results,
+                pages=args.pages,
             ),
         }
     except (standin.LibraryMissing, OSError) as problem:

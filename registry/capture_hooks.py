@@ -1,0 +1,115 @@
+"""What recorders do besides recording, so that a stream has the memory that submitted work reads.
+
+The functions are those of `native/capture/hooks.h` and `memory.h`. In the lines, the parameters of
+a call go by their names in the API, and `result` is what it returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from registry.model import Function
+
+
+@dataclass(frozen=True)
+class Hook:
+    """Lines of C around a call, without the semicolons."""
+
+    before: tuple[str, ...] = ()  # ("gc_copies(call, dstptr, srcptr, size)",) when it is passed on
+    after: tuple[str, ...] = ()  # ("gc_allocated(result, pptr, size, NULL)",) when it is recorded
+
+
+_COPIES = "gc_copies(call, dstptr, srcptr, size)"
+_LEFT = "gc_memory_left(call, result == ZE_RESULT_SUCCESS)"
+
+COPIES: dict[str, str] = {
+    "zeCommandListAppendMemoryCopy": _COPIES,
+    "zeCommandListAppendMemoryCopyWithParameters": _COPIES,
+    "zeCommandListAppendMemoryCopyFromContext": _COPIES,
+    "zeRTASBuilderCommandListAppendCopyExt": _COPIES,
+    "zeCommandListAppendMemoryFill": "gc_copies(call, ptr, NULL, size)",
+    "zeCommandListAppendMemoryFillWithParameters": "gc_copies(call, ptr, NULL, size)",
+    "zeCommandListAppendMemoryCopyRegion": (
+        "gc_copies_region(call, dstptr, dstRegion, dstPitch, dstSlicePitch, "
+        "srcptr, srcRegion, srcPitch, srcSlicePitch)"
+    ),
+    "zeCommandListAppendImageCopyFromMemory": (
+        "gc_reads_texels(call, hDstImage, srcptr, pDstRegion, 0, 0)"
+    ),
+    "zeCommandListAppendImageCopyFromMemoryExt": (
+        "gc_reads_texels(call, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch)"
+    ),
+    "zeCommandListAppendImageCopyToMemory": (
+        "gc_writes_texels(call, hSrcImage, dstptr, pSrcRegion, 0, 0)"
+    ),
+    "zeCommandListAppendImageCopyToMemoryExt": (
+        "gc_writes_texels(call, hSrcImage, dstptr, pSrcRegion, destRowPitch, destSlicePitch)"
+    ),
+}
+"""What a command's copy reads and writes."""
+
+GATHERED: dict[str, str] = {
+    "zeCommandListImmediateAppendCommandListsExp": (
+        "gc_gathers(call, numCommandLists, phCommandLists)"
+    ),
+    "zeCommandListImmediateAppendCommandListsWithParameters": (
+        "gc_gathers(call, numCommandLists, phCommandLists)"
+    ),
+    "zeCommandListAppendGraphExt": "gc_gathers_graphs(call)",
+}
+"""Commands that run others, which were recorded before."""
+
+OTHERS: dict[str, Hook] = {
+    "zeMemAllocHost": Hook(
+        after=("gc_allocated(result, pptr, size, host_desc != NULL ? host_desc->pNext : NULL)",)
+    ),
+    "zeMemAllocShared": Hook(
+        after=("gc_allocated(result, pptr, size, device_desc != NULL ? device_desc->pNext : NULL)",)
+    ),
+    "zeMemAllocDevice": Hook(after=("gc_allocated_device(result, pptr, size)",)),
+    "zeMemFree": Hook(("gc_memory_leave(call, ptr, 0)",), (_LEFT,)),
+    "zeMemFreeExt": Hook(("gc_memory_leave(call, ptr, 0)",), (_LEFT,)),
+    "zeMemOpenIpcHandle": Hook(after=("gc_opened(result, hContext, pptr)",)),
+    "zeMemCloseIpcHandle": Hook(("gc_memory_leave(call, ptr, 0)",), (_LEFT,)),
+    "zeMemGetIpcHandle": Hook(after=("gc_exported(result, ptr)",)),
+    "zeMemGetIpcHandleWithProperties": Hook(after=("gc_exported(result, ptr)",)),
+    "zeMemGetAllocProperties": Hook(after=("gc_asked_about(result, ptr, pMemAllocProperties)",)),
+    "zePhysicalMemCreate": Hook(after=("gc_made_physical(result, desc, phPhysicalMemory)",)),
+    "zePhysicalMemDestroy": Hook(after=("gc_unmade_physical(result, hPhysicalMemory)",)),
+    "zeVirtualMemMap": Hook(after=("gc_mapped(result, ptr, size, hPhysicalMemory)",)),
+    "zeVirtualMemUnmap": Hook(("gc_memory_leave(call, ptr, size)",), (_LEFT,)),
+    "zeImageCreate": Hook(after=("gc_made_image(result, desc, phImage)",)),
+    "zeImageViewCreateExt": Hook(after=("gc_made_image(result, desc, phImageView)",)),
+    "zeImageViewCreateExp": Hook(after=("gc_made_image(result, desc, phImageView)",)),
+    "zeImageDestroy": Hook(after=("gc_unmade_image(result, hImage)",)),
+    "zeCommandListCreate": Hook(after=("gc_made_list(result, phCommandList, false)",)),
+    "zeCommandListCreateImmediate": Hook(after=("gc_made_list(result, phCommandList, true)",)),
+    "zeCommandListCreateCloneExp": Hook(
+        after=("gc_cloned_list(result, hCommandList, phClonedCommandList)",)
+    ),
+    "zeCommandListReset": Hook(after=("gc_emptied_list(result, hCommandList)",)),
+    "zeCommandListDestroy": Hook(
+        ("gc_unmaking(hCommandList)",), ("gc_unmade_list(result, hCommandList)",)
+    ),
+    "zeCommandQueueDestroy": Hook(("gc_unmaking(hCommandQueue)",)),
+    "zeCommandQueueExecuteCommandLists": Hook(
+        ("gc_gathers(call, numCommandLists, phCommandLists)", "gc_executing(call)"),
+        ("gc_executed(call, result, hCommandQueue)",),
+    ),
+    "zeCommandListBeginGraphCaptureExt": Hook(("gc_captures_graph()",)),
+    "zeCommandListBeginCaptureIntoGraphExt": Hook(("gc_captures_graph()",)),
+    "zeEventHostSignal": Hook(("gc_signalling(call)",), ("gc_signalled(call, result)",)),
+}
+
+
+def hook_of(function: Function) -> Hook:
+    """What the recorder of a function does; appending to a list is the same for all commands."""
+    name = function.name
+    if name in OTHERS:
+        return OTHERS[name]
+    appends = name.startswith("zeCommandListAppend") or name in COPIES or name in GATHERED
+    if not appends:
+        return Hook()
+    own = [line for table in (COPIES, GATHERED) if (line := table.get(name)) is not None]
+    handle = function.parameters[0].name
+    return Hook((*own, f"gc_appending(call, {handle})"), (f"gc_appended(call, result, {handle})",))

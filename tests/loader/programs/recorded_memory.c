@@ -1,0 +1,206 @@
+/* Writes memory of each kind, and before each submission says into a file what the work will find there: a test
+ * compares that with the recording. The first argument chooses the part, the second one is the file. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common.h"
+
+enum { PAGE = 4096, SIZE = 16 * PAGE };
+
+static setup on;
+static FILE *truth;
+static unsigned char pattern = 1;
+
+/* --- What is true ----------------------------------------------------------------------------------------- */
+
+static void expect(const void *at, size_t size) {
+    uint64_t head[2] = {(uintptr_t)at, size};
+    fwrite(head, sizeof head, 1, truth);
+    fwrite(at, size, 1, truth);
+}
+
+/* Ends what is said of one submission, which follows. */
+static void submission_follows(void) {
+    uint64_t head[2] = {0, 0};
+    fwrite(head, sizeof head, 1, truth);
+    fflush(truth);
+}
+
+/* Bytes that were not there before. */
+static void scribble(void *at, size_t size) {
+    for (size_t each = 0; each < size; each++)
+        ((unsigned char *)at)[each] = (unsigned char)(pattern + each % 251);
+    pattern += 17;
+}
+
+/* --- Objects ---------------------------------------------------------------------------------------------- */
+
+static ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode) {
+    ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = mode};
+    ze_command_list_handle_t list;
+    CHECK(zeCommandListCreateImmediate(on.context, on.device, &description, &list));
+    return list;
+}
+
+static void *shared_memory(size_t size) {
+    ze_device_mem_alloc_desc_t of_device = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    ze_host_mem_alloc_desc_t of_host = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+    void *memory;
+    CHECK(zeMemAllocShared(on.context, &of_device, &of_host, size, 0, on.device, &memory));
+    return memory;
+}
+
+static void *new_host_memory(size_t size) {
+    ze_host_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+    void *memory;
+    CHECK(zeMemAllocHost(on.context, &description, size, 0, &memory));
+    return memory;
+}
+
+/* Submits a copy between allocations; what was expected before it must be in the stream by then. */
+static void copy(ze_command_list_handle_t list, void *to, const void *from, size_t size) {
+    submission_follows();
+    CHECK(zeCommandListAppendMemoryCopy(list, to, from, size, NULL, 0, NULL));
+}
+
+/* --- Parts ------------------------------------------------------------------------------------------------ */
+
+/* Host and shared memory, written here and there between submissions; freed, and allocated again with old contents. */
+static void allocations(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *shared = shared_memory(SIZE), *host = new_host_memory(SIZE);
+    scribble(host + 5000, 9000);
+    expect(host, SIZE);
+    copy(list, device, host, SIZE);
+    copy(list, shared, device, SIZE);
+    scribble(shared + 3 * PAGE + 7, 1);
+    scribble(host + 10 * PAGE, 20);
+    expect(shared + 3 * PAGE + 7, 1);
+    expect(host, SIZE);
+    copy(list, device, shared, SIZE);
+    CHECK(zeMemFree(on.context, host));
+    unsigned char *again = new_host_memory(SIZE);
+    again[2 * PAGE]++;
+    expect(again, SIZE);
+    copy(list, device, again, SIZE);
+    REQUIRE(read(open("/dev/zero", 0), again + PAGE, 2 * PAGE) == 2 * PAGE);
+    expect(again, SIZE);
+    copy(list, device, again, SIZE);
+    copy(list, device, again, SIZE);
+}
+
+/* The program's own memory as the source of copies: what is in it when lists run, not when they are made. */
+static void sources(void) {
+    ze_command_list_handle_t list = new_list(on), immediate = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    ze_command_queue_handle_t queue = new_queue(on);
+    unsigned char *device = device_memory(on, SIZE), *own = malloc(SIZE), *pitched = malloc(64 * 200);
+    ze_copy_region_t region = {3, 5, 0, 50, 40, 1};
+    scribble(own, SIZE);
+    scribble(pitched, 64 * 200);
+    CHECK(zeCommandListAppendMemoryCopy(list, device, own, SIZE, NULL, 0, NULL));
+    CHECK(zeCommandListAppendMemoryCopyRegion(list, device, &region, 200, 0, pitched, &region, 200, 0, NULL, 0, NULL));
+    CHECK(zeCommandListClose(list));
+    for (int turn = 0; turn < 3; turn++) {
+        scribble(own + turn * 100, 50);
+        expect(own, SIZE);
+        for (int row = 5; row < 45; row++)
+            expect(pitched + row * 200 + 3, 50);
+        submission_follows();
+        CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+        CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    }
+    scribble(own, 99);
+    expect(own + 1, 98);
+    copy(immediate, device, own + 1, 98);
+}
+
+static ze_image_handle_t new_image(uint32_t width, uint32_t height) {
+    ze_image_desc_t description = {.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC,
+                                   .type = ZE_IMAGE_TYPE_2D,
+                                   .format = {.layout = ZE_IMAGE_FORMAT_LAYOUT_16_16,
+                                              .type = ZE_IMAGE_FORMAT_TYPE_UINT},
+                                   .width = width,
+                                   .height = height,
+                                   .depth = 1};
+    ze_image_handle_t image;
+    CHECK(zeImageCreate(on.context, on.device, &description, &image));
+    return image;
+}
+
+static void images(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    ze_image_handle_t image = new_image(30, 20);
+    ze_image_region_t part = {1, 2, 0, 10, 6, 1};
+    unsigned char *own = malloc(SIZE);
+    scribble(own, SIZE);
+    expect(own, 30 * 20 * 4);
+    submission_follows();
+    CHECK(zeCommandListAppendImageCopyFromMemory(list, image, own, NULL, NULL, 0, NULL));
+    scribble(own, SIZE);
+    for (int row = 0; row < 6; row++)
+        expect(own + row * 64, 40);
+    submission_follows();
+    CHECK(zeCommandListAppendImageCopyFromMemoryExt(list, image, own, &part, 64, 0, NULL, 0, NULL));
+}
+
+/* Work that waits for the host: the submission returns, and what the host writes before its signal is there. */
+static void waiting(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+    ze_event_handle_t event = new_event(new_pool(on, 1, 0), 0);
+    unsigned char *device = device_memory(on, SIZE), *host = new_host_memory(SIZE);
+    scribble(host, PAGE);
+    expect(host, PAGE);
+    submission_follows();
+    CHECK(zeCommandListAppendMemoryCopy(list, device, host, SIZE, NULL, 1, &event));
+    scribble(host + 4 * PAGE, PAGE);
+    expect(host, SIZE);
+    submission_follows();
+    CHECK(zeEventHostSignal(event));
+    CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+    scribble(host, PAGE);
+    expect(host, SIZE);
+    copy(list, device, host, SIZE);
+    CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+}
+
+static void *scribble_all(void *memory) {
+    scribble(memory, SIZE);
+    return NULL;
+}
+
+/* Another thread writes while the device does. */
+static void threads(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
+    for (int turn = 0; turn < 20; turn++) {
+        pthread_t thread;
+        submission_follows();
+        pthread_create(&thread, NULL, scribble_all, first);
+        CHECK(zeCommandListAppendMemoryCopy(list, second, device, SIZE, NULL, 0, NULL));
+        pthread_join(thread, NULL);
+        expect(first, SIZE);
+        copy(list, device, first, SIZE);
+        CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+    }
+}
+
+int main(int count, char **arguments) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } parts[] = {
+        {"allocations", allocations}, {"sources", sources}, {"images", images},
+        {"waiting", waiting},         {"threads", threads},
+    };
+    REQUIRE(count == 3);
+    truth = fopen(arguments[2], "wb");
+    REQUIRE(truth != NULL);
+    on = first_device();
+    for (size_t each = 0; each < sizeof parts / sizeof *parts; each++)
+        if (strcmp(parts[each].name, arguments[1]) == 0)
+            parts[each].run();
+    fclose(truth);
+    return 0;
+}

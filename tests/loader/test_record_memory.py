@@ -1,0 +1,129 @@
+"""A recording has the memory that work reads, as the program says it was."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from groundstate.capture import place
+from groundstate.capture.describe import NamedCall, named_calls
+from groundstate.capture.stream import Kind, StreamReader, Writes, WritesFlag
+from groundstate.capture.stream.calls import Phase
+
+from .conftest import ROOT, TIMEOUT, Build
+
+pytestmark = pytest.mark.usefixtures("headers", "library")
+
+SUBMISSIONS = ("zeCommandListAppend", "zeCommandQueueExecute", "zeEventHostSignal")
+PARTS = ("allocations", "sources", "images", "waiting", "threads")
+
+
+@pytest.fixture(scope="session")
+def program(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, with the declarations of the newest API instead of the installed ones."""
+    newest = tmp_path_factory.mktemp("newest")
+    (newest / "level_zero").mkdir()
+    (newest / "level_zero" / "ze_api.h").write_text('#include "generated/functions.h"\n')
+    folder = place.library().parent
+    link = (f"-L{folder}", "-l:libze_capture.so", f"-Wl,-rpath,{folder}")
+    return build("recorded_memory", f"-I{newest}", f"-I{ROOT / 'native'}", *link)
+
+
+@dataclass
+class Memory:
+    """What a stream says of memory up to some record."""
+
+    pages: dict[int, bytes] = field(default_factory=dict)
+
+    def write(self, reader: StreamReader, writes: Writes) -> None:
+        for run in writes.runs:
+            for at, byte in enumerate(reader.memory(run)):
+                self.pages[run.address + at] = bytes([byte])
+
+    def read(self, address: int, size: int) -> bytes:
+        return b"".join(self.pages.get(address + at, b"\0") for at in range(size))
+
+
+@dataclass
+class Submission:
+    """A call that gave work to the device, and the memory records before it."""
+
+    call: NamedCall
+    writes: list[Writes]
+
+
+def submissions(reader: StreamReader) -> Iterator[Submission]:
+    calls = {call.number: call for call in named_calls(reader)}
+    lists = regular_lists(calls.values())
+    pending: list[Writes] = []
+    for record in reader.records():
+        if record.kind == Kind.WRITES:
+            pending.append(Writes.unpack(record.body))
+        call = calls.get(record.number)
+        if call is None or not call.name.startswith(SUBMISSIONS):
+            continue
+        if call.call.arguments[0] not in lists:
+            yield Submission(call, pending)
+            pending = []
+
+
+def regular_lists(calls: Iterable[NamedCall]) -> set[int]:
+    made = (call for call in calls if call.name == "zeCommandListCreate")
+    return {call.value("phCommandList", Phase.AFTER)[0] for call in made}
+
+
+def truths(path: Path) -> Iterator[list[tuple[int, bytes]]]:
+    """What the program said before each submission: addresses and bytes."""
+    data, at, said = path.read_bytes(), 0, []
+    while at < len(data):
+        address, size = struct.unpack_from("<QQ", data, at)
+        at += 16
+        if address == 0:
+            yield said
+            said = []
+            continue
+        said.append((address, data[at : at + size]))
+        at += size
+
+
+def record(out: Path, program: Path, part: str, truth: Path, *options: str) -> Path:
+    command = [sys.executable, "-m", "groundstate", "record", "-o", str(out), *options, "--"]
+    done = subprocess.run(
+        [*command, str(program), part, str(truth)], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr
+    (stream,) = place.streams_in(out)
+    return stream
+
+
+@pytest.mark.parametrize("pages", ["userfaultfd", "compare"])
+@pytest.mark.parametrize("part", PARTS)
+def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -> None:
+    truth = tmp_path / "truth"
+    stream = record(tmp_path / "out", program, part, truth, "--pages", pages)
+    memory = Memory()
+    with StreamReader(stream) as reader:
+        about = reader.record(0).body
+        assert f"pages\0{pages}\0".encode() in about
+        found = list(submissions(reader))
+        expected = list(truths(truth))
+        assert len(found) == len(expected) > 0
+        for submission, said in zip(found, expected, strict=True):
+            for writes in submission.writes:
+                memory.write(reader, writes)
+            for address, data in said:
+                assert memory.read(address, len(data)) == data, submission.call
+        assert (reader.damage, reader.finished) == (None, True)
+    flags = [writes.flags for submission in found for writes in submission.writes]
+    if part in ("allocations", "sources", "images"):
+        assert set(flags) == {WritesFlag.NONE}
+    if part == "waiting":
+        assert flags[1] & WritesFlag.IN_FLIGHT
+        assert not flags[0] & WritesFlag.IN_FLIGHT
+        assert not flags[-1] & WritesFlag.IN_FLIGHT
