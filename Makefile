@@ -32,6 +32,10 @@ test: $(VENV)/.installed-dev packages lint pytest ## install what the tests need
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
 	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(or $(PYTEST),-n auto --dist loadgroup)
 
+.PHONY: test-dnn
+test-dnn: $(VENV)/.installed-dev native ## judge the neural-network primitives by oneDNN: FAMILY=... COUNT=500 SEED=1
+	$(PY) -m tests.dnn $(FAMILY) --count $(or $(COUNT),500) --seed $(or $(SEED),1)
+
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## check format, lint and types
 	$(PY) -m ruff format --check .

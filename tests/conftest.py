@@ -30,7 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         folder = item.path.parent.name
-        group = {"compiler": item.path.name, "driver": "driver"}.get(folder, "others")
+        group = {"compiler": item.path.name, "driver": "driver", "dnn": item.path.name}.get(
+            folder, "others"
+        )
         item.add_marker(pytest.mark.xdist_group(group))
 
 

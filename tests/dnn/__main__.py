@@ -1,0 +1,154 @@
+"""`make test-dnn`: random problems for every family of primitives, judged by oneDNN.
+
+Each problem is solved by ours and by the reference library, and compared with benchdnn's
+thresholds. A problem is known by its family, seed and number: the same three give it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tests.dnn.reference.contender import DOORS, contender
+from tests.dnn.reference.families import FAMILIES
+from tests.dnn.reference.judge import (
+    MISMATCHED,
+    NO_REFERENCE,
+    PASSED,
+    REFUSED,
+    UNIMPLEMENTED,
+    Solver,
+    Verdict,
+    judge,
+)
+from tests.dnn.reference.worker import Reference, ReferenceCrashed
+
+RESULTS = (PASSED, UNIMPLEMENTED, REFUSED, MISMATCHED, NO_REFERENCE)
+SHOWN = 5  # wrong problems of a family that are printed
+
+
+@dataclass
+class Tally:
+    """What became of the problems of a family."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    wrong: list[tuple[int, Verdict]] = field(default_factory=list)
+
+    def add(self, index: int, verdict: Verdict) -> None:
+        self.counts[verdict.result] += 1
+        if verdict.result == UNIMPLEMENTED:
+            self.reasons[verdict.reasons[0]] += 1
+        elif verdict.result in (MISMATCHED, REFUSED):
+            self.wrong.append((index, verdict))
+
+
+def verdict_of(family: str, seed: int, index: int, ours: Solver, reference: Reference) -> Verdict:
+    """The verdict on one problem, whatever happens to the reference."""
+    problem = FAMILIES[family].problem(seed, index)
+    try:
+        return judge(FAMILIES[family], problem, ours, reference)
+    except ReferenceCrashed as crash:
+        return Verdict(NO_REFERENCE, str(problem), [str(crash)])
+
+
+def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
+    """Solves all problems that were asked for."""
+    reference = Reference()
+    ours: Solver = reference if options.door == "reference" else contender(options.door)
+    tallies: dict[str, Tally] = {}
+    columns = (
+        TextColumn("{task.description:20}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    numbers = [options.number] if options.number is not None else range(options.count)
+    with Progress(*columns, console=console, disable=options.json) as progress:
+        for name in options.families:
+            tally = tallies[name] = Tally()
+            for index in progress.track(numbers, description=name):
+                tally.add(index, verdict_of(name, options.seed, index, ours, reference))
+    reference.close()
+    return tallies
+
+
+def show(tallies: dict[str, Tally], seed: int, console: Console) -> None:
+    """The report: a line for each family, why problems are unimplemented, and what is wrong."""
+    table = Table("family", *RESULTS, title="Primitives against oneDNN")
+    for name, tally in tallies.items():
+        table.add_row(name, *(str(tally.counts[result]) for result in RESULTS))
+    console.print(table)
+    for name, tally in tallies.items():
+        for reason, count in tally.reasons.most_common():
+            console.print(f"{name}: {count} unimplemented: {reason}", markup=False)
+    for name, tally in tallies.items():
+        for index, verdict in tally.wrong[:SHOWN]:
+            console.print(f"{name} seed {seed} number {index}: {verdict.problem}", markup=False)
+            for reason in verdict.reasons:
+                console.print(f"    {reason}", markup=False)
+
+
+def as_json(tallies: dict[str, Tally]) -> str:
+    """The report for scripts."""
+    return json.dumps(
+        {
+            name: {
+                "counts": dict(tally.counts),
+                "unimplemented": dict(tally.reasons),
+                "wrong": [
+                    {"number": index, "problem": verdict.problem, "reasons": verdict.reasons}
+                    for index, verdict in tally.wrong
+                ],
+            }
+            for name, tally in tallies.items()
+        },
+        indent=2,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.dnn",
+        description="Random problems for every family of primitives, judged by oneDNN's library "
+        "for CPUs with benchdnn's thresholds. Exits with 1 if a result is wrong.",
+        epilog="families: " + ", ".join(FAMILIES),
+    )
+    parser.add_argument(
+        "families", nargs="*", metavar="FAMILY", help="families to judge (all of them)"
+    )
+    parser.add_argument("--count", type=int, default=500, help="problems of each family (500)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the problems (1)")
+    parser.add_argument("--number", type=int, help="only the problem of this number")
+    parser.add_argument(
+        "--door",
+        choices=(*DOORS, "reference"),
+        default="python",
+        help="which library is judged: groundstate.dnnl, our C library, or the reference itself",
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    options = parser.parse_args()
+    unknown = set(options.families) - set(FAMILIES)
+    if unknown:
+        parser.error(
+            f"no such family: {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}"
+        )
+    options.families = options.families or list(FAMILIES)
+    console = Console(stderr=options.json)
+    tallies = run(options, console)
+    if options.json:
+        print(as_json(tallies))
+    else:
+        show(tallies, options.seed, console)
+    return 1 if any(tally.wrong for tally in tallies.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The judge of the primitives: random problems, the reference library, benchdnn's thresholds."""

@@ -1,0 +1,156 @@
+"""Recurrent cells: vanilla, LSTM, GRU and linear-before-reset GRU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, log2
+from typing import Any
+
+from tests.dnn.reference import facts
+from tests.dnn.reference.compare import Rule
+from tests.dnn.reference.draw import Draw
+from tests.dnn.reference.families.base import FLOATS, Family, md, propagation, step
+from tests.dnn.reference.numbers import EPSILON
+from tests.dnn.reference.problem import Layout, Problem, Tensor
+
+GATES = {"vanilla_rnn": 1, "lstm": 4, "gru": 3, "lbr_gru": 3}
+# The weights of a backward pass have the input channels last: the reference insists on it.
+INPUTS_LAST = Layout("permuted", order=(0, 1, 3, 4, 2), fixed=True)
+STATES = ("src_1", "src_2", "dst_1", "dst_2")
+
+
+def cell(name: str) -> Callable[[Draw], Problem]:
+    """Draws problems of a cell."""
+    return lambda draw: recurrent(draw, name)
+
+
+def shapes(draw: Draw, name: str, direction: str) -> dict[str, tuple[int, ...]]:
+    """The sizes of all tensors of a problem, by the names of their arguments."""
+    layers = draw.pick([1, 1, 1, 2, 3])
+    steps, batch, width = draw.pick([1, 1, 2, 5]), draw.integer(1, 6), draw.integer(1, 20)
+    directions = 2 if direction in ("concat", "sum") else 1
+    inputs = width if layers > 1 else draw.integer(1, 20)
+    gates = GATES[name]
+    result = width * (2 if direction == "concat" else 1)
+    state = (layers, directions, batch, width)
+    return {
+        "src": (steps, batch, inputs),
+        "src_1": state,
+        "src_2": state,
+        "weights": (layers, directions, inputs, gates, width),
+        "weights_1": (layers, directions, width, gates, width),
+        "bias": (layers, directions, gates + (name == "lbr_gru"), width),
+        "dst": (steps, batch, result),
+        "dst_1": state,
+        "dst_2": state,
+    }
+
+
+def recurrent(draw: Draw, name: str) -> Problem:
+    backward = draw.chance(0.4)
+    direction = draw.pick(["left2right", "right2left", "concat", "sum"])
+    sizes, dtype = shapes(draw, name, direction), draw.dtype(*FLOATS)
+    absent = {"src_2", "dst_2"} if name != "lstm" else set()
+    if draw.chance(0.3) and not backward:
+        absent |= {"src_1", "src_2"}
+    if draw.chance(0.3) and not backward:
+        absent |= {"dst_1", "dst_2"}
+    tensors = {
+        argument: tensor(draw, argument, dims, dtype, backward)
+        for argument, dims in sizes.items()
+        if argument not in absent
+    }
+    order = ["src", "src_1", "src_2"][: 3 if name == "lstm" else 2]
+    order += ["weights", "weights_1"] + (["", ""] if name == "lstm" else [])
+    order += ["bias", "dst", "dst_1"] + (["dst_2"] if name == "lstm" else [])
+    activation = draw.pick(["relu", "tanh", "logistic"])
+    alpha = 0.5 if activation == "relu" else 0.0
+    start = ((("int", facts.ELTWISE[activation]),) if name == "vanilla_rnn" else ()) + (
+        ("int", facts.DIRECTIONS[direction]),
+    )
+    end: tuple[Any, ...] = (("int", 0),)
+    if name == "vanilla_rnn":
+        end += (("float", alpha), ("float", 0.0))
+    inputs = [n for n in tensors if not n.startswith("dst")]
+    outputs = [n for n in tensors if n.startswith("dst")]
+    mode = "training" if backward else draw.pick(["training", "inference"])
+    forward = step(
+        f"{name}_forward",
+        "engine",
+        propagation(mode),
+        *start,
+        *descriptors(order, tensors),
+        *end,
+        "attr",
+        inputs=inputs,
+        outputs=outputs,
+    )
+    traits = {"direction": direction, "backward": backward, "cell": name, "activation": activation}
+    if not backward:
+        return Problem(name, tensors, (forward,), draw.attributes(), traits)
+    differences = {f"diff_{n}": difference(draw, n, tensors[n]) for n in tensors}
+    last = dict(tensors)
+    for n in ("weights", "weights_1"):
+        last[f"{n}_back"] = replace(tensors[n], layout=INPUTS_LAST)
+    renamed = {n: f"{n}_back" if n in ("weights", "weights_1") else n for n in tensors}
+    back = step(
+        f"{name}_backward",
+        "engine",
+        propagation("backward"),
+        *start,
+        *descriptors([renamed.get(n, n) for n in order], last),
+        *descriptors([f"diff_{n}" if n else "" for n in order], differences),
+        *end,
+        "hint",
+        "attr",
+        inputs={n: renamed[n] for n in tensors}
+        | {n: n for n in differences if n.startswith("diff_dst")},
+        outputs=[n for n in differences if not n.startswith("diff_dst")],
+    )
+    return Problem(name, last | differences, (forward, back), draw.attributes(), traits)
+
+
+def descriptors(order: list[str], tensors: dict[str, Tensor]) -> list[Any]:
+    return [md(name) if name in tensors else "null" for name in order]
+
+
+def tensor(draw: Draw, name: str, dims: tuple[int, ...], dtype: str, backward: bool) -> Tensor:
+    """A tensor of a forward pass."""
+    kind = "f32" if name in ("bias", "src_2", "dst_2") else dtype
+    values = None if name.startswith("dst") else draw.real(dims, -0.5, 0.5, kind)
+    return Tensor(dims, kind, values=values)
+
+
+def difference(draw: Draw, name: str, of: Tensor) -> Tensor:
+    """Its difference: given for results, wanted for the rest. All of them are f32."""
+    values = draw.real(of.dims, -0.5, 0.5) if name.startswith("dst") else None
+    if values is None and name.startswith(("weights", "bias")):
+        values = of.values * 0 if of.values is not None else None
+    return Tensor(of.dims, "f32", values=values)
+
+
+def rule(problem: Problem, output: str) -> Rule:
+    backward = bool(problem.traits["backward"])
+    weights = problem.tensors["weights"].dims
+    steps, batch = problem.tensors["src"].dims[:2]
+    chain = 2 * weights[3] + 1
+    if problem.traits["cell"] == "gru":
+        chain *= weights[4]
+    if backward:
+        chain *= max(weights[3] * weights[4], batch)
+    factor = 4 * (1 + backward) * (2 if problem.traits["direction"] == "sum" else 1)
+    epsilon = EPSILON[problem.tensors["src"].dtype]
+    threshold = factor * ceil(log2(chain * steps)) * epsilon
+    alone = weights[0] == 1 and steps == 1
+    return Rule(
+        threshold,
+        whole_tensor=not alone,
+        also=(lambda points: points.difference < threshold) if backward else None,
+    )
+
+
+VANILLA_RNN = Family("vanilla_rnn", cell("vanilla_rnn"), rule)
+LSTM = Family("lstm", cell("lstm"), rule)
+GRU = Family("gru", cell("gru"), rule)
+LBR_GRU = Family("lbr_gru", cell("lbr_gru"), rule)
