@@ -13,6 +13,7 @@ from registry import (
     generate_dnnl,
     generate_functions,
     generate_implemented,
+    generate_pointers,
     generate_python,
     generate_python_types,
     generate_pyzes_types,
@@ -49,6 +50,7 @@ OUTPUTS: dict[str, Generator] = {
         )
         for namespace in NAMESPACES
     },
+    "src/groundstate/capture/pointers.py": generate_pointers.generate,
     "src/groundstate/driver/sysman/functions.py": generate_sysman.generate,
     **{
         f"src/groundstate/{namespace}.py": partial(generate_python.generate, namespace)

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from groundstate.cli import cache, compile, dis, env, info, metrics, record, run, stream, top
+from groundstate.cli import cache, compile, dis, env, info, metrics, play, record, run, stream, top
 from groundstate.version import __version__
 
-COMMANDS = (info, run, env, record, stream, top, metrics, compile, dis, cache)
+COMMANDS = (info, run, env, record, play, stream, top, metrics, compile, dis, cache)
 """The modules of the commands, in the order in which the help lists them."""
 
 DESCRIPTION = """\
@@ -30,6 +30,7 @@ examples:
   eval "$(groundstate env)"                 run everything in this shell on the CPU device
   groundstate record -o trace -- ./my_app   record every call of a program
   groundstate stream calls trace            and list them
+  groundstate play trace                    make them again, here or on another driver
   groundstate top                           watch devices and the processes that use them
   groundstate compile k.cl -o k.spv         OpenCL C to SPIR-V
 

@@ -1,0 +1,86 @@
+"""What recorded handles, addresses and numbers are called now."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+
+from groundstate.capture.play.images import ImageSize
+from groundstate.capture.play.memory import Memory
+
+_WORD = 8
+
+
+class Names:
+    """The map from recorded to present values, which calls add to.
+
+    `handles` also has other 64-bit values that the driver hands out and wants back: pointers to
+    functions, and places of images for kernels. A value that is used again gets a new entry.
+    """
+
+    def __init__(self, memory: Memory, note: Callable[[str], None]) -> None:
+        self.memory = memory
+        self.note = note
+        self.handles: dict[int, int] = {}
+        self.descriptors: dict[int, int] = {}
+        self.commands: dict[tuple[int, int], int] = {}
+        self.shared: dict[bytes, bytes] = {}
+        self.images: dict[int, ImageSize] = {}
+        self.changes = 0
+        """Counts changes of what handles are called."""
+        self.scan_arguments = False
+        # Callbacks of the recorded program cannot be called; `free` does nothing with null.
+        self.callback = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value or 0
+
+    def handle(self, recorded: int) -> int:
+        """The present handle; one that was never valid stays what it was, for the driver to see."""
+        return self.handles.get(recorded, recorded)
+
+    def learn(self, recorded: int, present: int) -> None:
+        """A value that the driver has handed out."""
+        if recorded and present and self.handles.get(recorded) != present:
+            self.handles[recorded] = present
+            self.changes += 1
+
+    def learn_all(self, recorded: Iterable[int], present: Iterable[int]) -> None:
+        """Values that the driver has handed out in a row."""
+        for one, other in zip(recorded, present, strict=False):
+            self.learn(one, other)
+
+    def argument(self, data: bytes) -> bytes:
+        """The value of a kernel's argument: an address, an object, or what is left as it is."""
+        if len(data) == _WORD:
+            word = self.word(int.from_bytes(data, "little"))
+            return data if word is None else word.to_bytes(_WORD, "little")
+        return self.scanned(data) if self.scan_arguments and len(data) > _WORD else data
+
+    def word(self, recorded: int) -> int | None:
+        """What 64 bits are now, if they are an address or a handle that is known."""
+        if recorded == 0:
+            return None
+        found = self.memory.find(recorded)
+        if found is not None:
+            return found.at(recorded)
+        known = self.handles.get(recorded)
+        return self.memory.known(recorded) if known is None else known
+
+    def scanned(self, data: bytes) -> bytes:
+        """Bytes in which every word that is an address in an allocation is its present one."""
+        return self._replaced(data, self._present_of)
+
+    def unscanned(self, data: bytes) -> bytes:
+        """The way back: present addresses become recorded ones."""
+        return self._replaced(data, self.memory.find_present)
+
+    def _present_of(self, recorded: int) -> int | None:
+        found = self.memory.find(recorded)
+        return None if found is None else found.at(recorded)
+
+    def _replaced(self, data: bytes, other: Callable[[int], int | None]) -> bytes:
+        result = bytearray(data)
+        words = memoryview(result)[: len(result) // _WORD * _WORD].cast("Q")
+        for place, word in enumerate(words):
+            if word and (found := other(word)) is not None:
+                words[place] = found
+        words.release()
+        return bytes(result)
