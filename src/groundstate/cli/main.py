@@ -10,10 +10,23 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from groundstate.cli import cache, compile, dis, env, info, metrics, play, record, run, stream, top
+from groundstate.cli import (
+    cache,
+    compile,
+    dis,
+    env,
+    info,
+    metrics,
+    play,
+    record,
+    run,
+    script,
+    stream,
+    top,
+)
 from groundstate.version import __version__
 
-COMMANDS = (info, run, env, record, play, stream, top, metrics, compile, dis, cache)
+COMMANDS = (info, run, env, record, play, script, stream, top, metrics, compile, dis, cache)
 """The modules of the commands, in the order in which the help lists them."""
 
 DESCRIPTION = """\
@@ -31,6 +44,7 @@ examples:
   groundstate record -o trace -- ./my_app   record every call of a program
   groundstate stream calls trace            and list them
   groundstate play trace                    make them again, here or on another driver
+  groundstate script hooks.lua -- ./my_app  change its calls with a script
   groundstate top                           watch devices and the processes that use them
   groundstate compile k.cl -o k.spv         OpenCL C to SPIR-V
 
