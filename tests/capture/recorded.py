@@ -12,7 +12,7 @@ from groundstate.compiler.frontend import compile_opencl
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "loader" / "programs"
 GROUNDSTATE = (sys.executable, "-m", "groundstate")
-FLAGS = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_GNU_SOURCE=")
+FLAGS = ("-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_GNU_SOURCE=")
 TIMEOUT = 120
 
 

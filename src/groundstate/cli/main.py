@@ -20,13 +20,26 @@ from groundstate.cli import (
     play,
     record,
     run,
-    script,
     stream,
+    subcapture,
     top,
 )
 from groundstate.version import __version__
 
-COMMANDS = (info, run, env, record, play, script, stream, top, metrics, compile, dis, cache)
+COMMANDS = (
+    info,
+    run,
+    env,
+    record,
+    play,
+    stream,
+    subcapture,
+    top,
+    metrics,
+    compile,
+    dis,
+    cache,
+)
 """The modules of the commands, in the order in which the help lists them."""
 
 DESCRIPTION = """\
@@ -44,7 +57,6 @@ examples:
   groundstate record -o trace -- ./my_app   record every call of a program
   groundstate stream calls trace            and list them
   groundstate play trace                    make them again, here or on another driver
-  groundstate script hooks.lua -- ./my_app  change its calls with a script
   groundstate top                           watch devices and the processes that use them
   groundstate compile k.cl -o k.spv         OpenCL C to SPIR-V
 

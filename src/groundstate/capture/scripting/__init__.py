@@ -1,1 +1,0 @@
-"""Scripts that take the place of API functions; see docs/scripting.md."""

@@ -1,0 +1,55 @@
+"""Finds out whether a range waits for something that only happens outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.capture.structure import Life
+from groundstate.capture.structure.commands import Command
+from groundstate.capture.subcapture.cut import Cut
+from groundstate.capture.subcapture.errors import CutError
+from groundstate.capture.subcapture.recorded import Recorded, Step
+
+EVENT = "ze_event_handle_t"
+_SIGNALS = {"zeEventHostSignal", "zeCommandListAppendSignalEvent"}
+_NEITHER = {"zeCommandListAppendEventReset", "zeCommandListAppendQueryKernelTimestamps"}
+
+
+def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], bool]) -> None:
+    """Raises `CutError` if work of the range waits for an event that nothing there signals."""
+    steps = {step.number: step for step in recorded.steps}
+    calls = [step.number for step in recorded.steps if cut.begin <= step.number <= cut.end]
+    for parts in cut.parts().values():
+        for part in parts:
+            for command in part.commands:
+                calls += _calls_of(command)
+    waited: set[Life] = set()
+    signalled: set[Life] = set()
+    for number in dict.fromkeys(calls):
+        step = steps[number]
+        events = [life for life in recorded.uses(number) if life.kind == EVENT]
+        signal = _signal_of(step, events)
+        if signal is not None:
+            signalled.add(signal)
+        if step.name.startswith("zeCommandList") and step.name not in _NEITHER:
+            waited.update(event for event in events if event is not signal)
+    for event in waited - signalled:
+        if event.function != "zeEventCounterBasedCreate" and not is_signalled(event):
+            raise CutError(
+                f"the range waits for the event of record {event.made_by}, which is signalled "
+                "neither before the range nor in it; take a larger range"
+            )
+
+
+def _calls_of(command: Command) -> list[int]:
+    return [command.call, *(call for inner in command.inside for call in _calls_of(inner))]
+
+
+def _signal_of(step: Step, events: list[Life]) -> Life | None:
+    """The event that a call signals, or that its command will."""
+    if step.name in _SIGNALS:
+        return events[0] if events else None
+    if "Append" not in step.name or step.name == "zeCommandListAppendWaitOnEvents":
+        return None
+    values = set(step.arguments)
+    return next((event for event in events if event.value in values), None)

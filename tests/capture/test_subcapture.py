@@ -1,0 +1,233 @@
+"""What is cut out of a recording plays by itself and leaves memory as the whole recording does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groundstate.capture import place
+from groundstate.capture.describe import NamedCall, named_calls
+from groundstate.capture.play import Options, Player
+from groundstate.capture.stream import Kind, Mark, StreamReader, unpack_mark
+from groundstate.capture.structure import Outline, Selection
+from groundstate.capture.subcapture import (
+    Outcome,
+    cut_by_kernel,
+    cut_by_selection,
+    subcapture,
+)
+from groundstate.capture.subcapture.leading import player_at
+from groundstate.capture.subcapture.recorded import Recorded
+
+from .recorded import GROUNDSTATE, numbered
+
+COMPARED = ("host", "shared", "device")
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return numbered(tmp_path_factory.mktemp("numbered"))
+
+
+class Stop(Exception):  # noqa: N818
+    """The call that was waited for has been made."""
+
+
+class StopAfter:
+    """Stops a player after a call."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def before(self, player: Player, call: NamedCall) -> None:
+        pass
+
+    def after(self, player: Player, call: NamedCall, result: int) -> None:
+        if call.number == self.number:
+            raise Stop
+
+
+def memory_of(player: Player) -> dict[int, bytes]:
+    assert player.idle()
+    ranges = [each for each in player.memory.ranges() if each.kind in COMPARED]
+    return {each.start: player.memory.read(each.start, each.size) for each in ranges}
+
+
+def memory_after(stream: Path, number: int) -> dict[int, bytes]:
+    """What all memory is after a call of the whole recording."""
+    with StreamReader(stream) as reader:
+        player = Player(reader, str(place.driver()))
+        with pytest.raises(Stop):
+            player.run(StopAfter(number))
+        found = memory_of(player)
+        player.close()
+    return found
+
+
+def memory_in(cut: Path) -> dict[int, bytes]:
+    """What memory is after a cut was played, in which nothing may differ."""
+    with StreamReader(cut) as reader:
+        player = Player(reader, str(place.driver()))
+        report = player.run()
+        assert report.differences == []
+        found = memory_of(player)
+        player.close()
+    return found
+
+
+def cut_out(stream: Path, target: Path, text: str) -> Outcome:
+    selection = Selection.parse(text)
+    return subcapture(
+        stream,
+        target,
+        lambda recorded: cut_by_selection(recorded.submissions, selection, text),
+        library=str(place.driver()),
+    )
+
+
+@pytest.mark.parametrize("text", ["1", "2", "3", "2-3", "2-5", "4/4/7", "5", "+"])
+def test_whole_submissions(stream: Path, tmp_path: Path, text: str) -> None:
+    target = tmp_path / "cut.gsstream"
+    outcome = cut_out(stream, target, text)
+    whole, part = memory_after(stream, outcome.last), memory_in(target)
+    assert part
+    assert {start: whole[start] for start in part} == part
+
+
+@pytest.mark.parametrize(
+    ("text", "kernels", "ends"),
+    [
+        ("1/1/2", 1, "1/1/2"),
+        ("2/3/5", 1, "2/3/5"),
+        ("3/3/4", 1, "3/3/4"),
+        ("2/2-3/3-4", 2, "2/3/4"),
+        ("2-3/3/5", 3, "3/3/5"),
+        ("1-2/1-2/2-3", 2, "2/2/3"),
+    ],
+)
+def test_parts_of_lists(stream: Path, tmp_path: Path, text: str, kernels: int, ends: str) -> None:
+    target = tmp_path / "cut.gsstream"
+    outcome = cut_out(stream, target, text)
+    assert len(outcome.kernels) == kernels
+    part, whole = memory_in(target), memory_behind(stream, ends)
+    assert part
+    assert {start: whole[start] for start in part} == part
+
+
+def memory_behind(stream: Path, text: str) -> dict[int, bytes]:
+    """What memory is when the kernel of that place has run, and no other after it.
+
+    A cut of nothing but what comes before the next kernel leads the player to there.
+    """
+    selection = Selection.parse(text)
+    with StreamReader(stream) as reader:
+        recorded = Recorded(reader)
+        cut = cut_by_selection(recorded.submissions, selection, text)
+        batch = cut.first_submission.batches[cut.first.batch]
+        following = cut.first.command + 1
+        if following == len(batch.commands) and cut.first.batch + 1 == len(
+            cut.first_submission.batches
+        ):
+            return memory_after(stream, cut.end)
+        last = type(cut.first)(cut.first.submission, cut.first.batch, following)
+        behind = type(cut)(recorded.submissions.submissions, last, last)
+        with player_at(
+            recorded, behind, str(place.driver()), Options(), lambda number: None
+        ) as player:
+            return memory_of(player)
+
+
+@pytest.mark.parametrize(("name", "occurrence"), [("twist", 1), ("twist", 3), ("step", 6)])
+def test_one_kernel(stream: Path, tmp_path: Path, name: str, occurrence: int) -> None:
+    target = tmp_path / "one.gsstream"
+    outcome = subcapture(
+        stream,
+        target,
+        lambda recorded: cut_by_kernel(recorded.submissions, name, occurrence),
+        library=str(place.driver()),
+    )
+    assert outcome.kernels == (name,)
+    with StreamReader(target) as reader:
+        outline = Outline(reader)
+        names = [call.name for call in named_calls(reader)]
+    assert [launch.kernel for launch in outline.submissions.launches] == [name]
+    assert names.count("zeKernelCreate") == names.count("zeModuleCreate") == 1
+    assert names.count("zeKernelSetArgumentValue") == 2
+    with StreamReader(stream) as reader:
+        places = [
+            f"{submission.number}/{batch.list.number}/{launch.number}"
+            for submission in Outline(reader).submissions.submissions
+            for batch, launch in submission.launches()
+            if launch.kernel == name
+        ]
+    part, whole = memory_in(target), memory_behind(stream, places[occurrence - 1])
+    assert {start: whole[start] for start in part} == part
+
+
+def test_marks_surround_the_restored_state(stream: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cut.gsstream"
+    cut_out(stream, target, "3")
+    with StreamReader(target) as reader:
+        records = list(reader.records())
+    marks = {
+        unpack_mark(record.body): record.number for record in records if record.kind == Kind.MARK
+    }
+    assert list(marks) == [Mark.RESTORE_BEGIN, Mark.RESTORE_END]
+    with StreamReader(target) as reader:
+        after = [call.name for call in named_calls(reader) if call.number > marks[Mark.RESTORE_END]]
+    assert after == ["zeCommandQueueExecuteCommandLists", "zeCommandQueueSynchronize"]
+
+
+def test_a_cut_can_be_cut_again(stream: Path, tmp_path: Path) -> None:
+    large, small = tmp_path / "large.gsstream", tmp_path / "small.gsstream"
+    cut_out(stream, large, "2-3")
+    with StreamReader(large) as reader:
+        runs = Outline(reader).submissions
+        place_of_last = runs.submissions[-1].number
+    outcome = cut_out(large, small, str(place_of_last))
+    assert outcome.kernels == ("twist", "step")
+    part, whole = memory_in(small), memory_in(large)
+    assert {start: whole[start] for start in part} == part
+
+
+def commands(stream: Path, out: Path) -> Iterator[list[str]]:
+    yield [*GROUNDSTATE, "subcapture", str(stream), "-o", str(out), "--kernel", "twist", "--json"]
+    yield [*GROUNDSTATE, "play", str(out)]
+    yield [*GROUNDSTATE, "play", "--topology", "2x2", str(out)]
+
+
+def test_the_commands(stream: Path, tmp_path: Path) -> None:
+    shown = []
+    for command in commands(stream, tmp_path / "one"):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        shown.append(done.stdout)
+    assert json.loads(shown[0])["kernels"] == ["twist"]
+    listing = [*GROUNDSTATE, "subcapture", "--list", str(stream)]
+    lines = subprocess.run(listing, capture_output=True, text=True).stdout.splitlines()
+    assert len(lines) == 10
+    assert lines[-1].split()[:2] == ["5/2/3", "step"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--range", "9"), "it has submissions 1-5, lists 1-4, kernels 1-7"),
+        (("--range", "3-1"), "numbers rise"),
+        (("--kernel", "none"), "those that do: step, twist"),
+        (("--kernel", "twist", "--occurrence", "9"), "runs only 3 times"),
+    ],
+)
+def test_what_is_not_there(
+    stream: Path, tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    command = [*GROUNDSTATE, "subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ})
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert place.streams_in(tmp_path / "o") == []
