@@ -9,6 +9,7 @@ from pathlib import Path
 
 from registry import (
     generate_capture,
+    generate_capture_script,
     generate_capture_structs,
     generate_dnnl,
     generate_functions,
@@ -42,6 +43,8 @@ OUTPUTS: dict[str, Generator] = {
     },
     "native/capture/generated/exports.c": generate_capture.generate_exports,
     "native/capture/generated/loader.c": generate_capture.generate_loader,
+    "native/capture/generated/script_hooks.c": generate_capture_script.generate_hooks,
+    "native/capture/generated/script_tables.c": generate_capture_script.generate_tables,
     "native/capture/generated/structs.h": generate_capture_structs.generate_header,
     "native/capture/generated/structs.c": generate_capture_structs.generate_source,
     **{

@@ -8,6 +8,7 @@
 
 #include "journal.h"
 #include "memory.h"
+#include "script.h"
 #include "slots.h"
 
 gc_function gc_slots[GS_FN_COUNT];
@@ -83,8 +84,8 @@ static bool is_set(const char *variable) {
 }
 
 /* The program may ask the driver for the address of an extension's function. It gets ours, so that calls through
- * it are recorded, too; the recording has what the driver answered. */
-static gc_function record_get_address;
+ * it are recorded and hooked, too; the recording has what the driver answered. */
+static gc_function get_next_address;
 
 static gc_function own_function(const char *name) {
     for (int each = 0; each < GS_FN_COUNT; each++) {
@@ -98,7 +99,7 @@ static gc_function own_function(const char *name) {
 }
 
 static ze_result_t get_address(ze_driver_handle_t driver, const char *name, void **address) {
-    ze_result_t result = ((ze_pfnDriverGetExtensionFunctionAddress_t)record_get_address)(driver, name, address);
+    ze_result_t result = ((ze_pfnDriverGetExtensionFunctionAddress_t)get_next_address)(driver, name, address);
     if (result == ZE_RESULT_SUCCESS) {
         gc_function own = own_function(name);
         if (own != NULL)
@@ -128,21 +129,31 @@ static void record_calls(void) {
     for (int each = 0; each < GS_FN_COUNT; each++)
         if (recorders[each] != NULL && gc_next[each] != absent(gc_absences[each]))
             gc_slots[each] = recorders[each];
-    if (gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress] != gc_next[GS_FN_zeDriverGetExtensionFunctionAddress]) {
-        record_get_address = gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress];
-        gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress] = (gc_function)get_address;
-    }
+}
+
+static void give_own_addresses(void) {
+    get_next_address = gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress];
+    gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress] = (gc_function)get_address;
 }
 
 static void pass_all_on(void) {
     memcpy(gc_slots, gc_next, sizeof gc_slots);
 }
 
-/* A forked child shares the journal's memory with its parent, and has no part in it. */
+/* A forked child shares the journal's memory with its parent, and has no part in it, nor in the script. */
 static void after_fork(void) {
     pass_all_on();
     gc_memory_abandon();
+    gc_script_abandon();
     gc_journal_abandon();
+}
+
+static bool open_recording(const char *next) {
+    const char *folder = getenv("GROUNDSTATE_CAPTURE_OUT");
+    if (folder == NULL || folder[0] == 0)
+        return false;
+    const char *pages = gc_memory_open(getenv("GROUNDSTATE_CAPTURE_PAGES"), is_set("GROUNDSTATE_CAPTURE_RESULTS"));
+    return gc_journal_open(folder, next, pages);
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -156,14 +167,17 @@ __attribute__((constructor)) static void begin(void) {
     fill_slots(library);
     if (library != NULL)
         next_share_python = (gc_function)dlsym(library, "gs_share_python");
-    const char *folder = getenv("GROUNDSTATE_CAPTURE_OUT");
-    if (library == NULL || folder == NULL || folder[0] == 0)
-        return;
-    const char *pages = gc_memory_open(getenv("GROUNDSTATE_CAPTURE_PAGES"), is_set("GROUNDSTATE_CAPTURE_RESULTS"));
-    if (!gc_journal_open(folder, next, pages))
+    const char *script = getenv("GROUNDSTATE_SCRIPT");
+    bool scripted = library != NULL && script != NULL && script[0] != 0;
+    bool recorded = library != NULL && open_recording(next);
+    if (!scripted && !recorded)
         return;
     pthread_atfork(NULL, NULL, after_fork);
-    record_calls();
+    if (recorded)
+        record_calls();
+    give_own_addresses();
+    if (scripted)
+        gc_script_install(script);
 }
 
 __attribute__((destructor)) static void end(void) {

@@ -185,6 +185,7 @@ _DEVICE = "What the device looks like"
 _PLACES = "Where things are"
 _PYTHON = "Python"
 _CAPTURE = "Recording"
+_SCRIPT = "Scripts"
 
 AFFINITY_MASK = Text(
     "ZE_AFFINITY_MASK",
@@ -377,6 +378,54 @@ CAPTURE_RESULTS = Flag(
     default=False,
     sentence="Whether it is recorded, too, what the device wrote: digests, to compare with.",
     group=_CAPTURE,
+)
+
+SCRIPT = Text(
+    "GROUNDSTATE_SCRIPT",
+    values="a path",
+    default="",
+    otherwise="no function is hooked",
+    sentence="The script whose functions take the place of API functions in front of which the "
+    "capture library sits; see scripting.md.",
+    group=_SCRIPT,
+)
+SCRIPT_ARGUMENTS = Text(
+    "GROUNDSTATE_SCRIPT_ARGUMENTS",
+    values="a text",
+    default="",
+    otherwise="empty",
+    sentence="What the script gets from `gits.getArgsStr()`.",
+    group=_SCRIPT,
+)
+SCRIPT_OUT = Text(
+    "GROUNDSTATE_SCRIPT_OUT",
+    values="a path",
+    default="",
+    otherwise="the current folder",
+    sentence="The folder for files that the script writes, `gits.getOutDir()`.",
+    group=_SCRIPT,
+)
+SCRIPT_STREAM = Text(
+    "GROUNDSTATE_SCRIPT_STREAM",
+    values="a path",
+    default="",
+    otherwise="the folder that is recorded into",
+    sentence="The recording that is being played, `gits.getStreamDir()`.",
+    group=_SCRIPT,
+)
+SCRIPT_STOP = Flag(
+    "GROUNDSTATE_SCRIPT_STOP",
+    default=False,
+    sentence="Whether an error in the script ends the program.",
+    group=_SCRIPT,
+)
+LUA = Text(
+    "GROUNDSTATE_LUA",
+    values="a path",
+    default="",
+    otherwise="the one in the package `lupa`",
+    sentence="The library with Lua 5.4 that runs scripts.",
+    group=_SCRIPT,
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from groundstate import knobs, standin
+from groundstate.capture.scripting.script import Script
 from groundstate.capture.stream.layout import HEADER_SIZE, SUFFIX, Header, StreamError
 
 LOADER = "libze_loader.so.1"
@@ -30,24 +31,26 @@ def library() -> Path:
 
 def environment(
     current: Mapping[str, str],
-    out: Path,
+    out: Path | None,
     *,
     real_loader: bool = False,
     tools: bool = False,
     results: bool = False,
     pages: str = knobs.CAPTURE_PAGES.default,
+    script: Script | None = None,
 ) -> dict[str, str]:
-    """The variables that make a program's calls be recorded into the folder `out`."""
+    """The variables that make a program's calls be recorded into the folder `out`, if there is one,
+    and be hooked by a script."""
     following = machine_loader() if real_loader else driver()
     changes = {"ZE_ENABLE_ALT_DRIVERS": str(driver())}
     changes |= standin.in_front(standin.folder_for(library()), current)
     changes[knobs.LIBRARY.name] = str(library())  # where this package's own bindings look
     changes[knobs.CAPTURE_NEXT.name] = str(following)
-    changes[knobs.CAPTURE_OUT.name] = str(out.resolve())
+    changes[knobs.CAPTURE_OUT.name] = str(out.resolve()) if out is not None else ""
     changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
     changes[knobs.CAPTURE_RESULTS.name] = str(int(results))
     changes[knobs.CAPTURE_PAGES.name] = pages
-    return changes
+    return changes | (script.environment() if script is not None else {knobs.SCRIPT.name: ""})
 
 
 def machine_loader() -> Path:

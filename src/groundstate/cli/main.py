@@ -20,6 +20,7 @@ from groundstate.cli import (
     play,
     record,
     run,
+    script,
     stream,
     subcapture,
     top,
@@ -32,6 +33,7 @@ COMMANDS = (
     env,
     record,
     play,
+    script,
     stream,
     subcapture,
     top,
@@ -57,6 +59,8 @@ examples:
   groundstate record -o trace -- ./my_app   record every call of a program
   groundstate stream calls trace            and list them
   groundstate play trace                    make them again, here or on another driver
+  groundstate subcapture trace -o one --kernel gemm   cut one launch out of them
+  groundstate script hooks.lua -- ./my_app  change its calls with a script
   groundstate top                           watch devices and the processes that use them
   groundstate compile k.cl -o k.spv         OpenCL C to SPIR-V
 

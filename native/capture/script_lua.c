@@ -1,0 +1,274 @@
+/* Hooks in Lua: one state, in which each thread of the program has a thread of Lua's.
+ *
+ * A lock guards the state; it is free while a call that a script makes is under way. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "script_gits.h"
+#include "script_values.h"
+
+enum { STACK = 64, LEVELS = 16, EXIT_PATIENCE = 5 };
+
+/* Lua for one thread of the program. */
+typedef struct lua_here {
+    lua_State *state;
+    int reference; /* keeps the state alive */
+} lua_here;
+
+static lua_State *first; /* the state that the script was loaded in */
+static pthread_mutex_t lock;
+static pthread_key_t key;
+static _Thread_local lua_here *here __attribute__((tls_model("initial-exec")));
+static const char names; /* its address names the numbers of functions by name in the registry */
+
+/* --- Threads ----------------------------------------------------------------------------------------------------- */
+
+static void leave_thread(void *ending) {
+    lua_here *thread = ending;
+    pthread_mutex_lock(&lock);
+    lua.luaL_unref(first, LUA_REGISTRY, thread->reference);
+    pthread_mutex_unlock(&lock);
+    free(thread);
+}
+
+/* Only one thread can be told of the end, and it waits for a hook that hangs no longer than this. */
+static bool lock_patiently(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += EXIT_PATIENCE;
+    return pthread_mutex_timedlock(&lock, &until) == 0;
+}
+
+/* This thread's state, with the lock held; NULL if there is no memory for one. */
+static lua_State *state_here(void) {
+    if (here != NULL)
+        return here->state;
+    lua_here *thread = calloc(1, sizeof *thread);
+    if (thread == NULL || !lua.lua_checkstack(first, STACK))
+        return NULL;
+    thread->state = lua.lua_newthread(first);
+    thread->reference = lua.luaL_ref(first, LUA_REGISTRY);
+    pthread_setspecific(key, thread);
+    here = thread;
+    return thread->state;
+}
+
+/* --- Failures ---------------------------------------------------------------------------------------------------- */
+
+/* Turns an error into what is said of it: a table of its place in the script and its text. */
+static int describe_error(lua_State *state) {
+    lua.lua_createtable(state, 0, 2);
+    lua.lua_pushstring(state, "");
+    for (int level = 1; level < LEVELS && lua.lua_tolstring(state, -1, NULL)[0] == 0; level++) {
+        lua_pop(state, 1);
+        lua.luaL_where(state, level);
+    }
+    lua.lua_setfield(state, 2, "place");
+    lua.luaL_tolstring(state, 1, NULL);
+    lua.lua_setfield(state, 2, "message");
+    return 1;
+}
+
+static void report_error(lua_State *state, const char *during) {
+    char place[256], message[1024];
+    lua.lua_getfield(state, -1, "message");
+    snprintf(message, sizeof message, "%s", lua.lua_tolstring(state, -1, NULL));
+    lua.lua_getfield(state, -2, "place");
+    snprintf(place, sizeof place, "%s", lua.lua_tolstring(state, -1, NULL));
+    size_t length = strlen(place);
+    while (length > 0 && (place[length - 1] == ' ' || place[length - 1] == ':'))
+        place[--length] = 0;
+    lua_pop(state, 2);
+    gc_script_failed(length > 0 ? place : during, message, during);
+}
+
+/* Runs a C function with one argument under the protection of Lua; false if it failed, which is reported. */
+static bool run(lua_State *state, lua_CFunction function, void *argument, const char *during) {
+    int top = lua.lua_gettop(state);
+    if (!lua.lua_checkstack(state, STACK))
+        return false;
+    lua.lua_pushcclosure(state, describe_error, 0);
+    lua.lua_pushcclosure(state, function, 0);
+    lua.lua_pushlightuserdata(state, argument);
+    bool done = lua.lua_pcallk(state, 1, 0, top + 1, 0, NULL) == 0;
+    if (!done && lua.lua_type(state, -1) == LUA_TABLE)
+        report_error(state, during);
+    else if (!done)
+        gc_script_failed(during, "there is no memory left for the script", during);
+    lua.lua_settop(state, top);
+    return done;
+}
+
+/* --- Calls ------------------------------------------------------------------------------------------------------- */
+
+/* The argument is the visit; a hook that is gone leaves it unanswered. */
+static int call_hook(lua_State *state) {
+    gc_visit *visit = lua.lua_touserdata(state, 1);
+    const char *name = gs_function_names[visit->function];
+    const gc_signature *signature = &gc_signatures[visit->function];
+    const gc_field *parameters = gc_parameters + signature->first;
+    if (lua.lua_getglobal(state, name) != LUA_FUNCTION)
+        return 0;
+    for (int each = 0; each < signature->count; each++)
+        gc_push_word(state, &parameters[each].type, visit->words[each], gc_namespaces[visit->function]);
+    lua.lua_callk(state, signature->count, 1, 0, NULL);
+    bool is_nil = lua.lua_type(state, -1) == LUA_NIL;
+    visit->answer = is_nil ? 0 : gc_take_word(state, -1, &signature->answer, (gc_owner){name, "the result"});
+    visit->answered = true;
+    return 0;
+}
+
+static bool lua_call(gc_visit *visit) {
+    pthread_mutex_lock(&lock);
+    lua_State *state = state_here();
+    bool done = state != NULL && run(state, call_hook, visit, gs_function_names[visit->function]);
+    pthread_mutex_unlock(&lock);
+    return done && visit->answered;
+}
+
+/* drvl0.<function>: calls on. The function's number is upvalue 1. */
+static int call_on(lua_State *state) {
+    enum gs_function function = (enum gs_function)lua.lua_tointegerx(state, LUA_UPVALUE(1), NULL);
+    const char *name = gs_function_names[function];
+    const gc_signature *signature = &gc_signatures[function];
+    const gc_field *parameters = gc_parameters + signature->first;
+    uint64_t words[GC_MAX_PARAMETERS];
+    uint32_t copies = 0; /* one bit for each argument whose table has values of its own */
+    if (lua.lua_gettop(state) != signature->count)
+        return lua.luaL_error(state, "%s takes %d arguments, not %d", name, signature->count, lua.lua_gettop(state));
+    for (int each = 0; each < signature->count; each++) {
+        const gc_type *type = &parameters[each].type;
+        if (type->layout != GC_NO_LAYOUT && lua.lua_type(state, each + 1) == LUA_TABLE &&
+            gc_has_copies(state, each + 1)) {
+            copies |= 1u << each;
+            gc_store_copies(state, each + 1, type->layout);
+        }
+        words[each] = gc_take_word(state, each + 1, type, (gc_owner){name, parameters[each].name});
+        if (type->kind == GC_STRUCT && words[each] == 0)
+            return lua.luaL_error(state, "%s of %s is a struct and cannot be null", parameters[each].name, name);
+    }
+    pthread_mutex_unlock(&lock);
+    uint64_t answer = gc_script_call_on(function, words);
+    pthread_mutex_lock(&lock);
+    for (int each = 0; each < signature->count; each++)
+        if (copies >> each & 1)
+            gc_load_copies(state, each + 1, parameters[each].type.layout);
+    gc_push_word(state, &signature->answer, answer, gc_namespaces[function]);
+    return 1;
+}
+
+/* --- Events ------------------------------------------------------------------------------------------------------ */
+
+typedef struct event {
+    const char *name;
+    int64_t number;
+} event;
+
+static int call_event(lua_State *state) {
+    const event *what = lua.lua_touserdata(state, 1);
+    if (lua.lua_getglobal(state, what->name) != LUA_FUNCTION)
+        return 0;
+    if (what->number >= 0)
+        lua.lua_pushinteger(state, what->number);
+    lua.lua_callk(state, what->number >= 0 ? 1 : 0, 0, 0, NULL);
+    return 0;
+}
+
+static void lua_event(const char *name, int64_t number) {
+    event what = {name, number};
+    if (!lock_patiently()) {
+        fprintf(stderr, "groundstate: script: %s is not called: a hook has not returned\n", name);
+        return;
+    }
+    lua_State *state = state_here();
+    if (state != NULL)
+        run(state, call_event, &what, name);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- Loading ----------------------------------------------------------------------------------------------------- */
+
+/* The script defined a global that it did not have: if it is a function of the API, that has a hook from now on. */
+static int new_global(lua_State *state) {
+    if (lua.lua_type(state, 2) == LUA_STRING && lua.lua_type(state, 3) == LUA_FUNCTION) {
+        lua.lua_rawgetp(state, LUA_REGISTRY, &names);
+        lua.lua_pushvalue(state, 2);
+        if (lua.lua_rawget(state, -2) == LUA_NUMBER)
+            gc_script_hook((enum gs_function)lua.lua_tointegerx(state, -1, NULL));
+        lua_pop(state, 2);
+    }
+    lua.lua_rawset(state, 1);
+    return 0;
+}
+
+static void watch_globals(lua_State *state) {
+    lua.lua_createtable(state, 0, GS_FN_COUNT);
+    for (int each = 0; each < GS_FN_COUNT; each++) {
+        lua.lua_pushinteger(state, each);
+        lua.lua_setfield(state, -2, gs_function_names[each]);
+    }
+    lua.lua_rawsetp(state, LUA_REGISTRY, &names);
+    lua.lua_getglobal(state, "_G");
+    lua.lua_createtable(state, 0, 1);
+    lua.lua_pushcclosure(state, new_global, 0);
+    lua.lua_setfield(state, -2, "__newindex");
+    lua.lua_setmetatable(state, -2);
+    lua_pop(state, 1);
+}
+
+static void add_driver(lua_State *state) {
+    char name[80];
+    lua.lua_createtable(state, 0, GS_FN_COUNT + (int)gc_layout_count + 1);
+    for (int each = 0; each < GS_FN_COUNT; each++) {
+        lua.lua_pushinteger(state, each);
+        lua.lua_pushcclosure(state, call_on, 1);
+        lua.lua_setfield(state, -2, gs_function_names[each]);
+    }
+    for (size_t each = 0; each < gc_layout_count; each++) {
+        snprintf(name, sizeof name, "create_%s", gc_layouts[each].name);
+        lua.lua_pushinteger(state, (int64_t)each);
+        lua.lua_pushcclosure(state, gc_lua_create_struct, 1);
+        lua.lua_setfield(state, -2, name);
+    }
+    lua.lua_pushcclosure(state, gc_lua_free_struct, 0);
+    lua.lua_setfield(state, -2, "free");
+    lua.lua_setglobal(state, "drvl0");
+}
+
+static int load_script(lua_State *state) {
+    const char *path = lua.lua_touserdata(state, 1);
+    lua.luaL_openlibs(state);
+    gc_lua_add_constants(state);
+    gc_lua_add_gits(state);
+    add_driver(state);
+    watch_globals(state);
+    if (lua.luaL_loadfilex(state, path, NULL) != 0)
+        return lua.luaL_error(state, "%s", lua.lua_tolstring(state, -1, NULL));
+    lua.lua_callk(state, 0, 0, 0, NULL);
+    return 0;
+}
+
+static bool lua_load(const char *path) {
+    pthread_mutexattr_t about;
+    pthread_mutexattr_init(&about);
+    pthread_mutexattr_settype(&about, PTHREAD_MUTEX_RECURSIVE); /* a script may end the program inside a hook */
+    pthread_mutex_init(&lock, &about);
+    pthread_key_create(&key, leave_thread);
+    if (!gc_lua_find())
+        return false;
+    first = lua.luaL_newstate();
+    if (first == NULL)
+        return false;
+    if (lua.lua_version(first) != LUA_VERSION) {
+        fprintf(stderr, "groundstate: scripts need Lua 5.4, and this one is %g\n", lua.lua_version(first) / 100);
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    bool loaded = run(first, load_script, (void *)path, "loading the script");
+    pthread_mutex_unlock(&lock);
+    return loaded;
+}
+
+const gc_language gc_lua_language = {lua_load, lua_call, lua_event};

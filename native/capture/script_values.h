@@ -1,0 +1,43 @@
+/* Values on their way between C and Lua: words, structs and arrays. */
+#ifndef GC_SCRIPT_VALUES_H
+#define GC_SCRIPT_VALUES_H
+
+#include "lua_api.h"
+#include "script.h"
+
+/* Whose value it is, for messages: the field `name` of the struct `owner`, or the argument of the function. */
+typedef struct gc_owner {
+    const char *owner, *name;
+} gc_owner;
+
+/* An argument or answer, or what a field of at most 64 bits holds. `family` tells what a chain is made of. */
+void gc_push_word(lua_State *state, const gc_type *type, uint64_t word, char family);
+/* The same in the other direction; raises an error in Lua if the value is not of that type. */
+uint64_t gc_take_word(lua_State *state, int index, const gc_type *type, gc_owner of);
+
+/* An address: of a pointer, a struct, an array or a number; nil is null. */
+void *gc_take_pointer(lua_State *state, int index, gc_owner of);
+int64_t gc_take_integer(lua_State *state, int index, gc_owner of);
+double gc_take_number(lua_State *state, int index, gc_owner of);
+
+/* A pointer, for Lua. */
+void gc_push_pointer(lua_State *state, const void *address);
+/* A struct as a table whose fields are read and written where the struct is; null, and what leads nowhere, as a pointer. */
+void gc_push_struct(lua_State *state, const void *address, uint16_t layout);
+
+/* A script may keep values of its own in a struct's table, as it gets when it copies one field by field. Before a call
+ * they are stored in the struct, after it they are what the struct has. */
+bool gc_has_copies(lua_State *state, int index);
+void gc_store_copies(lua_State *state, int index, uint16_t layout);
+void gc_load_copies(lua_State *state, int index, uint16_t layout);
+
+/* Memory that the script owns. It is an error to give back what was not allocated here. */
+void *gc_lua_allocate(lua_State *state, size_t size);
+void gc_lua_release(lua_State *state, void *address);
+/* Keeps the string at the top of the stack for good, and hands out its bytes. */
+const char *gc_lua_keep_string(lua_State *state, int index);
+
+int gc_lua_create_struct(lua_State *state); /* drvl0.create_<struct>; the layout's number is its upvalue */
+int gc_lua_free_struct(lua_State *state);   /* drvl0.free */
+
+#endif

@@ -1,0 +1,1 @@
+"""Scripts that take the place of API functions; see docs/scripting.md."""

@@ -1,0 +1,113 @@
+"""`groundstate script`: runs a Level Zero program with some of its calls replaced by a script."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+from groundstate import standin
+from groundstate.capture import place
+from groundstate.capture.scripting import script as scripts
+from groundstate.cli import run as running
+
+DESCRIPTION = """\
+Runs a program with a script in front of the driver.
+
+A function of the script with the name of an API function takes that function's place: it gets
+the arguments, may change them, and calls on with drvl0.<function>. Calls that the script has no
+function for cost nothing. Scripts are written in Lua 5.4; docs/scripting.md says what they can do.
+"""
+
+EXAMPLES = """\
+examples:
+  groundstate script hooks.lua -- ./my_app            with a script of yours
+  groundstate script performance -- ./my_app          with a script that comes with the package
+  groundstate script --list                           which those are
+  groundstate script inject_build_options --script-args="-ze-opt-disable" -- ./my_app
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `script` to the commands."""
+    parser = subparsers.add_parser(
+        "script",
+        help="run a program with its calls hooked by a script",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="groundstate script [options] SCRIPT [--] PROGRAM [ARGUMENT ...]",
+    )
+    parser.add_argument("--list", action="store_true", help="list the bundled scripts")
+    parser.add_argument("--json", action="store_true", help="the list as JSON")
+    add_script_settings(parser)
+    running.add_driver_options(parser)
+    parser.add_argument(
+        "script", nargs="?", metavar="SCRIPT", help="a file, or the name of a bundled script"
+    )
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM ...",
+        help="the program and its arguments, unchanged",
+    )
+    parser.set_defaults(run=script, parser=parser)
+
+
+def add_script_settings(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of every command that can run a script."""
+    parser.add_argument(
+        "--script-args", metavar="TEXT", default="", help="what gits.getArgsStr() hands the script"
+    )
+    parser.add_argument(
+        "--script-out",
+        metavar="DIR",
+        type=Path,
+        help="the folder for files that the script writes; the current one unless told",
+    )
+    parser.add_argument(
+        "--stop-on-error",
+        action="store_true",
+        help="end the program when the script fails, instead of passing the call on",
+    )
+
+
+def script_of(name: str, args: argparse.Namespace, *, stream: Path | None = None) -> scripts.Script:
+    """The script that was asked for; raises ScriptError if there is none."""
+    if args.script_out is not None:
+        args.script_out.mkdir(parents=True, exist_ok=True)
+    return scripts.Script(
+        scripts.find(name), args.script_args, args.script_out, stream, args.stop_on_error
+    )
+
+
+def script(args: argparse.Namespace) -> int:
+    """Becomes the program with the capture library and the script in front of it."""
+    if args.list or args.json:
+        return list_bundled(args.json)
+    if args.script is None:
+        args.parser.error("name a script, or --list to see which there are")
+    command = running.program_of(args)
+    try:
+        chosen = script_of(args.script, args)
+        environment = {
+            **os.environ,
+            **running.driver_environment(args),
+            **place.environment(os.environ, None, real_loader=args.real_loader, script=chosen),
+        }
+    except (scripts.ScriptError, standin.LibraryMissing, OSError) as problem:
+        return running.complain(str(problem), 1, "script")
+    return running.become(command, environment, "script")
+
+
+def list_bundled(as_json: bool) -> int:
+    """Prints the bundled scripts and what each of them does."""
+    found = {name: scripts.summary(path) for name, path in scripts.bundled().items()}
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return 0
+    width = max(map(len, found))
+    for name, sentence in found.items():
+        print(f"{name:{width}}  {sentence}")
+    return 0

@@ -1,0 +1,161 @@
+"""The plans of convolutions: which product is computed, and what becomes of its elements.
+
+A deconvolution is a convolution with source and destination exchanged, so its plans are these, too:
+forward it is the gradient of the image, with bias and attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.descriptor import Descriptor
+from groundstate.dnn.kernels import convolution, indexing, products, values
+from groundstate.dnn.kernels.convolution import Shape, Tensor
+from groundstate.dnn.kernels.gemm import Tile
+from groundstate.dnn.kernels.products import Ending
+from groundstate.dnn.kernels.text import Kernel
+from groundstate.dnn.plan import Launch, Plan
+from groundstate.dnn.types import Arg, DataType
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution as a primitive has it: its shape, its tensors, its attributes."""
+
+    shape: Shape
+    image: Tensor
+    weights: Tensor
+    result: Tensor
+    tile: Tile
+    with_groups: bool
+    attributes: Attributes | None = None
+    bias: Descriptor | None = None
+
+
+def forward(layer: Layer) -> Plan:
+    """The result, from the image and the weights."""
+    plan, shape = Plan(), layer.shape
+    number = products.number_of(layer.image.descriptor, layer.weights.descriptor)
+    left = convolution.image(shape, layer.image, number, layer.tile.lanes)
+    right = convolution.weights(
+        shape, layer.weights, layer.with_groups, number, layer.tile, backward=False
+    )
+    product = convolution.forward(shape, left, right, number)
+    ending = _ending(layer, layer.result, (shape.batch, *shape.result), shape.outputs, number)
+    products.add(plan, product, left, right, ending, layer.tile)
+    return plan
+
+
+def backward_data(layer: Layer) -> Plan:
+    """The gradient of the image, from that of the result and the weights."""
+    plan, shape = Plan(), layer.shape
+    number = products.number_of(layer.result.descriptor, layer.weights.descriptor)
+    left = convolution.spread_gradient(shape, layer.result, number, layer.tile.lanes)
+    right = convolution.weights(
+        shape, layer.weights, layer.with_groups, number, layer.tile, backward=True
+    )
+    product = convolution.backward_data(shape, left, right, number)
+    ending = _ending(layer, layer.image, (shape.batch, *shape.image), shape.inputs, number)
+    products.add(plan, product, left, right, ending, layer.tile)
+    return plan
+
+
+def backward_weights(layer: Layer) -> Plan:
+    """The gradient of the weights, from the image and the gradient of the result."""
+    plan, shape = Plan(), layer.shape
+    number = products.number_of(layer.image.descriptor, layer.result.descriptor)
+    left = convolution.image(shape, layer.image, number, layer.tile.lanes)
+    right = convolution.gradient_panels(shape, layer.result, number, layer.tile)
+    product = convolution.backward_weights(shape, left, right, number)
+    products.add(plan, product, left, right, _weights_ending(layer, number), layer.tile)
+    return plan
+
+
+def _ending(
+    layer: Layer, target: Tensor, rows: tuple[int, ...], channels: int, number: str
+) -> Ending:
+    """Elements of a tensor with channels: rows are its batch and its spatial axes."""
+    descriptor, shape = target.descriptor, layer.shape
+    kind = indexing.index_type(descriptor)
+    ndims = descriptor.ndims
+    names = ["y0", "p0", "p1", "p2"]
+    lines = indexing.coordinates("row", rows, names, kind)
+    channel = "column" if shape.is_depthwise else f"batch * {channels} + column"
+    lines.append(f"const {kind} y1 = {channel};")
+    lines += [f"const {kind} y{dim} = p{dim - ndims + 3};" for dim in range(2, ndims)]
+    return Ending(
+        target.arg,
+        descriptor,
+        lines,
+        number,
+        layer.attributes,
+        layer.bias,
+        ["y1"],
+        _scaled(layer, channels),
+    )
+
+
+def _scaled(layer: Layer, channels: int) -> list[tuple[int, Sequence[int], Sequence[str]]]:
+    """The scales of the source, which is one number, and those of the weights, by output."""
+    scales = layer.attributes.scales if layer.attributes is not None else {}
+    found: list[tuple[int, Sequence[int], Sequence[str]]] = []
+    if Arg.SRC in scales:
+        found.append((Arg.SRC, (), ()))
+    if Arg.WEIGHTS in scales:
+        if scales[Arg.WEIGHTS].mask == 0:
+            found.append((Arg.WEIGHTS, (), ()))
+        else:
+            dims = (layer.shape.groups, channels) if layer.with_groups else (channels,)
+            group, output = f"y1 / {channels}", f"y1 % {channels}"
+            at = (f"({group})", f"({output})") if layer.with_groups else ("y1",)
+            found.append((Arg.WEIGHTS, dims, at))
+    return found
+
+
+def _weights_ending(layer: Layer, number: str) -> Ending:
+    """Elements of the gradient of the weights: rows are places in the kernel, and inputs."""
+    shape, descriptor = layer.shape, layer.weights.descriptor
+    kind = indexing.index_type(descriptor)
+    inputs = () if shape.is_depthwise else (shape.inputs,)
+    names = ["p0", "p1", "p2", *(["input"] if inputs else [])]
+    lines = indexing.coordinates("row", (*shape.kernel, *inputs), names, kind)
+    group, output = ("column", "0") if shape.is_depthwise else ("batch", "column")
+    wanted = [group, output, "input" if inputs else "0"]
+    wanted = wanted if layer.with_groups else wanted[1:]
+    spatial = descriptor.ndims - len(wanted)
+    wanted += [f"p{3 - spatial + each}" for each in range(spatial)]
+    lines += [f"const {kind} y{dim} = {text};" for dim, text in enumerate(wanted)]
+    return Ending(layer.weights.arg, descriptor, lines, number)
+
+
+def bias_gradient(arg: int, bias: Descriptor, tensor: Tensor) -> Launch:
+    """The gradient of the bias: for each channel, the sum of a gradient over all else."""
+    gradient = tensor.descriptor
+    double = gradient.data_type == DataType.f64
+    real = values.real(double)
+    kernel = Kernel("bias_gradient")
+    kernel.input(tensor.arg, gradient.data_type, "gradient")
+    kernel.output(arg, bias.data_type, "target")
+    kind = indexing.index_type(gradient)
+    names = [f"y{dim}" for dim in range(gradient.ndims)]
+    others = [dim for dim in range(gradient.ndims) if dim != 1]
+    count = gradient.elements // max(1, gradient.dims[1])
+    kernel.line(f"const {kind} y1 = get_global_id(0);")
+    kernel.line(f"if (y1 >= {gradient.dims[1]}) return;")
+    kernel.line(f"{real} sum = 0;")
+    kernel.line(f"for ({kind} i = 0; i < {count}; i++) {{")
+    dims = [gradient.dims[dim] for dim in others]
+    kernel.extend(indexing.coordinates("i", dims, [names[dim] for dim in others], kind))
+    place = indexing.offset(gradient, names)
+    kernel.line(f"sum += {values.load(gradient.data_type, 'gradient', place, to=real)};")
+    kernel.line("}")
+    where = indexing.offset(bias, ["y1"])
+    kernel.line(values.store(bias.data_type, "target", where, "sum", of=real))
+    return kernel.launch(items=gradient.dims[1], group_size=16)
+
+
+def exchanged(layer: Layer) -> Layer:
+    """The convolution that a deconvolution undoes: its image is the deconvolution's result."""
+    return replace(layer, image=layer.result, result=layer.image)

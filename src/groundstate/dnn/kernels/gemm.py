@@ -1,0 +1,305 @@
+"""Products of matrices as OpenCL C: the one loop nest behind matmul, inner product, convolution.
+
+A group is one row of work-items, and each of them has a column of the result. It holds a few rows
+of it in registers. A step of the sum multiplies one number of the right operand for each column
+with one of the left operand for each row; the latter is the same for the whole group. So the right
+operand lies in panels, as wide as the group, and of the left operand only the steps need to be
+known: rows and sums may be nests of several axes, which makes a convolution a product without
+copying its windows.
+
+Long sums are cut into blocks that leave the panel in the fastest cache; what a tile has so far
+waits in local memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from groundstate.dnn.kernels.text import Kernel
+from groundstate.dnn.plan import Launch
+
+SUM_BLOCK = 512
+"""Steps of a sum for which a panel and the rows of a tile stay in the fastest cache."""
+MOST_TILES = 19
+"""Tiles of rows that a group works on with each panel: their rows stay in the second cache."""
+MOST_PANELS = 4
+ENOUGH_GROUPS = 64
+"""So many groups keep all cores of a machine busy until nearly the end."""
+LONG_STEPS = 2**31
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a nest: so many steps of so many elements in the left and the right operand."""
+
+    count: int
+    left: int
+    right: int = 0
+
+
+class Tile(NamedTuple):
+    """What one group computes at a time."""
+
+    lanes: int = 16
+    rows: int = 6
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of two operands, all of whose sizes and steps are known."""
+
+    rows: tuple[Axis, ...]
+    """The nest of rows, the slowest first; only their steps in the left operand count."""
+    columns: int
+    sums: tuple[Axis, ...]
+    """The nest that is summed over, the slowest first."""
+    panel_step: int
+    """From one panel of the right operand to the next, in elements."""
+    batches: tuple[Axis, ...] = ()
+    """The nest of products that are computed side by side."""
+    number: str = "float"
+    """The type of both operands and of the sum."""
+    is_lanewise: bool = False
+    """True if each column has rows of its own in the left operand, next to each other."""
+
+    @property
+    def row_count(self) -> int:
+        return prod(axis.count for axis in self.rows)
+
+    @property
+    def batch_count(self) -> int:
+        return prod(axis.count for axis in self.batches)
+
+
+def merged(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The same nest with as few axes as possible.
+
+    >>> merged([Axis(3, 96, 48), Axis(3, 4, 16), Axis(4, 1, 4)])
+    (Axis(count=3, left=96, right=48), Axis(count=12, left=1, right=4))
+    """
+    nest: list[Axis] = []
+    for axis in axes:
+        if axis.count == 1:
+            continue
+        outer = nest[-1] if nest else None
+        steps = (axis.count * axis.left, axis.count * axis.right)
+        if outer is not None and (outer.left, outer.right) == steps:
+            nest[-1] = Axis(outer.count * axis.count, axis.left, axis.right)
+        else:
+            nest.append(axis)
+    return tuple(nest)
+
+
+class Shares(NamedTuple):
+    """How a product is shared out over groups, and its sums over blocks."""
+
+    panels: int
+    tiles: int
+    panels_of_group: int
+    tiles_of_group: int
+    blocks: int
+    steps_of_block: int
+    """Of the outer axes of the sum, or of the only one."""
+
+
+def shares(product: Product, tile: Tile) -> Shares:
+    """Large parts for the sake of the caches, but enough of them for all cores."""
+    panels = -(-product.columns // tile.lanes)
+    tiles = -(-product.row_count // tile.rows)
+    wide, tall = min(panels, MOST_PANELS), min(tiles, MOST_TILES)
+    while -(-panels // wide) * -(-tiles // tall) * product.batch_count < ENOUGH_GROUPS:
+        if wide > 1 and (wide * tile.lanes >= tall * tile.rows or tall <= 4):
+            wide = -(-wide // 2)
+        elif tall > 4:
+            tall = -(-tall // 2)
+        else:
+            break
+    tall = -(-tiles // -(-tiles // tall)) if tiles else 1
+    *outer, inner = merged(product.sums) or (Axis(1, 0),)
+    steps = prod(axis.count for axis in outer) if outer else inner.count
+    block = max(1, SUM_BLOCK // inner.count) if outer else SUM_BLOCK
+    blocks = max(1, -(-steps // block))
+    return Shares(panels, tiles, max(wide, 1), max(tall, 1), blocks, -(-steps // blocks))
+
+
+def launch(kernel: Kernel, product: Product, finish: Sequence[str], tile: Tile) -> Launch:
+    """Writes the body of a kernel that has the parameters `left` and `right`, and launches it.
+
+    `finish` are the lines that take a number of the result to where it belongs: its value is `acc`,
+    its place `batch`, `row` and `column`.
+    """
+    kernel.extend(_Writer(product, finish, tile).lines())
+    parts = shares(product, tile)
+    across = -(-parts.panels // parts.panels_of_group)
+    down = -(-parts.tiles // parts.tiles_of_group)
+    items = (across * tile.lanes, down, product.batch_count)
+    return kernel.launch(items=items, group_size=(tile.lanes, 1, 1))
+
+
+def offset(index: str, axes: Sequence[Axis], side: str = "left") -> str:
+    """Where the element of a number is that counts through a nest, in elements."""
+    terms = []
+    inner = prod(axis.count for axis in axes)
+    for position, axis in enumerate(axes):
+        inner //= axis.count
+        step = axis.left if side == "left" else axis.right
+        if step == 0 or axis.count == 1:
+            continue
+        digit = f"{index} / {inner}" if inner > 1 else index
+        if position and any(each.count > 1 for each in axes[:position]):
+            digit = f"({digit}) % {axis.count}"
+        terms.append(f"({digit}) * {step}")
+    return " + ".join(terms) or "0"
+
+
+class _Writer:
+    """Writes one kernel."""
+
+    def __init__(self, product: Product, finish: Sequence[str], tile: Tile) -> None:
+        self.product, self.finish, self.tile = product, finish, tile
+        self.parts = shares(product, tile)
+        self.number = product.number
+        *self.outer, self.inner = merged(product.sums) or (Axis(1, 0),)
+        self.rows = merged(product.rows)
+        self.index = "long" if self._reaches_far() else "int"
+
+    def _reaches_far(self) -> bool:
+        nests = (self.product.rows, self.product.sums, self.product.batches)
+        left = sum(axis.count * axis.left for nest in nests for axis in nest)
+        right = sum(axis.count * axis.right for nest in nests[1:] for axis in nest)
+        right += self.parts.panels * self.product.panel_step
+        return max(left, right, self.product.row_count * self.product.columns) >= LONG_STEPS
+
+    def lines(self) -> Iterator[str]:
+        if self.parts.blocks > 1:
+            size = self.parts.panels_of_group * self.parts.tiles_of_group
+            size *= self.tile.rows * self.tile.lanes
+            yield f"local {self.number} waiting[{size}];"
+        yield from self._places()
+        yield from self._nest()
+
+    def _places(self) -> Iterator[str]:
+        index, product, parts = self.index, self.product, self.parts
+        yield f"const {index} lane = get_local_id(0), batch = get_group_id(2);"
+        yield f"left += {offset('batch', product.batches)};"
+        yield f"right += {offset('batch', product.batches, 'right')} + lane;"
+        for noun, axis, share, total in (
+            ("panel", 0, parts.panels_of_group, parts.panels),
+            ("tile", 1, parts.tiles_of_group, parts.tiles),
+        ):
+            first = f"({index})get_group_id({axis}) * {share}"
+            yield f"const {index} first_{noun} = {first};"
+            end = f"first_{noun} + {share}"
+            end = f"min({end}, ({index}){total})" if total % share else end
+            yield f"const {index} {noun}_end = {end};"
+
+    def _nest(self) -> Iterator[str]:
+        index = self.index
+        if self.parts.blocks > 1:
+            yield f"for (int block = 0; block < {self.parts.blocks}; block++)"
+        yield f"for ({index} panel = first_panel; panel < panel_end; panel++)"
+        yield f"for ({index} tile = first_tile; tile < tile_end; tile++) {{"
+        yield from (f"    {line}" for line in self._tile())
+        yield "}"
+
+    def _tile(self) -> Iterator[str]:
+        rows = range(self.tile.rows)
+        yield f"const {self.index} first_row = tile * {self.tile.rows};"
+        yield f"const {self.index} column = panel * {self.tile.lanes} + lane;"
+        lanes = " + column" if self.product.is_lanewise else ""
+        for i in rows:
+            yield f"global const {self.number} *a{i} = left + {self._row_offset(i)}{lanes};"
+        yield f"global const {self.number} *b = right + panel * {self.product.panel_step};"
+        yield f"{self.number} " + ", ".join(f"c{i} = 0" for i in rows) + ";"
+        if self.parts.blocks == 1:
+            yield from self._sum()
+        else:
+            yield from self._sum_of_block()
+        yield from self._finish()
+
+    def _row_offset(self, i: int) -> str:
+        """Rows behind the last one are computed like the last one, and left out of the result."""
+        if self.product.row_count % self.tile.rows == 0:
+            row = f"(first_row + {i})"
+        else:
+            row = f"min(first_row + {i}, ({self.index}){self.product.row_count - 1})"
+        return offset(row, self.rows)
+
+    def _sum(self, first: str = "0", steps: str = "") -> Iterator[str]:
+        """Adds up all steps of the nest, or some of its outer ones."""
+        if not self.outer:
+            yield from self._inner("0", "0", steps or str(self._sum_count()))
+            return
+        total = prod(axis.count for axis in self.outer)
+        end = f"{first} + {steps}" if steps else str(total)
+        yield f"for (int outer = {first}; outer < {end}; outer++) {{"
+        yield f"    const {self.index} from_left = {offset('outer', self.outer)};"
+        yield f"    const {self.index} from_right = {offset('outer', self.outer, 'right')};"
+        inner = self._inner("from_left", "from_right", str(self.inner.count))
+        yield from (f"    {line}" for line in inner)
+        yield "}"
+
+    def _sum_count(self) -> int:
+        return prod(axis.count for axis in self.product.sums)
+
+    def _inner(self, from_left: str, from_right: str, count: str) -> Iterator[str]:
+        yield f"for (int k = 0; k < {count}; k++) {{"
+        yield f"    const {self.number} each = b[{from_right} + k * {self.inner.right}];"
+        for i in range(self.tile.rows):
+            element = f"a{i}[{from_left} + k * {self.inner.left}]"
+            if self.number == "int":
+                yield f"    c{i} += {element} * each;"
+            else:
+                yield f"    c{i} = fma({element}, each, c{i});"
+        yield "}"
+
+    def _sum_of_block(self) -> Iterator[str]:
+        parts, lanes = self.parts, self.tile.lanes
+        place = f"(panel - first_panel) * {parts.tiles_of_group} + tile - first_tile"
+        size = self.tile.rows * lanes
+        yield f"local {self.number} *so_far = waiting + ({place}) * {size} + lane;"
+        yield "if (block > 0) {"
+        for i in range(self.tile.rows):
+            yield f"    c{i} = so_far[{i * lanes}];"
+        yield "}"
+        yield from self._block()
+        yield f"if (block < {parts.blocks - 1}) {{"
+        for i in range(self.tile.rows):
+            yield f"    so_far[{i * lanes}] = c{i};"
+        yield "    continue;"
+        yield "}"
+
+    def _block(self) -> Iterator[str]:
+        parts = self.parts
+        total = prod(axis.count for axis in self.outer) if self.outer else self.inner.count
+        yield f"const int first_step = block * {parts.steps_of_block};"
+        steps = str(parts.steps_of_block)
+        if total % parts.steps_of_block:
+            steps = f"min({steps}, {total} - first_step)"
+        yield f"const int steps = {steps};"
+        if self.outer:
+            yield from self._sum("first_step", "steps")
+            return
+        for i in range(self.tile.rows):
+            yield f"a{i} += first_step * ({self.index}){self.inner.left};"
+        yield f"b += first_step * ({self.index}){self.inner.right};"
+        yield from self._sum(steps="steps")
+
+    def _finish(self) -> Iterator[str]:
+        is_ragged = self.product.columns % self.tile.lanes
+        if is_ragged:
+            yield f"if (column < {self.product.columns}) {{"
+        for i in range(self.tile.rows):
+            condition = ""
+            if self.product.row_count % self.tile.rows and i:
+                condition = f"if (first_row + {i} < {self.product.row_count}) "
+            yield f"{condition}{{"
+            yield f"    const {self.index} row = first_row + {i};"
+            yield f"    {self.number} acc = c{i};"
+            yield from (f"    {line}" for line in self.finish)
+            yield "}"
+        if is_ragged:
+            yield "}"

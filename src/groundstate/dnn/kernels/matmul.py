@@ -1,0 +1,160 @@
+"""Matmul as a product: rows of the source, columns of the weights, for each matrix of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from groundstate.dnn.attributes import Attributes, Quantization
+from groundstate.dnn.descriptor import Descriptor
+from groundstate.dnn.kernels import indexing, products
+from groundstate.dnn.kernels.gemm import Axis, Product, Tile
+from groundstate.dnn.kernels.products import Ending, Operand
+from groundstate.dnn.plan import Plan
+from groundstate.dnn.types import Arg
+
+FEW_ROWS = 24
+"""With no more rows than that, packing the weights takes longer than reading them as they are."""
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """A matmul with all layouts known."""
+
+    src: Descriptor
+    weights: Descriptor
+    bias: Descriptor | None
+    dst: Descriptor
+    attributes: Attributes
+    tile: Tile
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return self.dst.dims[:-2]
+
+    @property
+    def number(self) -> str:
+        """The type of the sums."""
+        if self._scale_of_terms(Arg.SRC) or self._scale_of_terms(Arg.WEIGHTS):
+            return "float"
+        return products.number_of(self.src, self.weights)
+
+    def _scale_of_terms(self, arg: int) -> Quantization | None:
+        """Scales that differ along what is summed up: they have to be applied before."""
+        used = self.attributes.scales.get(arg)
+        axis = self.dst.ndims - (1 if arg == Arg.SRC else 2)
+        return used if used is not None and used.mask >> axis & 1 else None
+
+    @property
+    def is_shared(self) -> bool:
+        """True if all matrices of the batch are multiplied with the same weights."""
+        return all(size == 1 for size in self.weights.dims[:-2])
+
+    def plan(self) -> Plan:
+        """The launches."""
+        plan = Plan()
+        left, right = self._left(), self._right()
+        a, b = left.steps, right.steps
+        batch = tuple(
+            Axis(size, _step(a, self.src, dim), _step(b, self.weights, dim))
+            for dim, size in enumerate(self.batch)
+        )
+        rows: tuple[Axis, ...] = (Axis(self.dst.dims[-2], a["m"]),)
+        if self.is_shared:
+            rows, batch = (*batch, *rows), ()
+        sums = (Axis(self.src.dims[-1], a["k"], b["k"]),)
+        columns = self.dst.dims[-1]
+        product = Product(rows, columns, sums, b["panel"], batch, self.number)
+        products.add(plan, product, left, right, self._ending(), self.tile)
+        return plan
+
+    def _axes(self) -> list[str]:
+        return [f"b{dim}" for dim in range(len(self.batch))]
+
+    def _left(self) -> Operand:
+        zero_point = self.attributes.zero_points.get(Arg.SRC)
+        scale = self._scale_of_terms(Arg.SRC)
+        plain = products.is_usable(self.src, self.number) and zero_point is scale is None
+        is_near = self.src.strides[-1:] == (1,) or self.src.dims[-2] <= self.tile.rows
+        if plain and is_near:
+            return products.in_place(Arg.SRC, self.src, [*self._axes(), "m", "k"])
+        names = [*self._axes(), "m", "k"]
+        return products.copied(
+            Arg.SRC,
+            self.src,
+            dict(zip(names, self.src.dims, strict=True)),
+            [f"{{{name}}}" for name in names],
+            number=self.number,
+            zero_point=zero_point,
+            scale=scale,
+        )
+
+    def _right(self) -> Operand:
+        zero_point = self.attributes.zero_points.get(Arg.WEIGHTS)
+        scale = self._scale_of_terms(Arg.WEIGHTS)
+        if zero_point is scale is None:
+            found = self._panels_in_place()
+            if found is not None:
+                return found
+        *batch, depth, columns = self.weights.dims
+        return products.panels(
+            Arg.WEIGHTS,
+            self.weights,
+            batches=dict(zip(self._axes(), batch, strict=True)),
+            sums={"k": depth},
+            columns={"n": columns},
+            indices=[*(f"{{{name}}}" for name in self._axes()), "{k}", "{n}"],
+            number=self.number,
+            tile=self.tile,
+            zero_point=zero_point,
+            scale=scale,
+        )
+
+    def _panels_in_place(self) -> Operand | None:
+        """Weights that lie in panels already, or nearly so."""
+        lanes, weights = self.tile.lanes, self.weights
+        if weights.data_type != products.NUMBER_TYPES[self.number] or not weights.is_blocked:
+            return None
+        steps = dict(zip(self._axes(), weights.strides, strict=False))
+        tag = packed_tag(weights.ndims, lanes)
+        if tag and Descriptor.tagged(weights.dims, weights.data_type, tag).same_as(weights):
+            return Operand(
+                Arg.WEIGHTS, weights, {**steps, "k": lanes, "panel": weights.strides[-1]}
+            )
+        rows = self.dst.elements // self.dst.dims[-1]
+        fits = weights.is_plain and weights.strides[-1] == 1 and weights.dims[-1] % lanes == 0
+        if fits and rows <= FEW_ROWS:
+            return Operand(
+                Arg.WEIGHTS, weights, {**steps, "k": weights.strides[-2], "panel": lanes}
+            )
+        return None
+
+    def _ending(self) -> Ending:
+        names = [f"y{dim}" for dim in range(self.dst.ndims)]
+        kind = indexing.index_type(self.dst)
+        where, inner = ("row", self.dst.dims[:-1]) if self.is_shared else ("batch", self.batch)
+        lines = indexing.coordinates(where, inner, names[: len(inner)], kind)
+        if not self.is_shared:
+            lines.append(f"const {kind} {names[-2]} = row;")
+        lines.append(f"const {kind} {names[-1]} = column;")
+        scaled = []
+        for arg, tensor in ((Arg.SRC, self.src), (Arg.WEIGHTS, self.weights)):
+            if arg in self.attributes.scales and not self._scale_of_terms(arg):
+                at = [
+                    name if size > 1 else "0" for name, size in zip(names, tensor.dims, strict=True)
+                ]
+                at[-1 if arg == Arg.SRC else -2] = "0"
+                scaled.append((int(arg), tensor.dims, at))
+        return Ending(
+            Arg.DST, self.dst, lines, self.number, self.attributes, self.bias, names, scaled
+        )
+
+
+def _step(steps: Mapping[str, int], tensor: Descriptor, dim: int) -> int:
+    """From one matrix of a batch to the next; all are the same one if there is only one."""
+    return 0 if tensor.dims[dim] == 1 else steps[f"b{dim}"]
+
+
+def packed_tag(ndims: int, lanes: int) -> str:
+    """The layout of weights that lie in panels; none for batches of more than one axis."""
+    return {2: f"BA16a{lanes}b", 3: f"aCB16b{lanes}c"}.get(ndims, "")
