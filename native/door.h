@@ -8,15 +8,9 @@
 
 #include "generated/ze_types.h"
 #include "generated/functions.h"
+#include "word.h"
 
 #define GS_EXPORT __attribute__((visibility("default")))
-
-typedef union gs_word {
-    uint64_t u;
-    int64_t i;
-    double d;
-    const void *p;
-} gs_word;
 
 /* Calls the Python handler of `function`. `types` has one character for each argument: u, i or d. */
 ze_result_t gs_call_python(enum gs_function function, const char *types, const gs_word *arguments);

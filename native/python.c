@@ -20,6 +20,7 @@
 
 #include "apart.h"
 #include "door.h"
+#include "guest.h"
 #include "settings.h"
 #include "wait.h"
 
@@ -274,6 +275,12 @@ static const char START[] =
     "        sys.path.append(site)\n"
     "    return importlib.import_module('groundstate.driver.entry').start(library)\n";
 
+/* What another library of this package asks for: see guest.h. */
+static const char START_GUEST[] =
+    "def _groundstate_start(module, library):\n"
+    "    import importlib\n"
+    "    return importlib.import_module(module).start(library)\n";
+
 /* Clears the current Python exception and says what it means. A Failure of driver/api.py carries the result
  * to answer; anything else is a fault of the driver. */
 static ze_result_t explain_exception(char *text, size_t size) {
@@ -303,14 +310,13 @@ static ze_result_t explain_exception(char *text, size_t size) {
     return result;
 }
 
-static PyObject *call_start(const gs_settings *at) {
-    if (python.PyRun_SimpleString(START) != 0)
+static PyObject *call_start(const char *definition, int count, const char *const *texts) {
+    if (python.PyRun_SimpleString(definition) != 0)
         return NULL;
     PyObject *main = python.PyImport_AddModule("__main__");
     PyObject *start = python.PyObject_GetAttrString(main, "_groundstate_start");
-    PyObject *arguments = python.PyTuple_New(4);
-    const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
-    for (int each = 0; each < 4; each++)
+    PyObject *arguments = python.PyTuple_New(count);
+    for (int each = 0; each < count; each++)
         python.PyTuple_SetItem(arguments, each, python.PyUnicode_FromString(texts[each]));
     PyObject *table = python.PyObject_Call(start, arguments, NULL);
     python.Py_DecRef(arguments);
@@ -321,7 +327,8 @@ static PyObject *call_start(const gs_settings *at) {
 
 static ze_result_t load_handlers(const gs_settings *at) {
     visit here = enter_python();
-    PyObject *table = call_start(at);
+    const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
+    PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
     if (table == NULL) {
         char text[400] = "an unknown error";
@@ -393,25 +400,31 @@ static bool can_call(enum gs_function function, ze_result_t *result) {
     return true;
 }
 
-static ze_result_t call(enum gs_function function, const char *types, const gs_word *arguments, uint64_t *value) {
-    ze_result_t result;
-    if (!can_call(function, &result))
-        return result;
+/* Calls any handler; text says what went wrong. */
+static ze_result_t call_handler(PyObject *handler, const char *types, const gs_word *arguments, uint64_t *value,
+                                char *text, size_t size) {
     visit here = enter_python();
     PyObject *tuple = pack(types, arguments);
-    PyObject *returned = python.PyObject_Call(handlers[function], tuple, NULL);
+    PyObject *returned = python.PyObject_Call(handler, tuple, NULL);
+    ze_result_t result = ZE_RESULT_SUCCESS;
     python.Py_DecRef(tuple);
     if (returned == NULL) {
-        char text[900];
-        result = explain_exception(text, sizeof text);
-        result = gs_fail(result, "%s: %s", gs_function_names[function], text);
+        result = explain_exception(text, size);
     } else {
         *value = returned == python.none ? 0 : python.PyLong_AsUnsignedLongLongMask(returned);
-        result = ZE_RESULT_SUCCESS;
         python.Py_DecRef(returned);
     }
     leave_python(here);
     return result;
+}
+
+static ze_result_t call(enum gs_function function, const char *types, const gs_word *arguments, uint64_t *value) {
+    ze_result_t result;
+    if (!can_call(function, &result))
+        return result;
+    char text[900];
+    result = call_handler(handlers[function], types, arguments, value, text, sizeof text);
+    return result == ZE_RESULT_SUCCESS ? result : gs_fail(result, "%s: %s", gs_function_names[function], text);
 }
 
 ze_result_t gs_call_python(enum gs_function function, const char *types, const gs_word *arguments) {
@@ -424,6 +437,37 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
     uint64_t value = 0;
     call(function, types, arguments, &value);
     return value;
+}
+
+/* --- Guests: see guest.h --------------------------------------------------------------------------- */
+
+int gs_guest_start(const char *module, const char *library, const char *const *names, int count, void **found,
+                   char *text, size_t size) {
+    ze_result_t result = start();
+    if (result != ZE_RESULT_SUCCESS) {
+        snprintf(text, size, "%s", start_failure_text);
+        return (int)result;
+    }
+    visit here = enter_python();
+    PyObject *table = call_start(START_GUEST, 2, (const char *const[]){module, library});
+    if (table == NULL) {
+        snprintf(text, size, "%s cannot be imported", module);
+        result = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+        if (python.PyErr_Occurred() != NULL)
+            explain_exception(text, size);
+    }
+    for (int each = 0; table != NULL && each < count; each++)
+        found[each] = python.PyDict_GetItemString(table, names[each]); /* the table lives on */
+    leave_python(here);
+    return (int)result;
+}
+
+int gs_guest_call(void *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
+                  size_t size) {
+    if (is_usable(&python))
+        return (int)call_handler(handler, types, arguments, value, text, size);
+    snprintf(text, size, "the process's Python has ended");
+    return (int)ZE_RESULT_ERROR_UNINITIALIZED;
 }
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------------- */

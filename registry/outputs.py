@@ -12,6 +12,7 @@ from registry import (
     generate_capture_script,
     generate_capture_structs,
     generate_dnnl,
+    generate_dnnl_c,
     generate_functions,
     generate_implemented,
     generate_pointers,
@@ -64,6 +65,9 @@ OUTPUTS: dict[str, Generator] = {
         for namespace in NAMESPACES
     },
     "src/groundstate/pyzes.pyi": generate_pyzes_types.generate,
+    "src/groundstate/include/groundstate/dnnl.h": generate_dnnl_c.generate_header,
+    "native/dnnl/generated/functions.h": generate_dnnl_c.generate_functions_header,
+    "native/dnnl/generated/stubs.c": generate_dnnl_c.generate_stubs,
     "src/groundstate/dnn/types.py": generate_dnnl.generate_types,
     "src/groundstate/dnn/tags.py": generate_dnnl.generate_tags,
     "src/groundstate/dnn/declarations.py": generate_dnnl.generate_declarations,

@@ -14,7 +14,7 @@
 ... )
 >>> source, target = (dnn.Memory(engine, dnn.Descriptor.plain((2, 3))) for _ in range(2))
 >>> with dnn.Stream(engine) as stream:
-...     relu.execute(stream, {dnn.Arg.SRC: source, dnn.Arg.DST: target})
+...     _ = relu.execute(stream, {dnn.Arg.SRC: source, dnn.Arg.DST: target})
 """
 
 from groundstate.dnn.attributes import Attributes

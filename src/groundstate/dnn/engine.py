@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import cached_property
 
 from groundstate import ze
 from groundstate.core.api import Api
 from groundstate.core.errors import LevelZeroError
+from groundstate.dnn import level_zero, native
 from groundstate.dnn.errors import DnnError, invalid, require
 from groundstate.dnn.programs import Programs
 from groundstate.dnn.types import EngineKind, Status
@@ -21,12 +23,14 @@ class Engine:
     'gpu'
     """
 
-    def __init__(self, api: Api, device: int, context: int, owner: object = None) -> None:
-        """Uses a caller's handles; `owner` is kept as long as the engine, if they are ours."""
+    def __init__(self, api: Api, device: int, context: int, *, owned: bool = False) -> None:
+        """Uses a caller's handles, which stay the caller's unless the context is `owned`."""
         self.api, self.device, self.context = api, device, context
-        self.owner = owner
         self.kind = EngineKind.gpu
         self.programs = Programs(api, context, device)
+        self._owned = owned
+        path = api.library.path.encode()
+        self.native: int = native.made(native.library().gs_engine_new(path, context, device))
 
     @property
     def driver(self) -> int:
@@ -36,20 +40,23 @@ class Engine:
     @classmethod
     def create(cls, kind: int = EngineKind.gpu, index: int = 0) -> Engine:
         """The engine of the device of that number, with a context of its own."""
-        from groundstate import core
-
         require(kind == EngineKind.gpu, "engines are of kind gpu here: they run on Level Zero")
-        devices = core.devices()
-        require(0 <= index < len(devices), f"there are {len(devices)} devices, no number {index}")
-        context = core.Context(devices[index])
-        return cls(context.api, devices[index].handle, context.handle, context)
+        found = level_zero.devices()
+        require(0 <= index < len(found), f"there are {len(found)} devices, no number {index}")
+        api, device = found[index]
+        description = ze.ze_context_desc_t()
+        context = api.create("zeContextCreate", api.driver, ctypes.byref(description))
+        return cls(api, device, context, owned=True)
 
     @classmethod
-    def wrap(cls, api: Api, device: int, context: int) -> Engine:
+    def wrap(cls, driver: int, device: int, context: int) -> Engine:
         """The engine of a caller's objects, which stay the caller's."""
-        require(bool(api.driver and device and context), "driver, device and context are needed")
+        require(bool(driver and device and context), "driver, device and context are needed")
+        api = level_zero.api_of(driver)
+        if api is None:
+            invalid("no Level Zero library of this process knows that driver")
         try:
-            devices = api.handles("zeDeviceGet", api.driver)
+            devices = api.handles("zeDeviceGet", driver)
             known = device in devices or any(
                 device in api.handles("zeDeviceGetSubDevices", each) for each in devices
             )
@@ -62,9 +69,15 @@ class Engine:
     @staticmethod
     def count(kind: int = EngineKind.gpu) -> int:
         """How many engines of a kind can be made."""
-        from groundstate import core
+        return len(level_zero.devices()) if kind == EngineKind.gpu else 0
 
-        return len(core.devices()) if kind == EngineKind.gpu else 0
+    def __del__(self) -> None:
+        if sys.is_finalizing() or not getattr(self, "native", 0):
+            return
+        self.programs.close()
+        native.library().gs_engine_free(self.native)
+        if self._owned:
+            self.api.raw("zeContextDestroy", self.context)
 
     @cached_property
     def properties(self) -> ze.ze_device_properties_t:

@@ -1,123 +1,119 @@
-"""Executes plans: sets the arguments of kernels and appends their launches."""
+"""Makes plans ready: their kernels, and what each parameter is bound to, in the C half.
+
+From then on executing is C's work (native/dnnl/primitive.c): it sets the arguments of kernels and
+appends their launches.
+"""
 
 from __future__ import annotations
 
 import ctypes
-import threading
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from groundstate import ze
-from groundstate.core.api import handle_array
+from groundstate.dnn import native
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import invalid
+from groundstate.dnn.errors import DnnError
 from groundstate.dnn.memory import HostScalar as ScalarMemory
 from groundstate.dnn.memory import Memory
-from groundstate.dnn.plan import Buffer, HostScalar, Launch, Local, Plan, Scratch
+from groundstate.dnn.plan import Argument, Buffer, HostScalar, Launch, Local, Plan, Scratch
 from groundstate.dnn.programs import Program
 from groundstate.dnn.stream import Stream
-from groundstate.dnn.types import Arg
+from groundstate.dnn.types import Status
 
 Memories = Mapping[int, Memory | ScalarMemory]
 
 
-@dataclass
-class _Prepared:
-    """A launch whose kernel is ready."""
-
-    launch: Launch
-    program: Program
-    kernel: int
-    groups: ze.ze_group_count_t
-
-
 class Prepared:
-    """A plan whose kernels are ready on an engine."""
+    """A plan whose kernels are ready on an engine.
 
-    def __init__(self, engine: Engine, plan: Plan) -> None:
-        self.engine, self.plan = engine, plan
-        self._lock = threading.Lock()
-        self._launches: list[_Prepared] = []
-        for launch in plan.launches:
-            program = engine.programs.program(launch.source, launch.options)
-            kernel = program.kernel(launch.kernel)
-            groups = ze.ze_group_count_t(*launch.groups)
-            self._launches.append(_Prepared(launch, program, kernel, groups))
-            engine.api.call("zeKernelSetGroupSize", kernel, *launch.group_size)
+    `arguments` are those that have to be passed. `scratchpad` is memory for intermediate results,
+    None if the caller passes it.
+    """
+
+    def __init__(
+        self, engine: Engine, plan: Plan, arguments: Sequence[int], scratchpad: Memory | None
+    ) -> None:
+        self.engine, self.scratchpad = engine, scratchpad
+        self._programs: list[Program] = []
+        self._kernels: list[int] = []
+        self._places = {arg: place for place, arg in enumerate(arguments)}
+        self._functions = native.library()
+        numbers = (ctypes.c_int * max(1, len(arguments)))(*arguments)
+        self.native: int = native.made(
+            self._functions.gs_primitive_new(
+                engine.native,
+                len(arguments),
+                numbers,
+                len(plan.launches),
+                plan.scratchpad_bytes > 0 and scratchpad is None,
+                scratchpad.get_handle() if scratchpad is not None else None,
+            )
+        )
+        for index, launch in enumerate(plan.launches):
+            self._add(index, launch)
+
+    def _add(self, index: int, launch: Launch) -> None:
+        program = self.engine.programs.program(launch.source, launch.options)
+        kernel = program.kernel(launch.kernel)
+        self._programs.append(program)
+        self._kernels.append(kernel)
+        self.engine.api.call("zeKernelSetGroupSize", kernel, *launch.group_size)
+        groups = (ctypes.c_uint32 * 3)(*launch.groups)
+        count = len(launch.arguments)
+        if self._functions.gs_primitive_launch(self.native, index, kernel, groups, count):
+            raise DnnError(Status.out_of_memory, "there is no memory left")
+        for place, argument in enumerate(launch.arguments):
+            self._bind(index, place, kernel, argument)
+
+    def _bind(self, launch: int, place: int, kernel: int, argument: Argument) -> None:
+        bind = self._functions.gs_primitive_parameter
+        if isinstance(argument, Buffer):
+            where = self._places[argument.arg]
+            bind(self.native, launch, place, native.BUFFER, where, argument.handle, 0)
+        elif isinstance(argument, Scratch):
+            bind(self.native, launch, place, native.SCRATCH, 0, 0, argument.offset)
+        elif isinstance(argument, HostScalar):
+            where = self._places[argument.arg]
+            bind(self.native, launch, place, native.HOST_SCALAR, where, 0, argument.size)
+        else:
+            size = argument.size if isinstance(argument, Local) else len(argument.data)
+            data = None if isinstance(argument, Local) else argument.data
+            self.engine.api.call("zeKernelSetArgumentValue", kernel, place, size, data)
+            bind(self.native, launch, place, native.VALUE, 0, 0, 0)
 
     def execute(
-        self,
-        stream: Stream,
-        memories: Memories,
-        scratchpad: int,
-        *,
-        wait_for: Sequence[int] = (),
-        signal: int = 0,
-    ) -> None:
-        """Appends the launches to a stream, after the events to wait for."""
-        api = self.engine.api
-        with self._lock:
-            for place, each in enumerate(self._launches):
-                if place and not stream.in_order:
-                    api.call("zeCommandListAppendBarrier", stream.list, None, 0, None)
-                for index, argument in enumerate(each.launch.arguments):
-                    self._set(each.kernel, index, argument, memories, scratchpad)
-                first, last = place == 0, place == len(self._launches) - 1
-                waits = wait_for if first else ()
-                api.call(
-                    "zeCommandListAppendLaunchKernel",
-                    stream.list,
-                    each.kernel,
-                    ctypes.byref(each.groups),
-                    signal if last and signal else None,
-                    len(waits),
-                    handle_array(list(waits)),
-                )
-        if not self._launches and (wait_for or signal):
-            waits_array = handle_array(list(wait_for))
-            api.call(
-                "zeCommandListAppendBarrier",
-                stream.list,
-                signal or None,
-                len(wait_for),
-                waits_array,
-            )
-
-    def _set(
-        self, kernel: int, index: int, argument: object, memories: Memories, scratchpad: int
-    ) -> None:
-        if isinstance(argument, Buffer):
-            memory = memories.get(argument.arg)
-            if not isinstance(memory, Memory):
-                invalid(f"argument {argument.arg} was not passed")
-            data = memory.get_handle(argument.handle).to_bytes(8, "little")
-        elif isinstance(argument, Scratch):
-            data = (scratchpad + argument.offset).to_bytes(8, "little")
-        elif isinstance(argument, HostScalar):
-            scalar = memories.get(argument.arg)
-            if not isinstance(scalar, ScalarMemory):
-                invalid(f"argument {argument.arg} is a value of the host")
-            data = scalar.value
-        elif isinstance(argument, Local):
-            self.engine.api.call("zeKernelSetArgumentValue", kernel, index, argument.size, None)
-            return
-        else:
-            data = argument.data  # type: ignore[attr-defined]
-        kept = ctypes.create_string_buffer(data, len(data))
-        self.engine.api.call(
-            "zeKernelSetArgumentValue", kernel, index, len(data), ctypes.addressof(kept)
+        self, stream: Stream, memories: Memories, wait_for: Sequence[int], want_event: bool
+    ) -> int:
+        """Appends the launches to a stream; returns the event that ends them, if one is wanted."""
+        passed = (native.Passed * max(1, len(memories)))()
+        for place, (arg, memory) in enumerate(memories.items()):
+            passed[place] = native.Passed(arg, memory.native)
+        events = (ctypes.c_void_p * max(1, len(wait_for)))(*wait_for)
+        made = ctypes.c_void_p()
+        text = ctypes.create_string_buffer(400)
+        outcome = self._functions.gs_primitive_run(
+            self.native,
+            stream.native,
+            len(memories),
+            passed,
+            len(wait_for),
+            events,
+            ctypes.byref(made) if want_event else None,
+            text,
+            len(text),
         )
+        if outcome:
+            raise DnnError(Status(outcome), text.value.decode())
+        return made.value or 0
 
     def close(self) -> None:
         """Destroys the kernels."""
-        launches, self._launches = self._launches, []
-        for each in launches:
-            self.engine.api.raw("zeKernelDestroy", each.kernel)
+        handle, self.native = self.native, 0
+        if handle:
+            self._functions.gs_primitive_free(handle)
+            for kernel in self._kernels:
+                self.engine.api.raw("zeKernelDestroy", kernel)
 
     def __del__(self) -> None:
-        self.close()
-
-
-def missing(arguments: Sequence[int], memories: Memories) -> list[int]:
-    """The arguments that were not passed, besides the scratchpad."""
-    return [arg for arg in arguments if arg not in memories and arg != Arg.SCRATCHPAD]
+        if getattr(self, "native", 0) and not sys.is_finalizing():
+            self.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groundstate import ze
+from groundstate.dnn import native
 from groundstate.dnn.descriptor import SIZES, Descriptor
-from groundstate.dnn.errors import invalid, require
+from groundstate.dnn.errors import DnnError, invalid, require
 from groundstate.dnn.types import FormatKind
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 NONE = 0
 ALLOCATE = (1 << 64) - 1
 """As a handle: the library is to allocate the memory."""
+
+MOST_HANDLES = 16
 
 _ON_DEVICE = int(ze.ZE_MEMORY_TYPE_DEVICE)
 _UNKNOWN = int(ze.ZE_MEMORY_TYPE_UNKNOWN)
@@ -43,19 +47,31 @@ class Memory:
         self.engine, self.descriptor = engine, descriptor
         given = [handles] * descriptor.handles if isinstance(handles, int) else list(handles)
         require(len(given) > 0, "memory has at least one handle")
-        self.handles = [NONE] * len(given)
-        self._owned: set[int] = set()
+        require(len(given) <= MOST_HANDLES, f"memory has at most {MOST_HANDLES} handles")
         self._mapped: dict[int, ctypes.Array[ctypes.c_char]] = {}
-        for index, handle in enumerate(given):
-            self._take(index, handle)
+        self.count = len(given)
+        addresses = (ctypes.c_void_p * len(given))()
+        owned = (ctypes.c_bool * len(given))()
+        try:
+            for index, handle in enumerate(given):
+                addresses[index], owned[index] = self._usable(index, handle)
+            functions = native.library()
+            self.native: int = native.made(
+                functions.gs_memory_new(engine.native, len(given), addresses, owned)
+            )
+        except DnnError:
+            for address, ours in zip(addresses, owned, strict=True):
+                if ours:
+                    engine.free(address or 0)
+            raise
 
-    def _take(self, index: int, handle: int) -> None:
+    def _usable(self, index: int, handle: int) -> tuple[int, bool]:
+        """The address for a handle, and whether it is memory of our own."""
         if handle == ALLOCATE:
-            handle = self.engine.allocate(self._size(index))
-            self._owned.add(handle)
-        elif handle != NONE:
+            return self.engine.allocate(self._size(index)), True
+        if handle != NONE:
             check_usable(self.engine, handle)
-        self.handles[index] = handle
+        return handle, False
 
     def _size(self, index: int) -> int:
         extra = self.descriptor.offset * SIZES[self.descriptor.data_type] if index == 0 else 0
@@ -63,18 +79,13 @@ class Memory:
 
     def get_handle(self, index: int = 0) -> int:
         """The address of a buffer."""
-        require(0 <= index < len(self.handles), f"there is no buffer {index}")
-        return self.handles[index]
+        require(0 <= index < self.count, f"there is no buffer {index}")
+        return native.library().gs_memory_get(self.native, index) or NONE
 
     def set_handle(self, handle: int, index: int = 0) -> None:
         """Uses other memory, of the caller; what was allocated here is given back."""
-        before = self.get_handle(index)
-        if handle == before:
-            return
-        if before in self._owned:
-            self._owned.discard(before)
-            self.engine.free(before)
-        self.handles[index] = handle
+        require(0 <= index < self.count, f"there is no buffer {index}")
+        native.library().gs_memory_set(self.native, index, handle)
 
     # --- The host's view --------------------------------------------------------------------------
 
@@ -122,12 +133,12 @@ class Memory:
 
     def close(self) -> None:
         """Gives back what was allocated here."""
-        owned, self._owned = self._owned, set()
-        for address in owned:
-            self.engine.free(address)
+        handle, self.native = self.native, 0
+        if handle:
+            native.library().gs_memory_free(handle)
 
     def __del__(self) -> None:
-        if getattr(self, "_owned", None):
+        if getattr(self, "native", 0) and not sys.is_finalizing():
             self.close()
 
 
@@ -138,7 +149,29 @@ class HostScalar:
         require(descriptor.kind == FormatKind.host_scalar, "the descriptor is that of a tensor")
         size = SIZES[descriptor.data_type]
         require(len(value) == size, f"a {descriptor.data_type.name} has {size} bytes")
-        self.descriptor, self.value = descriptor, value
+        self.descriptor = descriptor
+        self.native: int = native.made(native.library().gs_scalar_new(size, value))
+
+    @property
+    def value(self) -> bytes:
+        """The value as bytes."""
+        data = ctypes.create_string_buffer(8)
+        size = native.library().gs_scalar_get(self.native, data)
+        return data.raw[:size]
+
+    @value.setter
+    def value(self, value: bytes) -> None:
+        native.library().gs_scalar_set(self.native, value)
+
+    def close(self) -> None:
+        """Lets go of the value."""
+        handle, self.native = self.native, 0
+        if handle:
+            native.library().gs_memory_free(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "native", 0) and not sys.is_finalizing():
+            self.close()
 
 
 def check_usable(engine: Engine, address: int) -> None:

@@ -151,7 +151,7 @@ class PrimitiveDescriptor:
     @cached_property
     def attribute_arguments(self) -> dict[int, Descriptor]:
         """The tensors that attributes bring with them."""
-        found: dict[int, Descriptor] = {}
+        found = _quantization_arguments(self.attributes)
         target = self._target
         for place, step in enumerate(self.attributes.post_ops):
             base = Arg.ATTR_MULTIPLE_POST_OP_BASE * (place + 1)
@@ -219,6 +219,23 @@ _FIRST_ARGUMENT: dict[int, int] = {
 }
 
 
+def _quantization_arguments(attributes: Attributes) -> dict[int, Descriptor]:
+    """The scales and zero points; how many there are follows from their mask."""
+    found: dict[int, Descriptor] = {}
+    for base, used in (
+        (Arg.ATTR_SCALES, attributes.scales),
+        (Arg.ATTR_ZERO_POINTS, attributes.zero_points),
+    ):
+        for arg, values in used.items():
+            make = Descriptor.host_scalar if values.on_host else _one
+            found[base | arg] = make(values.data_type)
+    return found
+
+
+def _one(data_type: DataType) -> Descriptor:
+    return Descriptor.plain((1,), data_type)
+
+
 def _settled(tensor: Descriptor, target: Descriptor) -> Descriptor:
     if tensor.kind != FormatKind.any:
         return tensor
@@ -240,11 +257,13 @@ class Primitive:
     def __init__(self, descriptor: PrimitiveDescriptor) -> None:
         self.descriptor = descriptor
         self.engine = descriptor.engine
-        self.prepared = Prepared(self.engine, descriptor.plan)
-        self._scratchpad: Memory | None = None
-        size = descriptor.plan.scratchpad_bytes
-        if size and descriptor.attributes.scratchpad == ScratchpadMode.library:
-            self._scratchpad = Memory(self.engine, Descriptor.plain((size,), DataType.u8))
+        plan = descriptor.plan
+        scratchpad = None
+        if plan.scratchpad_bytes and descriptor.attributes.scratchpad == ScratchpadMode.library:
+            room = Descriptor.plain((plan.scratchpad_bytes,), DataType.u8)
+            scratchpad = Memory(self.engine, room)
+        passed = list(descriptor.arguments) + list(descriptor.attribute_arguments)
+        self.prepared = Prepared(self.engine, plan, passed, scratchpad)
 
     def execute(
         self,
@@ -252,17 +271,15 @@ class Primitive:
         memories: Memories,
         *,
         wait_for: Sequence[int] = (),
-        signal: int = 0,
-    ) -> None:
-        """Executes it on a stream, with the memory of each argument."""
+        want_event: bool = False,
+    ) -> int:
+        """Executes it on a stream, with the memory of each argument.
+
+        `wait_for` are handles of events. With `want_event` the handle of an event is returned that
+        is signalled at the end and lives as long as the stream; 0 if the stream is in order.
+        """
         require(stream.engine is self.engine, "the stream is one of another engine")
-        scratchpad = 0
-        if self._scratchpad is not None:
-            scratchpad = self._scratchpad.get_handle()
-        elif Arg.SCRATCHPAD in memories:
-            passed = memories[Arg.SCRATCHPAD]
-            scratchpad = passed.get_handle() if isinstance(passed, Memory) else 0
-        self.prepared.execute(stream, memories, scratchpad, wait_for=wait_for, signal=signal)
+        return self.prepared.execute(stream, memories, wait_for, want_event)
 
 
 def checked_types(known: Collection[DataType], *tensors: Descriptor) -> None:

@@ -7,6 +7,7 @@ is to say of shapes, types and attributes. A module is made once for each text a
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ class Program:
         return self.api.create("zeKernelCreate", self.handle, ctypes.byref(description))
 
     def __del__(self) -> None:
-        if getattr(self, "handle", 0):
+        if getattr(self, "handle", 0) and not sys.is_finalizing():
             self.api.raw("zeModuleDestroy", self.handle)
 
 
@@ -89,3 +90,7 @@ class Programs:
             if len(self._made) > self.MOST:
                 self._made.pop(next(iter(self._made)))
         return program
+
+    def close(self) -> None:
+        """Lets go of all programs."""
+        self._made.clear()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from types import TracebackType
 
 from groundstate import ze
+from groundstate.dnn import native
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import require
-from groundstate.dnn.types import StreamFlags
-
-_FOREVER = (1 << 64) - 1
+from groundstate.dnn.errors import DnnError, require
+from groundstate.dnn.types import Status, StreamFlags
 
 
 class Stream:
@@ -41,6 +41,11 @@ class Stream:
         self.in_order = self._owned and bool(self.flags & StreamFlags.in_order)
         self.list = list_handle or self._create()
         self.immediate = self._is_immediate()
+        self.native: int = native.made(
+            native.library().gs_stream_new(
+                engine.native, self.list, self.in_order, self.immediate, self.profiling
+            )
+        )
 
     def _create(self) -> int:
         flags = ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER if self.in_order else 0
@@ -60,23 +65,38 @@ class Stream:
 
     def copy(self, target: int, source: int, size_bytes: int) -> None:
         """Copies memory after what was executed so far."""
-        if not self.in_order:
-            self.engine.api.call("zeCommandListAppendBarrier", self.list, None, 0, None)
-        self.engine.api.call(
-            "zeCommandListAppendMemoryCopy", self.list, target, source, size_bytes, None, 0, None
-        )
+        result = native.library().gs_stream_copy(self.native, target, source, size_bytes)
+        native.check(result, "a copy")
 
     def wait(self) -> None:
         """Waits until all is done; a regular list is the caller's to execute and wait for."""
-        if self.immediate:
-            self.engine.api.call("zeCommandListHostSynchronize", self.list, _FOREVER)
+        native.check(native.library().gs_stream_wait(self.native), "waiting")
+
+    def times_ns(self) -> list[int]:
+        """How long each execution took since `reset_times`, in nanoseconds."""
+        require(self.profiling, "the stream was not made for profiling")
+        functions = native.library()
+        count = functions.gs_stream_times(self.native, 0, None)
+        times = (ctypes.c_uint64 * max(1, count))()
+        if functions.gs_stream_times(self.native, count, times) < 0:
+            raise DnnError(Status.runtime_error, "an execution has not ended: wait for it first")
+        return list(times[:count])
+
+    def reset_times(self) -> None:
+        """Forgets the times of executions."""
+        require(self.profiling, "the stream was not made for profiling")
+        native.library().gs_stream_reset(self.native)
 
     def close(self) -> None:
-        """Destroys the list, if it was made here."""
-        if self._owned and self.list:
-            self.wait()
-            self.engine.api.call("zeCommandListDestroy", self.list)
-        self.list = 0
+        """Destroys the events of executions, and the list if it was made here."""
+        handle, self.native = self.native, 0
+        if not handle:
+            return
+        if self._owned:
+            native.library().gs_stream_wait(handle)
+        native.library().gs_stream_free(handle)
+        if self._owned:
+            self.engine.api.raw("zeCommandListDestroy", self.list)
 
     def __enter__(self) -> Stream:
         return self
@@ -91,5 +111,5 @@ class Stream:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "list", 0) and self._owned:
+        if getattr(self, "native", 0) and not sys.is_finalizing():
             self.close()

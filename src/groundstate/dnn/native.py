@@ -1,0 +1,91 @@
+"""The C half of the primitives: `libgroundstate_dnnl.so.3`, which lies beside the driver's library.
+
+It holds what executing needs (engines, streams, memory, launches), so that a C program executes
+without Python. The objects of this package are handles to the same things.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from typing import Any
+
+from groundstate import _raw, knobs
+from groundstate.dnn.errors import DnnError
+from groundstate.dnn.types import Status
+
+NAME = "libgroundstate_dnnl.so.3"
+
+BUFFER, SCRATCH, HOST_SCALAR, VALUE = 1, 2, 3, 4
+"""What a parameter of a kernel is: as in native/dnnl/primitive.h."""
+
+ENGINE, STREAM, MEMORY, PRIMITIVE, NAMED = 1, 2, 3, 4, 5
+"""Kinds of objects: as in native/dnnl/objects.h."""
+
+_POINTER, _INT, _BOOL, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.c_size_t
+
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "gs_object_is": (_BOOL, _POINTER, _INT),
+    "gs_name_new": (_POINTER,),
+    "gs_name_free": (None, _POINTER),
+    "gs_engine_new": (_POINTER, ctypes.c_char_p, _POINTER, _POINTER),
+    "gs_engine_free": (None, _POINTER),
+    "gs_memory_new": (_POINTER, _POINTER, _INT, _POINTER, _POINTER),
+    "gs_scalar_new": (_POINTER, _SIZE, _POINTER),
+    "gs_scalar_get": (_SIZE, _POINTER, _POINTER),
+    "gs_scalar_set": (None, _POINTER, _POINTER),
+    "gs_memory_free": (None, _POINTER),
+    "gs_memory_get": (_POINTER, _POINTER, _INT),
+    "gs_memory_set": (None, _POINTER, _INT, _POINTER),
+    "gs_stream_new": (_POINTER, _POINTER, _POINTER, _BOOL, _BOOL, _BOOL),
+    "gs_stream_free": (None, _POINTER),
+    "gs_stream_reset": (None, _POINTER),
+    "gs_stream_times": (_INT, _POINTER, _INT, _POINTER),
+    "gs_stream_wait": (_INT, _POINTER),
+    "gs_stream_copy": (_INT, _POINTER, _POINTER, _POINTER, _SIZE),
+    "gs_primitive_new": (_POINTER, _POINTER, _INT, _POINTER, _INT, _BOOL, _POINTER),
+    "gs_primitive_launch": (_INT, _POINTER, _INT, _POINTER, _POINTER, _INT),
+    "gs_primitive_parameter": (None, _POINTER, _INT, _INT, _INT, _INT, _INT, _SIZE),
+    "gs_primitive_free": (None, _POINTER),
+    "gs_primitive_run": (
+        *(_INT, _POINTER, _POINTER, _INT, _POINTER, _INT, _POINTER, _POINTER),
+        *(_POINTER, _SIZE),
+    ),
+    "gs_ze_of_program": (ctypes.c_char_p,),
+}
+
+
+class Passed(ctypes.Structure):
+    """What is passed for an argument: `dnnl_exec_arg_t`."""
+
+    _fields_ = (("argument", ctypes.c_int), ("memory", ctypes.c_void_p))
+
+
+def path() -> str:
+    """Where the library is."""
+    return os.path.join(os.path.dirname(knobs.library()), NAME)
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The library, with the functions that this package uses declared."""
+    _raw.default_library()  # the driver is told first that this interpreter is to be used
+    opened = ctypes.CDLL(path())
+    for name, (returns, *parameters) in _FUNCTIONS.items():
+        function = getattr(opened, name)
+        function.restype, function.argtypes = returns, parameters
+    return opened
+
+
+def made(handle: int | None) -> int:
+    """The handle of an object that was made, or `out_of_memory`."""
+    if not handle:
+        raise DnnError(Status.out_of_memory, "there is no memory left")
+    return handle
+
+
+def check(result: int, what: str) -> None:
+    """Raises if Level Zero answered anything but success."""
+    if result != 0:
+        raise DnnError(Status.runtime_error, f"{what} failed: Level Zero answers {result:#x}")
