@@ -7,7 +7,7 @@ forward it is the gradient of the image, with bias and attributes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
@@ -154,8 +154,3 @@ def bias_gradient(arg: int, bias: Descriptor, tensor: Tensor) -> Launch:
     where = indexing.offset(bias, ["y1"])
     kernel.line(values.store(bias.data_type, "target", where, "sum", of=real))
     return kernel.launch(items=gradient.dims[1], group_size=16)
-
-
-def exchanged(layer: Layer) -> Layer:
-    """The convolution that a deconvolution undoes: its image is the deconvolution's result."""
-    return replace(layer, image=layer.result, result=layer.image)

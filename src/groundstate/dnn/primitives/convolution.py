@@ -81,6 +81,12 @@ class Sliding(PrimitiveDescriptor):
         """Checks channels in the order of a convolution: outputs first in the weights."""
         groups = weights.dims[0] if self.with_groups else 1
         outputs, inputs = weights.dims[self.with_groups :][:2]
+        self._check_counts(image, result, (groups, outputs, inputs))
+
+    def _check_counts(
+        self, image: Descriptor, result: Descriptor, counts: tuple[int, int, int]
+    ) -> None:
+        groups, outputs, inputs = counts
         require(image.dims[0] == result.dims[0], "source and destination have the same batch")
         require(image.dims[1] == groups * inputs, "channels and weights do not fit together")
         require(result.dims[1] == groups * outputs, "channels and weights do not fit together")
