@@ -20,8 +20,15 @@ from .conftest import ROOT, TIMEOUT, Build
 
 pytestmark = pytest.mark.usefixtures("headers", "library")
 
-SUBMISSIONS = ("zeCommandListAppend", "zeCommandQueueExecute", "zeEventHostSignal")
-PARTS = ("allocations", "sources", "images", "waiting", "threads")
+SUBMISSIONS = (
+    "zeCommandListAppend",
+    "zeCommandListImmediateAppend",
+    "zeCommandQueueExecute",
+    "zeEventHostSignal",
+)
+ALONE = ("allocations", "sources", "images", "sharing", "mapped", "imported", "nested")
+"""Parts of the program in which nobody writes while the device works."""
+PARTS = (*ALONE, "waiting", "threads")
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +128,7 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
                 assert memory.read(address, len(data)) == data, submission.call
         assert (reader.damage, reader.finished) == (None, True)
     flags = [writes.flags for submission in found for writes in submission.writes]
-    if part in ("allocations", "sources", "images"):
+    if part in ALONE:
         assert set(flags) == {WritesFlag.NONE}
     if part == "waiting":
         assert flags[1] & WritesFlag.IN_FLIGHT

@@ -186,13 +186,135 @@ static void threads(void) {
     }
 }
 
+/* Pages that move into a file under the same address when another process is to see them. */
+static void sharing(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *host = new_host_memory(SIZE);
+    ze_ipc_mem_handle_t handle;
+    scribble(host, SIZE);
+    expect(host, SIZE);
+    copy(list, device, host, SIZE);
+    scribble(host + PAGE, PAGE);
+    CHECK(zeMemGetIpcHandle(on.context, host, &handle));
+    scribble(host + 5 * PAGE, PAGE);
+    memset(host + 2 * PAGE, 0, PAGE);
+    expect(host, SIZE);
+    copy(list, device, host, SIZE);
+    scribble(host + 9 * PAGE, PAGE);
+    expect(host, SIZE);
+    copy(list, device, host, SIZE);
+    /* The same memory as another process has it. */
+    unsigned char *opened;
+    CHECK(zeMemOpenIpcHandle(on.context, on.device, handle, 0, (void **)&opened));
+    expect(opened, SIZE);
+    copy(list, device, opened, SIZE);
+    scribble(host, PAGE);
+    expect(opened, SIZE);
+    copy(list, device, opened, SIZE);
+    CHECK(zeMemCloseIpcHandle(on.context, opened));
+    CHECK(zeMemPutIpcHandle(on.context, handle));
+    CHECK(zeMemFree(on.context, host));
+}
+
+/* Physical memory of the host in two places, moved to another one. */
+static void mapped(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    ze_physical_mem_desc_t description = {.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC,
+                                          .flags = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST};
+    ze_physical_mem_handle_t memory;
+    unsigned char *device = device_memory(on, SIZE), *first, *second;
+    size_t page;
+    CHECK(zeVirtualMemQueryPageSize(on.context, on.device, SIZE, &page));
+    size_t size = (SIZE + page - 1) / page * page;
+    description.size = size;
+    CHECK(zePhysicalMemCreate(on.context, on.device, &description, &memory));
+    CHECK(zeVirtualMemReserve(on.context, NULL, size, (void **)&first));
+    CHECK(zeVirtualMemReserve(on.context, NULL, size, (void **)&second));
+    CHECK(zeVirtualMemMap(on.context, first, size, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    scribble(first + PAGE, 2 * PAGE);
+    expect(first, SIZE);
+    copy(list, device, first, SIZE);
+    scribble(first, 1);
+    CHECK(zeVirtualMemMap(on.context, second, size, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    expect(second, SIZE);
+    copy(list, device, second, SIZE);
+    scribble(second + 4 * PAGE, 10);
+    expect(second, SIZE);
+    copy(list, device, second, SIZE);
+    CHECK(zeVirtualMemUnmap(on.context, second, size));
+    CHECK(zeVirtualMemUnmap(on.context, first, size));
+    submission_follows();
+    CHECK(zeCommandListAppendBarrier(list, NULL, 0, NULL));
+}
+
+/* The program's own memory as an allocation, and a memory file. */
+static void imported(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *own, *filed, *alias;
+    REQUIRE(posix_memalign((void **)&own, 1 << 16, 1 << 16) == 0);
+    scribble(own, 1 << 16);
+    ze_external_memmap_sysmem_ext_desc_t system = {.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMMAP_SYSMEM_EXT_DESC,
+                                                   .pSystemMemory = own,
+                                                   .size = 1 << 16};
+    ze_host_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, .pNext = &system};
+    void *made;
+    CHECK(zeMemAllocHost(on.context, &description, 1 << 16, 0, &made));
+    REQUIRE(made == own);
+    expect(own, SIZE);
+    copy(list, device, own, SIZE);
+    scribble(own + 7 * PAGE, 10);
+    expect(own, SIZE);
+    copy(list, device, own, SIZE);
+    int file = memfd_create("recorded", MFD_CLOEXEC);
+    REQUIRE(ftruncate(file, SIZE) == 0);
+    alias = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    scribble(alias, SIZE);
+    ze_external_memory_import_fd_t import = {.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD,
+                                             .flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
+                                             .fd = file};
+    description.pNext = &import;
+    CHECK(zeMemAllocHost(on.context, &description, SIZE, 0, (void **)&filed));
+    expect(filed, SIZE);
+    copy(list, device, filed, SIZE);
+    scribble(alias + PAGE, 5); /* as another process would */
+    expect(filed, SIZE);
+    copy(list, device, filed, SIZE);
+}
+
+/* Copies on lists that an immediate list runs, and in a graph. */
+static void nested(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS), inner = new_list(on);
+    unsigned char *device = device_memory(on, SIZE), *own = malloc(SIZE), *other = malloc(SIZE);
+    ze_graph_handle_t graph;
+    ze_executable_graph_handle_t executable;
+    CHECK(zeCommandListAppendMemoryCopy(inner, device, own, SIZE, NULL, 0, NULL));
+    CHECK(zeCommandListClose(inner));
+    scribble(own, SIZE);
+    expect(own, SIZE);
+    submission_follows();
+    CHECK(zeCommandListImmediateAppendCommandListsExp(list, 1, &inner, NULL, 0, NULL));
+    CHECK(zeCommandListBeginGraphCaptureExt(list, NULL));
+    submission_follows(); /* not really: the command goes into the graph */
+    CHECK(zeCommandListAppendMemoryCopy(list, device, other, SIZE, NULL, 0, NULL));
+    CHECK(zeCommandListEndGraphCaptureExt(list, NULL, &graph));
+    CHECK(zeGraphInstantiateExt(graph, NULL, &executable));
+    for (int turn = 0; turn < 2; turn++) {
+        scribble(other, SIZE);
+        expect(other, SIZE);
+        submission_follows();
+        CHECK(zeCommandListAppendGraphExt(list, executable, NULL, NULL, 0, NULL));
+    }
+    CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+}
+
 int main(int count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(void);
     } parts[] = {
         {"allocations", allocations}, {"sources", sources}, {"images", images},
-        {"waiting", waiting},         {"threads", threads},
+        {"waiting", waiting},         {"threads", threads}, {"sharing", sharing},
+        {"mapped", mapped},           {"imported", imported}, {"nested", nested},
     };
     REQUIRE(count == 3);
     truth = fopen(arguments[2], "wb");
