@@ -22,6 +22,13 @@ class Hook:
 _COPIES = "gc_copies(call, dstptr, srcptr, size)"
 _LEFT = "gc_memory_left(call, result == ZE_RESULT_SUCCESS)"
 
+ARGUMENTS: dict[str, str] = {
+    "zeCommandListAppendLaunchKernelWithArguments": (
+        "gc_passes_arguments(call, hKernel, pArguments)"
+    ),
+}
+"""What a call leads to that only its kernel can tell the size of."""
+
 COPIES: dict[str, str] = {
     "zeCommandListAppendMemoryCopy": _COPIES,
     "zeCommandListAppendMemoryCopyWithParameters": _COPIES,
@@ -82,6 +89,10 @@ OTHERS: dict[str, Hook] = {
     "zeImageViewCreateExt": Hook(after=("gc_made_image(result, desc, phImageView)",)),
     "zeImageViewCreateExp": Hook(after=("gc_made_image(result, desc, phImageView)",)),
     "zeImageDestroy": Hook(after=("gc_unmade_image(result, hImage)",)),
+    "zeModuleCreate": Hook(after=("gc_made_module(result, desc, phModule)",)),
+    "zeModuleDestroy": Hook(after=("gc_unmade_module(result, hModule)",)),
+    "zeKernelCreate": Hook(after=("gc_made_kernel(result, hModule, desc, phKernel)",)),
+    "zeKernelDestroy": Hook(after=("gc_unmade_kernel(result, hKernel)",)),
     "zeCommandListCreate": Hook(after=("gc_made_list(result, phCommandList, false)",)),
     "zeCommandListCreateImmediate": Hook(after=("gc_made_list(result, phCommandList, true)",)),
     "zeCommandListCreateCloneExp": Hook(
@@ -110,6 +121,6 @@ def hook_of(function: Function) -> Hook:
     appends = name.startswith("zeCommandListAppend") or name in COPIES or name in GATHERED
     if not appends:
         return Hook()
-    own = [line for table in (COPIES, GATHERED) if (line := table.get(name)) is not None]
+    own = [line for table in (ARGUMENTS, COPIES, GATHERED) if (line := table.get(name)) is not None]
     handle = function.parameters[0].name
     return Hook((*own, f"gc_appending(call, {handle})"), (f"gc_appended(call, result, {handle})",))

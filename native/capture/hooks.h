@@ -27,6 +27,14 @@ void gc_writes_texels(gc_call *call, ze_image_handle_t image, void *to, const ze
 void gc_made_image(ze_result_t result, const ze_image_desc_t *desc, const ze_image_handle_t *found);
 void gc_unmade_image(ze_result_t result, ze_image_handle_t image);
 
+/* Modules and kernels; what all arguments of a kernel are, where a call does not say how large they are. */
+void gc_made_module(ze_result_t result, const ze_module_desc_t *desc, const ze_module_handle_t *found);
+void gc_unmade_module(ze_result_t result, ze_module_handle_t module);
+void gc_made_kernel(ze_result_t result, ze_module_handle_t module, const ze_kernel_desc_t *desc,
+                    const ze_kernel_handle_t *found);
+void gc_unmade_kernel(ze_result_t result, ze_kernel_handle_t kernel);
+void gc_passes_arguments(gc_call *call, ze_kernel_handle_t kernel, void *const *values);
+
 /* Lists and queues. */
 void gc_made_list(ze_result_t result, const ze_command_list_handle_t *found, bool immediate);
 void gc_cloned_list(ze_result_t result, ze_command_list_handle_t list, const ze_command_list_handle_t *found);

@@ -13,7 +13,7 @@ enum {
     INLINE_LIMIT = 4096,        /* larger blocks are stored as contents */
     CALL_LIMIT = 2 << 20,       /* a record of a call is never larger */
     BLOCK_LIMIT = UINT16_MAX,
-    CHAIN_LIMIT = 256,          /* a longer pNext chain is taken for a circle */
+    CHAIN_LIMIT = UINT16_MAX,   /* a longer pNext chain is taken for a circle; mutable lists have long ones */
     CONSTANT_SIZE = 8,          /* no specialisation constant is larger */
     PAGE = 4096,
 };
@@ -196,7 +196,11 @@ void gc_strings(gc_call *call, const char *const *from, size_t count, gc_phase p
 
 /* The links of a chain, each by what its stype says it is; of an unknown one, only that. */
 void gc_chain(gc_call *call, const void *from, gc_phase phase, gc_finder find) {
-    for (int links = 0; from != NULL && links < CHAIN_LIMIT; links++) {
+    for (int links = 0; from != NULL; links++) {
+        if (links == CHAIN_LIMIT) {
+            call->incomplete = true;
+            return;
+        }
         const ze_base_desc_t *base = from;
         gc_struct how = find((uint32_t)base->stype);
         gc_copy(call, base, how.size != 0 ? how.size : sizeof *base, phase);

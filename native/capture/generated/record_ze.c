@@ -2167,6 +2167,7 @@ static ze_result_t record_zeModuleCreate(ze_context_handle_t hContext, ze_device
     gc_copy(call, phModule, (1) * sizeof *phModule, GC_AFTER);
     gc_copy(call, phBuildLog, (1) * sizeof *phBuildLog, GC_AFTER);
     gc_end(call);
+    gc_made_module(result, desc, phModule);
     return result;
 }
 
@@ -2180,6 +2181,7 @@ static ze_result_t record_zeModuleDestroy(ze_module_handle_t hModule)
     ze_result_t result = ((ze_pfnModuleDestroy_t)gc_next[GS_FN_zeModuleDestroy])(hModule);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_unmade_module(result, hModule);
     return result;
 }
 
@@ -2320,6 +2322,7 @@ static ze_result_t record_zeKernelCreate(ze_module_handle_t hModule, const ze_ke
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_copy(call, phKernel, (1) * sizeof *phKernel, GC_AFTER);
     gc_end(call);
+    gc_made_kernel(result, hModule, desc, phKernel);
     return result;
 }
 
@@ -2333,6 +2336,7 @@ static ze_result_t record_zeKernelDestroy(ze_kernel_handle_t hKernel)
     ze_result_t result = ((ze_pfnKernelDestroy_t)gc_next[GS_FN_zeKernelDestroy])(hKernel);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_unmade_kernel(result, hKernel);
     return result;
 }
 
@@ -2584,6 +2588,7 @@ static ze_result_t record_zeCommandListAppendLaunchKernelWithArguments(ze_comman
     gc_copy(call, &groupSizes, sizeof groupSizes, GC_BEFORE);
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
+    gc_passes_arguments(call, hKernel, pArguments);
     gc_appending(call, hCommandList);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelWithArguments_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelWithArguments])(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
