@@ -1,4 +1,4 @@
-"""A recording has all arguments of a kernel where a call does not say how many or how large they are."""
+"""A recording has the arguments of kernels where calls do not say how many or how large."""
 
 from __future__ import annotations
 

@@ -46,15 +46,18 @@ def program(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Memory:
     """What a stream says of memory up to some record."""
 
-    pages: dict[int, bytes] = field(default_factory=dict)
+    runs: list[tuple[int, bytes]] = field(default_factory=list)
 
     def write(self, reader: StreamReader, writes: Writes) -> None:
-        for run in writes.runs:
-            for at, byte in enumerate(reader.memory(run)):
-                self.pages[run.address + at] = bytes([byte])
+        self.runs += [(run.address, reader.memory(run)) for run in writes.runs]
 
     def read(self, address: int, size: int) -> bytes:
-        return b"".join(self.pages.get(address + at, b"\0") for at in range(size))
+        found = bytearray(size)
+        for begin, data in self.runs:
+            first, last = max(begin, address), min(begin + len(data), address + size)
+            if first < last:
+                found[first - address : last - address] = data[first - begin : last - begin]
+        return bytes(found)
 
 
 @dataclass
