@@ -55,10 +55,15 @@ class NamedCall:
         return hex(self.call.result)
 
     def __str__(self) -> str:
+        missing = " (parts of it are missing)" if self.call.incomplete else ""
+        return f"{self.made} = {self.result}{missing}"
+
+    @property
+    def made(self) -> str:
+        """The function and its arguments, without what became of the call."""
         pairs = zip(self.parameters, self.call.arguments, strict=False)
         shown = ", ".join(self._shown(declaration, word) for declaration, word in pairs)
-        missing = " (parts of it were too large)" if self.call.incomplete else ""
-        return f"{self.name}({shown}) = {self.result}{missing}"
+        return f"{self.name}({shown})"
 
     def _shown(self, declaration: str, word: int) -> str:
         match = parsed(declaration)
