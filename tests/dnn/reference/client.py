@@ -16,6 +16,7 @@ from tests.dnn.reference.problem import Attributes, PostOp, Problem, Quantizatio
 
 POINTERS = ("dnnl_primitive_desc_query_md",)
 SIZES = ("dnnl_memory_desc_get_size", "dnnl_engine_get_count", "dnnl_data_type_size")
+LAST_ERROR = "groundstate_dnnl_last_error"  # ours alone has it
 
 
 class ExecArg(ctypes.Structure):
@@ -31,6 +32,8 @@ def shared_library(path: str) -> Any:
         getattr(functions, name).restype = ctypes.c_void_p
     for name in SIZES:
         getattr(functions, name).restype = ctypes.c_size_t
+    if hasattr(functions, LAST_ERROR):
+        getattr(functions, LAST_ERROR).restype = ctypes.c_char_p
     return functions
 
 
@@ -92,7 +95,7 @@ class Session:
 
     def last_error(self) -> str:
         """The library's sentence about the last failure, if it has a call for that."""
-        ask_for_it = getattr(self.functions, "dnnl_groundstate_last_error", None)
+        ask_for_it = getattr(self.functions, LAST_ERROR, None)
         if ask_for_it is None:
             return ""
         text = ask_for_it()
@@ -163,6 +166,7 @@ class Run:
             "md": lambda name: self.descriptor(self.problem.tensors[name]),
             "mds": self.descriptors,
             "int": ctypes.c_int,
+            "flags": ctypes.c_uint,
             "dim": ctypes.c_int64,
             "float": ctypes.c_float,
             "floats": lambda values: (ctypes.c_float * len(values))(*values),

@@ -104,9 +104,9 @@ class Attributes:
 class Step:
     """One primitive: the call that makes its descriptor, and the arguments to execute it with.
 
-    An argument of the call is `("md", name)`, `("mds", names)`, `("int", n)`, `("dim", n)`,
-    `("float", x)`, `("floats", xs)`, `("dims", ns)`, `("type", dtype)`, or one of "engine", "attr",
-    "hint" (the descriptor of the first step) and "null".
+    An argument of the call is `("md", name)`, `("mds", names)`, `("int", n)`, `("flags", n)`,
+    `("dim", n)`, `("float", x)`, `("floats", xs)`, `("dims", ns)`, `("type", dtype)`, or one of
+    "engine", "attr", "hint" (the descriptor of the first step) and "null".
     """
 
     call: str

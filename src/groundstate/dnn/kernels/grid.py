@@ -77,3 +77,12 @@ def zero_padding(arg: int, tensor: Descriptor) -> list[Launch]:
     zero = values.store(tensor.data_type, "target", grid.index(tensor), "0.0f")
     kernel.line(f"if ({' || '.join(outside)}) {zero}")
     return [grid.launch()]
+
+
+def zeros(arg: int, tensor: Descriptor) -> Launch:
+    """What writes zeros to all of a tensor."""
+    kernel = Kernel("zeros")
+    kernel.output(arg, tensor.data_type, "target")
+    grid = Grid(kernel, [tensor])
+    kernel.line(values.store(tensor.data_type, "target", grid.index(tensor), "0.0f"))
+    return grid.launch()

@@ -182,6 +182,8 @@ def normalization(
     dtype = wide if backward or draw.chance(0.85) else draw.pick(NARROW)
     if kind == "batch" and dtype in NARROW:
         flags |= FLAGS["global_stats"]
+    if kind == "batch" and not backward and draw.chance(0.2):
+        flags |= FLAGS["relu"]
     given = bool(flags & FLAGS["global_stats"]) or backward
     training = backward or draw.chance(0.5)
     other = dtype
@@ -205,9 +207,9 @@ def normalization(
     statistics(draw, stats, tensors, given)
     extra = scale_and_shift(draw, channels, flags, tensors)
     middle = {
-        "layer": (md("mean"), ("float", 0.0), ("int", flags)),
-        "batch": (("float", 0.0), ("int", flags)),
-        "group": (("dim", groups), ("float", 0.0), ("int", flags)),
+        "layer": (md("mean"), ("float", 0.0), ("flags", flags)),
+        "batch": (("float", 0.0), ("flags", flags)),
+        "group": (("dim", groups), ("float", 0.0), ("flags", flags)),
     }[kind]
     epsilon = draw.pick([0.0, 2.0**-10]) if draw.chance(0.5) else 1e-3
     middle = tuple(("float", epsilon) if part[0] == "float" else part for part in middle)
@@ -232,6 +234,8 @@ def normalization(
     traits = {"flags": flags, "backward": backward, "groups": groups, "epsilon": epsilon}
     if not backward:
         attributes = draw.attributes()
+        if kind != "batch" and not training:
+            attributes = draw.attributes(draw.post_ops(src, ("eltwise", "binary")))
         if kind != "batch" and other in NARROW:
             attributes = replace(attributes, scales=(draw.scale("dst", src, [0]),))
         return Problem(family, tensors, (forward,), attributes, traits)

@@ -69,7 +69,7 @@ def recurrent(draw: Draw, name: str) -> Problem:
     start = ((("int", facts.ELTWISE[activation]),) if name == "vanilla_rnn" else ()) + (
         ("int", facts.DIRECTIONS[direction]),
     )
-    end: tuple[Any, ...] = (("int", 0),)
+    end: tuple[Any, ...] = (("flags", 0),)
     if name == "vanilla_rnn":
         end += (("float", alpha), ("float", 0.0))
     inputs = [n for n in tensors if not n.startswith("dst")]

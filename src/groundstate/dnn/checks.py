@@ -1,0 +1,47 @@
+"""Checks and choices that many families share: what must be there, which layout an `any` gets."""
+
+from __future__ import annotations
+
+from groundstate.dnn.descriptor import Descriptor
+from groundstate.dnn.errors import invalid, require, support
+from groundstate.dnn.types import DataType, PropKind
+
+FLOATS = frozenset({DataType.f32, DataType.f16, DataType.bf16})
+BYTES = frozenset({DataType.s8, DataType.u8})
+WHOLE = BYTES | {DataType.s32}
+
+
+def forward_kind(value: int) -> PropKind:
+    """The kind of a forward propagation; invalid if it is another one."""
+    if value not in (PropKind.forward_training, PropKind.forward_inference):
+        invalid("a forward operation is for training or for inference")
+    return PropKind(value)
+
+
+def needed(descriptor: Descriptor | None, what: str) -> Descriptor:
+    """A descriptor that must have been passed."""
+    if descriptor is None:
+        invalid(f"the descriptor of {what} is needed")
+    return descriptor
+
+
+def known_layout(descriptor: Descriptor, what: str) -> None:
+    """Invalid if the layout of a tensor was left open."""
+    require(not descriptor.is_any, f"the layout of {what} must be known")
+
+
+def same_shape(one: Descriptor, two: Descriptor, what: str) -> None:
+    """Invalid unless two tensors have one shape."""
+    require(one.dims == two.dims, f"{what} have one shape, not {one.dims} and {two.dims}")
+
+
+def settled(descriptor: Descriptor, model: Descriptor) -> Descriptor:
+    """The descriptor; if its layout was left open, in that of another tensor."""
+    return descriptor.like(model) if descriptor.is_any else descriptor
+
+
+def usable(*descriptors: Descriptor) -> None:
+    """Unimplemented for sizes that are known only later, and for sparse tensors."""
+    for descriptor in descriptors:
+        support(not descriptor.has_runtime, "all sizes must be known")
+        support(descriptor.sparse is None, "sparse tensors are not supported here")
