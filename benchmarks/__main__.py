@@ -14,6 +14,7 @@ from benchmarks import (
     allocation,
     barrier_latency,
     call_cost,
+    capture,
     copy_bandwidth,
     machine,
     programs,
@@ -38,6 +39,7 @@ BENCHMARKS = {
         allocation,
         start_up,
         snapshot,
+        capture,
     )
 }
 RESULTS = Path(__file__).parent / "results"

@@ -1,0 +1,130 @@
+"""What recording costs a program, in time and in bytes, against the same program alone."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import partial
+
+from benchmarks import peers, programs
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step
+from benchmarks.kernels.cases import EMPTY
+from groundstate import knobs
+from groundstate.capture import place
+from groundstate.compiler.frontend import compile_opencl
+
+ALONE = "alone"
+OUT = programs.BUILT / "recording"
+KERNEL = programs.BUILT / "empty.spv"
+REWRITTEN = (1 << 30) // 100
+UPLOAD = 16 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that a program does, how often, and the unit to speak of it."""
+
+    title: str
+    rounds: int
+    operations: int
+    unit: str = "ns"
+
+
+CASES = {
+    "launches": Case("100,000 empty launches, each", 1, 100_000),
+    "tracked": Case("100,000 empty launches beside 16 MiB of host memory, each", 1, 100_000),
+    "questions": Case("zeEventQueryStatus", 5, 100_000),
+    "rewrites": Case("1 % of 1 GiB rewritten, and a launch", 1, 8, "ms"),
+    "uploads": Case("the same 16 MiB uploaded again", 1, 8, "ms"),
+}
+WAYS = {
+    "passed on": "through the capture library, not recorded",
+    "recorded": "recorded",
+    "compared": "recorded, comparing all pages",
+}
+
+
+def plan(options: Options) -> Plan:
+    """In each round each case runs in new processes, alone and in each way."""
+    samples = Samples()
+    sizes: dict[str, list[float]] = {}
+
+    def prepare() -> None:
+        KERNEL.parent.mkdir(parents=True, exist_ok=True)
+        KERNEL.write_bytes(compile_opencl(EMPTY.source))
+
+    def run(name: str, way: str) -> None:
+        case = CASES[name]
+        shutil.rmtree(OUT, ignore_errors=True)
+        library, environment = _library_of(way)
+        measured = programs.run(
+            programs.build("capture"), library, name, KERNEL, case.rounds, case.operations,
+            env=environment,
+        )  # fmt: skip
+        samples.add(measured, f"{way} {name} ")
+        stored = sum(path.stat().st_size for path in OUT.glob("*"))
+        sizes.setdefault(f"{way} {name}", []).append(stored / (case.rounds * case.operations))
+        shutil.rmtree(OUT, ignore_errors=True)
+
+    chosen = options.cases or tuple(CASES)
+    turn = [
+        Step(f"{name}, {way}", partial(run, name, way))
+        for name in chosen
+        for way in (ALONE, *WAYS)
+        if not _is_endless(name, way)
+    ]
+    rounds = options.rounds or (1 if options.quick else 3)
+    return Plan(
+        [Step("empty kernel: build", prepare), *turn * rounds], lambda: _figures(samples, sizes)
+    )
+
+
+def _is_endless(name: str, way: str) -> bool:
+    """Comparing 16 MiB a hundred thousand times takes minutes and says nothing new."""
+    return (name, way) == ("tracked", "compared")
+
+
+def _library_of(way: str) -> tuple[str, dict[str, str]]:
+    """The library that the program opens, and its variables."""
+    driver = peers.direct()
+    if way == ALONE:
+        return driver.library, driver.env
+    environment = {**driver.env, knobs.CAPTURE_NEXT.name: driver.library}
+    if way != "passed on":
+        environment[knobs.CAPTURE_OUT.name] = str(OUT)
+    if way == "compared":
+        environment[knobs.CAPTURE_PAGES.name] = "compare"
+    return str(place.library()), environment
+
+
+def _figures(samples: Samples, sizes: dict[str, list[float]]) -> list[Figure]:
+    figures = []
+    for name, case in CASES.items():
+        alone = samples.times(f"{ALONE} {name} operation")
+        for way, description in WAYS.items():
+            times = samples.times(f"{way} {name} operation")
+            if times and alone:
+                ours, theirs = (Measure.of_times(each, case.unit) for each in (times, alone))
+                title = f"{case.title} ({description})"
+                figures.append(Figure(title, case.unit, ours, "the program alone", theirs))
+    for name, written in (("rewrites", REWRITTEN), ("uploads", UPLOAD)):
+        stored = sizes.get(f"recorded {name}")
+        if stored:
+            kib = [size / 1024 for size in stored]
+            ours = Measure(min(kib), sorted(kib)[len(kib) // 2], max(kib))
+            peer = Measure(written / 1024, written / 1024)
+            title = f"{CASES[name].title}: bytes stored"
+            figures.append(Figure(title, "KiB", ours, "bytes written", peer))
+    return figures
+
+
+BENCHMARK = Benchmark(
+    name="capture",
+    title="What recording costs",
+    explanation="A C program that is linked to nothing and opens the driver, the capture library "
+    "that passes calls on, or the capture library that records them. What is recorded is every "
+    "call with its structs, and before each submission the pages that the program wrote. Bytes "
+    "stored are those of the files, for each operation: the rewritten pages are noise, and the "
+    "upload is the same each time.",
+    plan=plan,
+)
