@@ -36,7 +36,8 @@ typedef struct scan_request {
 
 #define PAGEMAP_SCAN_REQUEST _IOWR('f', 16, scan_request)
 
-enum { REGIONS = 512 };
+/* The kernel takes memory for as many regions as it may find, and mostly there are none. */
+enum { FEW_REGIONS = 16, REGIONS = 512 };
 
 static int faults = -1, page_map = -1;
 
@@ -74,7 +75,7 @@ static void scan(scan_request request, uintptr_t end, gc_pages_found found) {
     request.end = end;
     request.flags = SCAN_PROTECT; /* leaves out what is not watched */
     request.found = (uintptr_t)regions;
-    request.found_room = REGIONS;
+    request.found_room = FEW_REGIONS;
     request.returned = IS_WRITTEN;
     while (request.begin < end) {
         int count = ioctl(page_map, PAGEMAP_SCAN_REQUEST, &request);
@@ -85,6 +86,7 @@ static void scan(scan_request request, uintptr_t end, gc_pages_found found) {
         if (count < 0 || request.walked_to <= request.begin)
             return;
         request.begin = request.walked_to;
+        request.found_room = REGIONS;
     }
 }
 
