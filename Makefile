@@ -26,7 +26,7 @@ demo: $(VENV)/.installed native ## install into .venv, show the devices, compute
 	$(PY) examples/mandelbrot.py
 
 .PHONY: test
-test: $(VENV)/.installed-dev packages lint pytest ## install what the tests need, lint, run every test
+test: $(VENV)/.installed-dev $(VENV)/sycl/.installed packages lint pytest ## install what the tests need, lint, run every test
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
@@ -105,6 +105,12 @@ $(VENV)/.installed-dev: $(PY) pyproject.toml setup.py
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(PY) -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+# A Python of its own for SYCL programs: dpctl brings a whole runtime along.
+$(VENV)/sycl/.installed: | $(VENV)/.installed-dev
+	$(PYTHON) -m venv $(VENV)/sycl
+	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*'
 	@touch $@
 
 .PHONY: packages

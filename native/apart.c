@@ -16,12 +16,10 @@
 
 #include "apart.h"
 
-/* A string that the start-up code of the C library leaves in every shared library. */
-static const char NEW_SONAME[] = "\0__gmon_start__";
-
 typedef struct image {
     char *bytes;
     size_t size;
+    const char *soname; /* that it gets */
 } image;
 
 static bool lies_in(const image *file, uint64_t offset, uint64_t size) {
@@ -48,6 +46,15 @@ static uint64_t place_of(const image *file, uint64_t address) {
     return file->size;
 }
 
+/* Where a string begins in a table of them, which begins with an empty one; 0 if it is not there. */
+static uint64_t place_of_string(const char *strings, uint64_t size, const char *wanted) {
+    size_t length = strlen(wanted) + 1;
+    for (uint64_t at = 1; at + length <= size; at += strnlen(strings + at, size - at) + 1)
+        if (memcmp(strings + at, wanted, length) == 0)
+            return at;
+    return 0;
+}
+
 /* Replaces the soname. False if the library has none, or not the string that it should become. */
 static bool rename_library(const image *file, const Elf64_Phdr *dynamic) {
     if (!lies_in(file, dynamic->p_offset, dynamic->p_filesz))
@@ -63,11 +70,9 @@ static bool rename_library(const image *file, const Elf64_Phdr *dynamic) {
     }
     if (soname == NULL || strings == 0 || !lies_in(file, strings, strings_size))
         return false;
-    const char *found = memmem(file->bytes + strings, strings_size, NEW_SONAME, sizeof NEW_SONAME);
-    if (found == NULL)
-        return false;
-    soname->d_un.d_val = (uint64_t)(found + 1 - (file->bytes + strings));
-    return true;
+    uint64_t found = place_of_string(file->bytes + strings, strings_size, file->soname);
+    soname->d_un.d_val = found;
+    return found != 0;
 }
 
 /* Renames the library in the image and leaves out what is not loaded, such as what debuggers read. */
@@ -113,14 +118,14 @@ static void *open_image(const image *file) {
     return opened;
 }
 
-void *gs_open_apart(const char *path) {
+void *gs_open_apart(const char *path, const char *soname) {
     int source = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
     if (source < 0)
         return NULL;
     void *opened = NULL;
     if (fstat(source, &about) == 0 && about.st_size > 0) {
-        image file = {.size = (size_t)about.st_size};
+        image file = {.size = (size_t)about.st_size, .soname = soname};
         file.bytes = mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, source, 0);
         if (file.bytes != MAP_FAILED) {
             if (edit(&file))

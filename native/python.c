@@ -178,7 +178,7 @@ static void *open_libpython(const gs_settings *at) {
 /* Opens a libpython for an interpreter beside the one that the process has. Its extension modules need some
  * preparation (driver/apart.py), so nothing may import one before: Py_NoSiteFlag is for that. */
 static void *open_second_libpython(const gs_settings *at) {
-    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_apart(at->libpython);
+    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_apart(at->libpython, GS_DRIVER_APART);
     int *no_site = opened != NULL ? dlsym(opened, "Py_NoSiteFlag") : NULL;
     if (no_site != NULL)
         *no_site = 1;

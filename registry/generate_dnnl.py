@@ -87,10 +87,10 @@ def generate_tags() -> Iterator[str]:
 
 
 def generate_declarations() -> Iterator[str]:
-    """The functions, as text that signatures are made from."""
+    """The functions, as text that signatures are made from, and all names of numbers."""
     facts = load()
     yield NOTICE
-    yield '"""The functions of the API, as declarations."""'
+    yield '"""The functions of the API, as declarations, and its numbers by name."""'
     yield ""
     yield f'VERSION = "{facts.version}"'
     yield ""
@@ -99,3 +99,10 @@ def generate_declarations() -> Iterator[str]:
         text = ", ".join(function.parameters)
         yield f'    "{function.name}": "{text} -> {function.returns}",'
     yield "}"
+    yield ""
+    yield "ENUMS = {"
+    for name, members in facts.enums.items():
+        yield f'    "{name}": {members!r},'
+    yield "}"
+    yield ""
+    yield f"ARGUMENTS = {facts.arguments!r}"

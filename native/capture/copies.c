@@ -111,7 +111,7 @@ void gc_copies(gc_call *call, void *to, const void *from, size_t size) {
 }
 
 static void add_region(gc_extents *to, uintptr_t at, const ze_copy_region_t *region, uint32_t pitch, uint32_t slice) {
-    if (at == 0 || region == NULL)
+    if (at == 0 || !gc_readable(region, sizeof *region))
         return;
     size_t row = pitch != 0 ? pitch : region->width;
     size_t plane = slice != 0 ? slice : row * region->height;
@@ -132,7 +132,7 @@ static void add_texels(gc_extents *to, ze_image_handle_t image, uintptr_t at, co
     const shape *known = gc_handles_get(&images, image);
     shape of = known != NULL ? *known : (shape){0, 0, 0, 0};
     pthread_mutex_unlock(&lock);
-    if (region != NULL && of.texel_bytes != 0)
+    if (gc_readable(region, sizeof *region) && of.texel_bytes != 0)
         of = (shape){region->width, region->height > 0 ? region->height : 1, region->depth > 0 ? region->depth : 1,
                      of.texel_bytes};
     add_rows(to, at, (size_t)of.width * of.texel_bytes, of.height, of.depth, pitch, slice);

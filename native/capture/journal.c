@@ -28,14 +28,16 @@ typedef struct part {
     _Atomic uint64_t filled;
 } part;
 
-/* What the file says of a thread: the function it is inside, plus one, or 0; and since when. */
+/* What the file says of a thread: the function it is inside, plus one, or 0; since when; and behind the parts, in as many
+ * bytes as `size` says, the body of the call's record so far. */
 typedef struct inside {
     _Atomic uint32_t function;
-    uint32_t zero;
+    uint32_t size;
     uint64_t time;
 } inside;
 
 enum { INSIDE_COUNT = (PAYLOAD_PLACE - INSIDE_PLACE) / sizeof(inside) };
+enum { BODIES_PLACE = PAYLOAD_PLACE + 2 * PART_SIZE, FILE_SIZE = BODIES_PLACE + INSIDE_COUNT * GC_INSIDE_LIMIT };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t part_is_full = PTHREAD_COND_INITIALIZER;
@@ -153,18 +155,23 @@ static uint64_t read_clock(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-void gc_journal_enter(uint32_t thread, uint32_t function) {
-    if (!atomic_load_explicit(&named[function], memory_order_relaxed)) {
-        pthread_mutex_lock(&lock);
-        if (is_open && !named[function])
-            append_name(function);
-        pthread_mutex_unlock(&lock);
-    }
-    if (thread < INSIDE_COUNT) {
-        inside *here = (inside *)(memory + INSIDE_PLACE) + thread;
-        here->time = read_clock(CLOCK_MONOTONIC) - start;
-        atomic_store_explicit(&here->function, function + 1, memory_order_release);
-    }
+void gc_journal_name(uint32_t function) {
+    if (atomic_load_explicit(&named[function], memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&lock);
+    if (is_open && !named[function])
+        append_name(function);
+    pthread_mutex_unlock(&lock);
+}
+
+void gc_journal_enter(uint32_t thread, uint32_t function, uint64_t time, const uint8_t *body, size_t size) {
+    if (thread >= INSIDE_COUNT)
+        return;
+    inside *here = (inside *)(memory + INSIDE_PLACE) + thread;
+    memcpy(memory + BODIES_PLACE + (size_t)thread * GC_INSIDE_LIMIT, body, size);
+    here->size = (uint32_t)size;
+    here->time = time - start;
+    atomic_store_explicit(&here->function, function + 1, memory_order_release);
 }
 
 void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size) {
@@ -269,7 +276,7 @@ static bool map_journal(uint64_t began) {
     int file = open(journal_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0)
         return false;
-    size_t size = PAYLOAD_PLACE + 2 * (size_t)PART_SIZE;
+    size_t size = FILE_SIZE;
     /* Allocated now: a mapped page for which the disk has no room would end the program. */
     int problem = posix_fallocate(file, 0, (off_t)size);
     void *mapped = problem == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
@@ -330,6 +337,6 @@ void gc_journal_abandon(void) {
     has_mover = false;
     gc_stream_abandon();
     if (memory != NULL)
-        munmap(memory, PAYLOAD_PLACE + 2 * (size_t)PART_SIZE);
+        munmap(memory, FILE_SIZE);
     memory = NULL;
 }

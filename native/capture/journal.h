@@ -8,6 +8,8 @@
 
 enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4, GC_WRITES = 5, GC_RESULTS = 6 };
 
+enum { GC_INSIDE_LIMIT = 4096 }; /* bytes of a call that has not returned */
+
 /* Opens a stream in `folder` for this process. `next` is the library that calls are passed on to, `pages`
  * the way in which changed pages are found. False, with a
  * sentence on standard error, if that was not possible. */
@@ -23,9 +25,11 @@ void gc_journal_abandon(void);
 uint64_t gc_journal_count(void); /* how many records there are */
 uint64_t gc_journal_start(void); /* when the stream began, on the clock that calls are timed with */
 
-/* Notes that a thread is inside a function, for the case that it never returns; the function's name goes to the
- * stream when it is called first. */
-void gc_journal_enter(uint32_t thread, uint32_t function);
+/* The function's name goes to the stream when it is called first. */
+void gc_journal_name(uint32_t function);
+/* Notes that a thread is inside a call, for the case that it never returns: since when, and the
+ * body of its record so far. */
+void gc_journal_enter(uint32_t thread, uint32_t function, uint64_t time, const uint8_t *body, size_t size);
 /* Appends the whole record of a call that has returned. */
 void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size);
 /* Appends a whole record of another kind. */

@@ -127,6 +127,8 @@ void gc_passes_arguments(gc_call *call, ze_kernel_handle_t handle, void *const *
     pthread_mutex_unlock(&lock); /* the kernel, and so its signature, lives as long as this call of it */
     uint32_t count = signature != NULL ? signature->count : count_by_driver(handle);
     gc_copy(call, values, count * sizeof *values, GC_BEFORE);
+    if (!gc_readable(values, count * sizeof *values))
+        return;
     for (uint32_t each = 0; each < count; each++) {
         uint32_t size = signature != NULL ? signature->sizes[each] : 0;
         if (values[each] == NULL)

@@ -60,6 +60,7 @@ enum { LUA_VERSION = 504, LUA_REGISTRY = -1001000, LUA_KEEP_ALL = -1 };
     X(int, lua_rawget, (lua_State *, int))                                                                         \
     X(void, lua_rawset, (lua_State *, int))                                                                        \
     X(int, lua_rawgeti, (lua_State *, int, long long))                                                             \
+    X(void, lua_rawseti, (lua_State *, int, long long))                                                            \
     X(int, lua_rawgetp, (lua_State *, int, const void *))                                                          \
     X(void, lua_rawsetp, (lua_State *, int, const void *))                                                         \
     X(int, lua_next, (lua_State *, int))                                                                           \

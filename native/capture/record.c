@@ -6,6 +6,7 @@
 
 #include "digest.h"
 #include "journal.h"
+#include "pages.h"
 #include "record.h"
 #include "structs.h"
 
@@ -15,7 +16,8 @@ enum {
     BLOCK_LIMIT = UINT16_MAX,
     CHAIN_LIMIT = UINT16_MAX,   /* a longer pNext chain is taken for a circle; mutable lists have long ones */
     CONSTANT_SIZE = 8,          /* no specialisation constant is larger */
-    PAGE = 4096,
+    PAGE = GC_PAGE,
+    RECORD_HEAD = 8,            /* kind and length */
 };
 
 typedef struct call_head {
@@ -103,10 +105,35 @@ gc_call *gc_begin(enum gs_function function) {
     return call;
 }
 
+static void put_head(gc_call *call, uint16_t blocks, bool incomplete, uint64_t duration, uint64_t result) {
+    call_head head = {
+        .kind = GC_CALL,
+        .length = (uint32_t)(call->used - RECORD_HEAD),
+        .function = call->function,
+        .thread = call->thread,
+        .began = call->began,
+        .time = call->entered - gc_journal_start(),
+        .duration = duration,
+        .result = result,
+        .words = call->words,
+        .blocks = blocks,
+        .flags = incomplete ? FLAG_INCOMPLETE : 0,
+    };
+    memcpy(call->bytes, &head, sizeof head);
+}
+
+/* The journal gets what is known of the call, for the case that it never returns; without what its arguments lead to if
+ * that is too much. */
 void gc_enter(gc_call *call) {
-    gc_journal_enter(call->thread, call->function);
+    gc_journal_name(call->function);
     call->began = gc_journal_count();
     call->entered = now();
+    size_t size = call->used - RECORD_HEAD;
+    bool fits = size <= GC_INSIDE_LIMIT;
+    put_head(call, fits ? call->blocks : 0, !fits || call->incomplete, 0, 0);
+    if (!fits)
+        size = gc_smaller(sizeof(call_head) - RECORD_HEAD + 8 * (size_t)call->words, GC_INSIDE_LIMIT);
+    gc_journal_enter(call->thread, call->function, call->entered, call->bytes + RECORD_HEAD, size);
 }
 
 void gc_leave(gc_call *call, uint64_t result) {
@@ -115,20 +142,7 @@ void gc_leave(gc_call *call, uint64_t result) {
 }
 
 void gc_end(gc_call *call) {
-    call_head head = {
-        .kind = GC_CALL,
-        .length = (uint32_t)(call->used - 8),
-        .function = call->function,
-        .thread = call->thread,
-        .began = call->began,
-        .time = call->entered - gc_journal_start(),
-        .duration = call->left - call->entered,
-        .result = call->result,
-        .words = call->words,
-        .blocks = call->blocks,
-        .flags = call->incomplete ? FLAG_INCOMPLETE : 0,
-    };
-    memcpy(call->bytes, &head, sizeof head);
+    put_head(call, call->blocks, call->incomplete, call->left - call->entered, call->result);
     gc_journal_leave(call->thread, call->bytes, call->used);
     call->busy = false;
 }
@@ -169,9 +183,33 @@ static void copy_large(gc_call *call, const uint8_t *from, size_t size, gc_phase
     }
 }
 
+/* Whether a page is there, as far as this thread knows: pages that were there once are believed to stay. So a wrong pointer
+ * is found by the driver, and not by the recorder before it. */
+static bool is_there(uintptr_t page) {
+    uintptr_t *known = &call_here->pages[page / PAGE % GC_KNOWN_PAGES];
+    uint8_t probe;
+    if (*known != page + 1 && gc_pages_read(&probe, page, 1) == 1)
+        *known = page + 1; /* so that 0 stands for none */
+    return *known == page + 1;
+}
+
+bool gc_readable(const void *from, size_t size) {
+    uintptr_t first = (uintptr_t)from / PAGE * PAGE, last = (uintptr_t)from + size - 1;
+    if (from == NULL || size == 0 || last < (uintptr_t)from)
+        return false;
+    for (uintptr_t page = first; page <= last; page += PAGE)
+        if (!is_there(page))
+            return false;
+    return true;
+}
+
 void gc_copy(gc_call *call, const void *from, size_t size, gc_phase phase) {
     if (from == NULL || size == 0)
         return;
+    if (!gc_readable(from, size)) {
+        call->incomplete = true;
+        return;
+    }
     if (size > INLINE_LIMIT) {
         copy_large(call, from, size, phase);
         return;
@@ -182,14 +220,24 @@ void gc_copy(gc_call *call, const void *from, size_t size, gc_phase phase) {
 }
 
 void gc_string(gc_call *call, const char *from, gc_phase phase) {
-    if (from != NULL)
-        gc_copy(call, from, strlen(from) + 1, phase);
+    size_t length = 0;
+    if (from == NULL)
+        return;
+    while (gc_readable(from + length, 1)) {
+        size_t rest = PAGE - (uintptr_t)(from + length) % PAGE, more = strnlen(from + length, rest);
+        length += more;
+        if (more < rest)
+            break;
+    }
+    gc_copy(call, from, length + 1, phase);
 }
 
 void gc_strings(gc_call *call, const char *const *from, size_t count, gc_phase phase) {
     if (from == NULL)
         return;
     gc_copy(call, from, count * sizeof *from, phase);
+    if (!gc_readable(from, count * sizeof *from))
+        return;
     for (size_t each = 0; each < count; each++)
         gc_string(call, from[each], phase);
 }
@@ -197,14 +245,14 @@ void gc_strings(gc_call *call, const char *const *from, size_t count, gc_phase p
 /* The links of a chain, each by what its stype says it is; of an unknown one, only that. */
 void gc_chain(gc_call *call, const void *from, gc_phase phase, gc_finder find) {
     for (int links = 0; from != NULL; links++) {
-        if (links == CHAIN_LIMIT) {
+        if (links == CHAIN_LIMIT || !gc_readable(from, sizeof(ze_base_desc_t))) {
             call->incomplete = true;
             return;
         }
         const ze_base_desc_t *base = from;
         gc_struct how = find((uint32_t)base->stype);
         gc_copy(call, base, how.size != 0 ? how.size : sizeof *base, phase);
-        if (how.lead != NULL)
+        if (how.lead != NULL && gc_readable(base, how.size))
             how.lead(call, base, phase);
         from = base->pNext;
     }
@@ -214,7 +262,7 @@ void gc_structs(gc_call *call, const void *from, size_t count, gc_phase phase, g
     if (from == NULL || count == 0)
         return;
     gc_copy(call, from, count * how.size, phase);
-    if (how.lead == NULL && find == NULL)
+    if ((how.lead == NULL && find == NULL) || !gc_readable(from, count * how.size))
         return;
     for (size_t each = 0; each < count; each++) {
         const void *at = (const uint8_t *)from + each * how.size;
@@ -230,7 +278,9 @@ void gc_lead_ze_module_constants_t(gc_call *call, const void *at, gc_phase phase
     const ze_module_constants_t *from = at;
     gc_copy(call, from->pConstantIds, from->numConstants * sizeof *from->pConstantIds, phase);
     gc_copy(call, from->pConstantValues, from->numConstants * sizeof *from->pConstantValues, phase);
-    for (uint32_t each = 0; from->pConstantValues != NULL && each < from->numConstants; each++) {
+    if (!gc_readable(from->pConstantValues, from->numConstants * sizeof *from->pConstantValues))
+        return;
+    for (uint32_t each = 0; each < from->numConstants; each++) {
         const void *value = from->pConstantValues[each];
         gc_copy(call, value, gc_smaller(CONSTANT_SIZE, PAGE - (uintptr_t)value % PAGE), phase);
     }
@@ -242,10 +292,13 @@ void gc_lead_ze_module_program_exp_desc_t(gc_call *call, const void *at, gc_phas
     gc_copy(call, from->pInputModules, from->count * sizeof *from->pInputModules, phase);
     gc_strings(call, (const char *const *)from->pBuildFlags, from->count, phase);
     gc_copy(call, from->pConstants, from->count * sizeof *from->pConstants, phase);
+    bool has_modules = gc_readable(from->inputSizes, from->count * sizeof *from->inputSizes) &&
+                       gc_readable(from->pInputModules, from->count * sizeof *from->pInputModules);
+    bool has_constants = gc_readable(from->pConstants, from->count * sizeof *from->pConstants);
     for (uint32_t each = 0; each < from->count; each++) {
-        if (from->inputSizes != NULL && from->pInputModules != NULL)
+        if (has_modules)
             gc_copy(call, from->pInputModules[each], from->inputSizes[each], phase);
-        if (from->pConstants != NULL)
+        if (has_constants)
             gc_structs_ze_module_constants_t(call, from->pConstants[each], 1, phase);
     }
 }

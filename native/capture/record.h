@@ -12,6 +12,8 @@
 
 typedef enum gc_phase { GC_BEFORE = 1, GC_AFTER = 2 } gc_phase;
 
+enum { GC_KNOWN_PAGES = 64 };
+
 /* The call that a thread is recording; there is one for each thread, used again for each call. */
 typedef struct gc_call {
     uint8_t *bytes; /* the record so far */
@@ -24,6 +26,7 @@ typedef struct gc_call {
     gc_extents reads, targets;   /* memory that the call's copy reads and writes */
     struct gc_range *taken_out;  /* memory that the call frees */
     bool submits;                /* the call gives work to the device */
+    uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
     bool has_company;            /* other threads of the program may write while the device works */
 } gc_call;
 
@@ -58,8 +61,11 @@ static inline void gc_real(gc_call *call, double value) {
     gc_word(call, bits);
 }
 
+/* Whether memory is there, so that a wrong pointer is the driver's to refuse. Inside a recorded call. */
+bool gc_readable(const void *from, size_t size);
+
 /* What a count points to, as the program may leave it out. */
-#define gc_at(count) ((count) != NULL ? (size_t)*(count) : 0)
+#define gc_at(count) (gc_readable(count, sizeof *(count)) ? (size_t)*(count) : 0)
 
 static inline size_t gc_smaller(size_t one, size_t other) {
     return one < other ? one : other;

@@ -144,7 +144,8 @@ static void finish(void) {
 static bool run_script(void) {
     gc_visit visit = {.function = GS_FN_COUNT};
     gc_visit_here = &visit;
-    language = &gc_lua_language;
+    const char *ending = strrchr(script, '.');
+    language = ending != NULL && strcmp(ending, ".py") == 0 ? &gc_python_language : &gc_lua_language;
     bool loaded = language->load(script);
     gc_visit_here = NULL;
     gc_script_keep_writes();

@@ -106,15 +106,15 @@ void gc_script_abandon(void);
 /* What a trampoline does. */
 uint64_t gc_script_call(enum gs_function function, const uint64_t *words);
 /* Calls what was in the slot before, and notes it if this is the hooked function. */
-uint64_t gc_script_call_on(enum gs_function function, const uint64_t *words);
+GS_PUBLIC uint64_t gc_script_call_on(enum gs_function function, const uint64_t *words);
 /* A function got a hook. */
-void gc_script_hook(enum gs_function function);
+GS_PUBLIC void gc_script_hook(enum gs_function function);
 /* The number of a function, or -1. */
-int gc_script_number(const char *name);
+GS_PUBLIC int gc_script_number(const char *name);
 
 /* Says what went wrong in a script: in full the first time that it happens at a place, and with a count at the end. Ends
  * the program if that was asked for. */
-void gc_script_failed(const char *place, const char *message, const char *during);
+GS_PUBLIC void gc_script_failed(const char *place, const char *message, const char *during);
 
 uint64_t gc_script_launches(void); /* so far */
 uint64_t gc_script_launches_in_frame(void);
@@ -134,6 +134,7 @@ typedef struct gc_language {
 } gc_language;
 
 extern const gc_language gc_lua_language;
+extern const gc_language gc_python_language;
 
 /* --- Memory that scripts read and write (script_memory.c) ---------------------------------------------------------- */
 

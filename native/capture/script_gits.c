@@ -308,6 +308,29 @@ static int ze_make_version(lua_State *state) {
     return 1;
 }
 
+static int load_nothing(lua_State *state) {
+    lua.lua_pushboolean(state, 1);
+    return 1;
+}
+
+static int search_constants(lua_State *state) {
+    const char *name = lua.lua_tolstring(state, 1, NULL);
+    if (name == NULL || strcmp(name, "l0Constants") != 0)
+        return 0;
+    lua.lua_pushcclosure(state, load_nothing, 0);
+    return 1;
+}
+
+/* `require 'l0Constants'` takes the file of that name beside the script, if there is one; else all is there already. */
+static void add_searcher(lua_State *state) {
+    lua.lua_getglobal(state, "package");
+    lua.lua_getfield(state, -1, "searchers");
+    int64_t last = (int64_t)lua.lua_rawlen(state, -1);
+    lua.lua_pushcclosure(state, search_constants, 0);
+    lua.lua_rawseti(state, -2, last + 1);
+    lua_pop(state, 2);
+}
+
 void gc_lua_add_constants(lua_State *state) {
     for (size_t each = 0; each < gc_constant_count; each++) {
         const gc_constant *constant = &gc_constants[each];
@@ -321,9 +344,5 @@ void gc_lua_add_constants(lua_State *state) {
     lua.lua_setglobal(state, "ZE_BIT");
     lua.lua_pushcclosure(state, ze_make_version, 0);
     lua.lua_setglobal(state, "ZE_MAKE_VERSION");
-    lua.lua_getglobal(state, "package"); /* `require` finds it loaded */
-    lua.lua_getfield(state, -1, "loaded");
-    lua.lua_pushboolean(state, 1);
-    lua.lua_setfield(state, -2, "l0Constants");
-    lua_pop(state, 2);
+    add_searcher(state);
 }

@@ -233,8 +233,10 @@ void gc_appended(gc_call *call, ze_result_t result, ze_command_list_handle_t han
 }
 
 void gc_gathers(gc_call *call, uint32_t count, const ze_command_list_handle_t *handles) {
+    if (!gc_readable(handles, count * sizeof *handles))
+        return;
     pthread_mutex_lock(&lock);
-    for (uint32_t each = 0; handles != NULL && each < count; each++) {
+    for (uint32_t each = 0; each < count; each++) {
         const command_list *list = gc_handles_get(&lists, handles[each]);
         if (list == NULL)
             continue;

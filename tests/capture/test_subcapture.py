@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,83 +10,18 @@ from pathlib import Path
 import pytest
 
 from groundstate.capture import place
-from groundstate.capture.describe import NamedCall, named_calls
-from groundstate.capture.play import Options, Player
+from groundstate.capture.describe import named_calls
 from groundstate.capture.stream import Kind, Mark, StreamReader, unpack_mark
-from groundstate.capture.structure import Outline, Selection
-from groundstate.capture.subcapture import (
-    Outcome,
-    cut_by_kernel,
-    cut_by_selection,
-    subcapture,
-)
-from groundstate.capture.subcapture.leading import player_at
-from groundstate.capture.subcapture.recorded import Recorded
+from groundstate.capture.structure import Outline
+from groundstate.capture.subcapture import cut_by_kernel
 
+from .cuts import cut_by, cut_out, memory_after, memory_behind, memory_in
 from .recorded import GROUNDSTATE, numbered
-
-COMPARED = ("host", "shared", "device")
 
 
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return numbered(tmp_path_factory.mktemp("numbered"))
-
-
-class Stop(Exception):  # noqa: N818
-    """The call that was waited for has been made."""
-
-
-class StopAfter:
-    """Stops a player after a call."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def before(self, player: Player, call: NamedCall) -> None:
-        pass
-
-    def after(self, player: Player, call: NamedCall, result: int) -> None:
-        if call.number == self.number:
-            raise Stop
-
-
-def memory_of(player: Player) -> dict[int, bytes]:
-    assert player.idle()
-    ranges = [each for each in player.memory.ranges() if each.kind in COMPARED]
-    return {each.start: player.memory.read(each.start, each.size) for each in ranges}
-
-
-def memory_after(stream: Path, number: int) -> dict[int, bytes]:
-    """What all memory is after a call of the whole recording."""
-    with StreamReader(stream) as reader:
-        player = Player(reader, str(place.driver()))
-        with pytest.raises(Stop):
-            player.run(StopAfter(number))
-        found = memory_of(player)
-        player.close()
-    return found
-
-
-def memory_in(cut: Path) -> dict[int, bytes]:
-    """What memory is after a cut was played, in which nothing may differ."""
-    with StreamReader(cut) as reader:
-        player = Player(reader, str(place.driver()))
-        report = player.run()
-        assert report.differences == []
-        found = memory_of(player)
-        player.close()
-    return found
-
-
-def cut_out(stream: Path, target: Path, text: str) -> Outcome:
-    selection = Selection.parse(text)
-    return subcapture(
-        stream,
-        target,
-        lambda recorded: cut_by_selection(recorded.submissions, selection, text),
-        library=str(place.driver()),
-    )
 
 
 @pytest.mark.parametrize("text", ["1", "2", "3", "2-3", "2-5", "4/4/7", "5", "+"])
@@ -119,37 +53,11 @@ def test_parts_of_lists(stream: Path, tmp_path: Path, text: str, kernels: int, e
     assert {start: whole[start] for start in part} == part
 
 
-def memory_behind(stream: Path, text: str) -> dict[int, bytes]:
-    """What memory is when the kernel of that place has run, and no other after it.
-
-    A cut of nothing but what comes before the next kernel leads the player to there.
-    """
-    selection = Selection.parse(text)
-    with StreamReader(stream) as reader:
-        recorded = Recorded(reader)
-        cut = cut_by_selection(recorded.submissions, selection, text)
-        batch = cut.first_submission.batches[cut.first.batch]
-        following = cut.first.command + 1
-        if following == len(batch.commands) and cut.first.batch + 1 == len(
-            cut.first_submission.batches
-        ):
-            return memory_after(stream, cut.end)
-        last = type(cut.first)(cut.first.submission, cut.first.batch, following)
-        behind = type(cut)(recorded.submissions.submissions, last, last)
-        with player_at(
-            recorded, behind, str(place.driver()), Options(), lambda number: None
-        ) as player:
-            return memory_of(player)
-
-
 @pytest.mark.parametrize(("name", "occurrence"), [("twist", 1), ("twist", 3), ("step", 6)])
 def test_one_kernel(stream: Path, tmp_path: Path, name: str, occurrence: int) -> None:
     target = tmp_path / "one.gsstream"
-    outcome = subcapture(
-        stream,
-        target,
-        lambda recorded: cut_by_kernel(recorded.submissions, name, occurrence),
-        library=str(place.driver()),
+    outcome = cut_by(
+        stream, target, lambda recorded: cut_by_kernel(recorded.submissions, name, occurrence)
     )
     assert outcome.kernels == (name,)
     with StreamReader(target) as reader:
@@ -227,7 +135,7 @@ def test_what_is_not_there(
     stream: Path, tmp_path: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     command = [*GROUNDSTATE, "subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ})
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert place.streams_in(tmp_path / "o") == []

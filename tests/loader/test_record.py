@@ -255,7 +255,11 @@ def test_a_call_that_does_not_return_is_named(tmp_path: Path) -> None:
     finally:
         running.kill()
         running.wait()
-    assert lines[-1].endswith("thread 0 zeEventHostSynchronize did not return")
+    (event,) = next(c for c in calls_of(only_stream(out)) if c.name == "zeEventCreate").value(
+        "phEvent", Phase.AFTER
+    )
+    made = f"zeEventHostSynchronize(hEvent={event:#x}, timeout={2**64 - 1})"
+    assert lines[-1].endswith(f"thread 0 {made} did not return")
     assert lines[-2].endswith("= ZE_RESULT_SUCCESS")
     again = subprocess.run(listing, capture_output=True, text=True)
     assert succeeded(again).splitlines() == lines

@@ -15,6 +15,8 @@ from groundstate.capture import place
 from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import Kind, StreamReader, Writes, WritesFlag
 from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.layout import digest
+from groundstate.capture.stream.writes import PAGE
 
 from .conftest import ROOT, TIMEOUT, Build
 
@@ -137,3 +139,29 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
         assert flags[1] & WritesFlag.IN_FLIGHT
         assert not flags[0] & WritesFlag.IN_FLIGHT
         assert not flags[-1] & WritesFlag.IN_FLIGHT
+
+
+@pytest.mark.parametrize("pages", ["userfaultfd", "compare"])
+def test_what_the_device_wrote(pages: str, program: Path, tmp_path: Path) -> None:
+    truth = tmp_path / "truth"
+    stream = record(tmp_path / "out", program, "results", truth, "--results", "--pages", pages)
+    with StreamReader(stream) as reader:
+        found = [Writes.unpack(r.body) for r in reader.records() if r.kind == Kind.RESULTS]
+        stored = {r.body[:16] for r in reader.records() if r.kind == Kind.CONTENT}
+    expected = [said for said in truths(truth) if said]
+    assert [w.flags for w in found] == [WritesFlag.NONE] * len(expected)
+    for results, ((address, data),) in zip(found, expected, strict=True):
+        (run,) = results.runs
+        assert (run.address, run.size) == (address, len(data))
+        pieces = [data[begin : begin + PAGE] for begin in range(0, len(data), PAGE)]
+        assert list(run.digests) == [digest(piece) for piece in pieces]
+        assert not stored & set(run.digests)
+
+
+def test_without_pages_only_calls_are_recorded(program: Path, tmp_path: Path) -> None:
+    truth = tmp_path / "truth"
+    stream = record(tmp_path / "out", program, "allocations", truth, "--pages", "none")
+    with StreamReader(stream) as reader:
+        kinds = {record.kind for record in reader.records()}
+        assert len(list(submissions(reader))) == len(list(truths(truth)))
+    assert kinds == {Kind.ABOUT, Kind.FUNCTION, Kind.CALL}

@@ -29,7 +29,7 @@ class NamedCall:
         self.number = number
         self.name = name
         self.call = call
-        self.parameters, self.returns = _declared(name)
+        self.parameters, self.returns = declared(name)
 
     def argument(self, name: str) -> int:
         """The word that was passed for a parameter."""
@@ -55,10 +55,15 @@ class NamedCall:
         return hex(self.call.result)
 
     def __str__(self) -> str:
+        missing = " (parts of it are missing)" if self.call.incomplete else ""
+        return f"{self.made} = {self.result}{missing}"
+
+    @property
+    def made(self) -> str:
+        """The function and its arguments, without what became of the call."""
         pairs = zip(self.parameters, self.call.arguments, strict=False)
         shown = ", ".join(self._shown(declaration, word) for declaration, word in pairs)
-        missing = " (parts of it were too large)" if self.call.incomplete else ""
-        return f"{self.name}({shown}) = {self.result}{missing}"
+        return f"{self.name}({shown})"
 
     def _shown(self, declaration: str, word: int) -> str:
         match = parsed(declaration)
@@ -119,7 +124,7 @@ def chain_of(call: Call, value: Any, base: str, phase: Phase) -> Iterator[Any]:
         block = call.at(address, phase) if address else None
         if block is None or block.form != Form.BYTES:
             return
-        kind = _struct_of_stype(base, int.from_bytes(block.data[:4], "little"))
+        kind = struct_of_stype(base, int.from_bytes(block.data[:4], "little"))
         if kind is None or ctypes.sizeof(kind) > block.size:
             yield None
             return
@@ -164,7 +169,7 @@ def _call_of(record: Record, names: dict[int, str]) -> NamedCall:
 
 
 @lru_cache(maxsize=4096)
-def _declared(function: str) -> tuple[list[str], str]:
+def declared(function: str) -> tuple[list[str], str]:
     """The declarations of a function's parameters, and the type of what it returns."""
     declaration = _raw.namespace_of(function).functions.get(function, "")
     parameters, _, returns = declaration.partition(" -> ")
@@ -207,7 +212,7 @@ def _element_shown(base: str, stars: str, element: Any) -> str:
     return repr(element)
 
 
-def _struct_of_stype(base: str, stype: int) -> Any:
+def struct_of_stype(base: str, stype: int) -> Any:
     """The struct that a stype stands for in the namespace of the struct that begins the chain."""
     namespace = _raw.namespace_of(base)
     for name, (found, *_) in namespace.structs.items():

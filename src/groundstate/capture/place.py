@@ -53,6 +53,15 @@ def environment(
     return changes | (script.environment() if script is not None else {knobs.SCRIPT.name: ""})
 
 
+def script_environment(following: str, script: Script) -> dict[str, str]:
+    """The variables for a capture library in this process that hooks calls of `following`."""
+    return {
+        knobs.CAPTURE_NEXT.name: following,
+        knobs.CAPTURE_OUT.name: "",
+        **script.environment(),
+    }
+
+
 def machine_loader() -> Path:
     """The path of the machine's own loader, which a program must be given by its full name."""
     try:

@@ -11,9 +11,11 @@ from pathlib import Path
 from groundstate import standin
 from groundstate.capture import place
 from groundstate.capture.play import Options, Player, PlayError, Report
+from groundstate.capture.scripting.script import ScriptError
 from groundstate.capture.stream import StreamError, StreamReader
 from groundstate.capture.stream.compression import CompressionMissing
 from groundstate.cli import run as running
+from groundstate.cli import script as scripting
 
 DESCRIPTION = """\
 Makes the calls of a recording again and compares what they answer with what was recorded.
@@ -26,10 +28,19 @@ EXAMPLES = """\
 examples:
   groundstate play trace                         on this driver
   groundstate play --driver libze_intel_gpu.so.1 trace
+  groundstate play --script performance trace    with a script that hooks the calls
   groundstate play --topology 2x2 --json trace   on two devices of two sub-devices each
 """
 
 SHOWN = 20
+_PROBLEMS = (
+    PlayError,
+    ScriptError,
+    StreamError,
+    CompressionMissing,
+    OSError,
+    standin.LibraryMissing,
+)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,6 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="make the zes and zet calls, too; they can change settings of the machine",
     )
     parser.add_argument("--json", action="store_true", help="print the report for programs")
+    scripting.add_script_options(parser)
     running.add_driver_options(parser)
     parser.set_defaults(run=play, parser=parser)
 
@@ -63,7 +75,7 @@ def play(args: argparse.Namespace) -> int:
         if not streams:
             return complain(f"there is no recording in '{args.recording}'")
         reports = [_played(path, library, Options(tools=args.tools)) for path in streams]
-    except (PlayError, StreamError, CompressionMissing, OSError, standin.LibraryMissing) as problem:
+    except _PROBLEMS as problem:
         return complain(str(problem))
     if args.json:
         print(json.dumps([report.as_json() for report in reports], indent=2))
@@ -76,9 +88,14 @@ def play(args: argparse.Namespace) -> int:
 def _library(args: argparse.Namespace) -> str:
     """The library to play on, with the variables set that it reads when it is opened."""
     os.environ.update(running.driver_environment(args))
-    if args.driver:
-        return str(args.driver)
-    return str(place.machine_loader() if args.real_loader else place.driver())
+    following = args.driver
+    if not following:
+        following = str(place.machine_loader() if args.real_loader else place.driver())
+    if not args.script:
+        return str(following)
+    script = scripting.script_of(args.script, args, stream=args.recording)
+    os.environ.update(place.script_environment(str(following), script))
+    return str(place.library())
 
 
 def _played(path: Path, library: str, options: Options) -> Report:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from groundstate import knobs, standin
 from groundstate.capture import place
+from groundstate.capture.scripting.script import ScriptError
 from groundstate.cli import run as running
+from groundstate.cli import script as scripting
 
 DESCRIPTION = """\
 Runs a program and records every call that it makes, with its structs and results, and the memory
@@ -23,6 +25,7 @@ examples:
   groundstate record -o trace -- ./my_app        into the folder 'trace'
   groundstate record --tools -- ./my_monitor     the zes and zet functions, too
   groundstate record --results -- ./my_app       what the device writes, to compare with later
+  groundstate record --script hooks.lua -- ./app what is called after a script has changed it
   groundstate record --real-loader -- ./my_app   through the loader installed here
 """
 
@@ -59,6 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=knobs.CAPTURE_PAGES.default,
         help="how memory is found that the program has written; 'none' records calls only",
     )
+    scripting.add_script_options(parser)
     running.add_driver_options(parser)
     parser.add_argument(
         "command",
@@ -86,9 +90,10 @@ def record(args: argparse.Namespace) -> int:
                 tools=args.tools,
                 results=args.results,
                 pages=args.pages,
+                script=scripting.script_of(args.script, args) if args.script else None,
             ),
         }
-    except (standin.LibraryMissing, OSError) as problem:
+    except (ScriptError, standin.LibraryMissing, OSError) as problem:
         return complain(str(problem))
     return running.become(command, environment, "record")
 

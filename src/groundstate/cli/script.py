@@ -17,7 +17,8 @@ Runs a program with a script in front of the driver.
 
 A function of the script with the name of an API function takes that function's place: it gets
 the arguments, may change them, and calls on with drvl0.<function>. Calls that the script has no
-function for cost nothing. Scripts are written in Lua 5.4; docs/scripting.md says what they can do.
+function for cost nothing. Scripts are written in Lua 5.4 (FILE.lua), where those made for GITS run
+unchanged, or in Python (FILE.py); docs/scripting.md says what they can do.
 """
 
 EXAMPLES = """\
@@ -71,6 +72,16 @@ def add_script_settings(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="end the program when the script fails, instead of passing the call on",
     )
+
+
+def add_script_options(parser: argparse.ArgumentParser) -> None:
+    """Adds `--script` and its settings to a command that runs without one, too."""
+    parser.add_argument(
+        "--script",
+        metavar="SCRIPT",
+        help="a file, or the name of a bundled script, that hooks calls; see 'groundstate script'",
+    )
+    add_script_settings(parser)
 
 
 def script_of(name: str, args: argparse.Namespace, *, stream: Path | None = None) -> scripts.Script:

@@ -14,6 +14,8 @@ class DnnError(Exception):
         super().__init__(f"{sentence} (dnnl_{status.name})")
         self.status = status
         self.sentence = sentence
+        self.result = int(status)
+        """What the C half answers."""
 
 
 def invalid(sentence: str) -> NoReturn:

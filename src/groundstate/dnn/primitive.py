@@ -151,7 +151,7 @@ class PrimitiveDescriptor:
     @cached_property
     def attribute_arguments(self) -> dict[int, Descriptor]:
         """The tensors that attributes bring with them."""
-        found = _quantization_arguments(self.attributes)
+        found = _quantization_arguments(self)
         target = self._target
         for place, step in enumerate(self.attributes.post_ops):
             base = Arg.ATTR_MULTIPLE_POST_OP_BASE * (place + 1)
@@ -162,6 +162,10 @@ class PrimitiveDescriptor:
             elif isinstance(step, Prelu):
                 found[base | Arg.WEIGHTS] = prelu_weights(target, step.mask)
         return found
+
+    def quantized(self, arg: int) -> Descriptor:
+        """The tensor that the scales or zero points of an argument are for."""
+        return self.arguments.get(arg, ZERO)
 
     @property
     def _target(self) -> Descriptor:
@@ -219,21 +223,25 @@ _FIRST_ARGUMENT: dict[int, int] = {
 }
 
 
-def _quantization_arguments(attributes: Attributes) -> dict[int, Descriptor]:
-    """The scales and zero points; how many there are follows from their mask."""
+def _quantization_arguments(described: PrimitiveDescriptor) -> dict[int, Descriptor]:
+    """The scales and zero points: the shape of their tensor, where the mask says so, in groups."""
     found: dict[int, Descriptor] = {}
     for base, used in (
-        (Arg.ATTR_SCALES, attributes.scales),
-        (Arg.ATTR_ZERO_POINTS, attributes.zero_points),
+        (Arg.ATTR_SCALES, described.attributes.scales),
+        (Arg.ATTR_ZERO_POINTS, described.attributes.zero_points),
     ):
         for arg, values in used.items():
-            make = Descriptor.host_scalar if values.on_host else _one
-            found[base | arg] = make(values.data_type)
+            if values.on_host:
+                found[base | arg] = Descriptor.host_scalar(values.data_type)
+                continue
+            tensor = described.quantized(arg)
+            groups = (*(1,) * (tensor.ndims - len(values.groups)), *values.groups)
+            dims = [
+                -(-size // group) if values.mask >> dim & 1 else 1
+                for dim, (size, group) in enumerate(zip(tensor.dims, groups, strict=True))
+            ]
+            found[base | arg] = Descriptor.plain(dims or (1,), values.data_type)
     return found
-
-
-def _one(data_type: DataType) -> Descriptor:
-    return Descriptor.plain((1,), data_type)
 
 
 def _settled(tensor: Descriptor, target: Descriptor) -> Descriptor:

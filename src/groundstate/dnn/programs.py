@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from groundstate import ze
@@ -24,9 +23,19 @@ if TYPE_CHECKING:
 OPTIONS = ("-cl-std=CL3.0",)
 
 
-@lru_cache(maxsize=1024)
+_provided: dict[tuple[str, tuple[str, ...]], bytes] = {}
+"""SPIR-V that callers kept themselves."""
+
+
+def provide(source: str, options: tuple[str, ...], spirv: bytes) -> None:
+    """Uses SPIR-V that a caller kept instead of compiling a program."""
+    _provided[source, options] = spirv
+
+
 def spirv_of(source: str, options: tuple[str, ...] = ()) -> bytes:
-    """The SPIR-V of a program."""
+    """The SPIR-V of a program; the front end keeps it on disk."""
+    if (source, options) in _provided:
+        return _provided[source, options]
     try:
         return frontend.compile_opencl(source, options=(*OPTIONS, *options), name="dnn.cl")
     except frontend.CompileError as problem:
@@ -72,7 +81,8 @@ class Program:
 class Programs:
     """The programs of an engine, by their text."""
 
-    MOST = 1024
+    most = 1024
+    """How many are kept; 0 keeps none but those in use."""
 
     def __init__(self, api: Api, context: int, device: int) -> None:
         self._where = (api, context, device)
@@ -87,7 +97,7 @@ class Programs:
             if program is None:
                 program = Program(*self._where, spirv_of(source, options))
             self._made[key] = program  # the last one used is the last one to go
-            if len(self._made) > self.MOST:
+            if len(self._made) > self.most:
                 self._made.pop(next(iter(self._made)))
         return program
 

@@ -7,9 +7,10 @@ import sys
 from types import TracebackType
 
 from groundstate import ze
+from groundstate.core.errors import LevelZeroError
 from groundstate.dnn import native
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import DnnError, require
+from groundstate.dnn.errors import DnnError, invalid, require
 from groundstate.dnn.types import Status, StreamFlags
 
 
@@ -47,6 +48,17 @@ class Stream:
             )
         )
 
+    @classmethod
+    def wrap(cls, engine: Engine, list_handle: int, *, profiling: bool = False) -> Stream:
+        """The stream of a caller's list, regular or immediate, which stays the caller's."""
+        device = ctypes.c_void_p()
+        try:
+            engine.api.call("zeCommandListGetDeviceHandle", list_handle, ctypes.byref(device))
+        except LevelZeroError as problem:
+            invalid(f"the command list cannot be used: {problem}")
+        require(device.value == engine.device, "the command list is one of another device")
+        return cls(engine, list_handle=list_handle, profiling=profiling)
+
     def _create(self) -> int:
         flags = ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER if self.in_order else 0
         description = ze.ze_command_queue_desc_t(flags=flags)
@@ -72,13 +84,16 @@ class Stream:
         """Waits until all is done; a regular list is the caller's to execute and wait for."""
         native.check(native.library().gs_stream_wait(self.native), "waiting")
 
+    def count_times(self) -> int:
+        """How many executions there were since `reset_times`."""
+        require(self.profiling, "the stream was not made for profiling")
+        return int(native.library().gs_stream_times(self.native, 0, None))
+
     def times_ns(self) -> list[int]:
         """How long each execution took since `reset_times`, in nanoseconds."""
-        require(self.profiling, "the stream was not made for profiling")
-        functions = native.library()
-        count = functions.gs_stream_times(self.native, 0, None)
+        count = self.count_times()
         times = (ctypes.c_uint64 * max(1, count))()
-        if functions.gs_stream_times(self.native, count, times) < 0:
+        if native.library().gs_stream_times(self.native, count, times) < 0:
             raise DnnError(Status.runtime_error, "an execution has not ended: wait for it first")
         return list(times[:count])
 

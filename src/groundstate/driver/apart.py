@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-SONAME = b"\0__gmon_start__\0"
-"""What native/apart.c calls the copy of libpython: a string that is in every module anyway."""
+DRIVER_APART = b"__gmon_start__"
+"""What native/apart.c calls the driver's copy of libpython: a string that every module has."""
 
 SEGMENT_LOAD, SEGMENT_DYNAMIC = 1, 2
 TAG_NULL, TAG_NEEDED, TAG_STRINGS, TAG_STRINGS_SIZE = 0, 1, 5, 10
@@ -41,7 +41,7 @@ def _segments(elf: bytearray) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def needing_libpython(elf: bytearray) -> bytearray:
+def needing_libpython(elf: bytearray, soname: bytes = DRIVER_APART) -> bytearray:
     """A module that needs one more library. There must be room for it, as most linkers leave."""
     segments = _segments(elf)
     dynamic = next(each for each in segments if each[0] == SEGMENT_DYNAMIC)
@@ -53,7 +53,7 @@ def needing_libpython(elf: bytearray) -> bytearray:
         for kind, offset, address, size in segments
         if kind == SEGMENT_LOAD and address <= values[TAG_STRINGS] < address + size
     )
-    name = elf.find(SONAME, strings, strings + values[TAG_STRINGS_SIZE])
+    name = elf.find(b"\0" + soname + b"\0", strings, strings + values[TAG_STRINGS_SIZE])
     free = tags.index(TAG_NULL)
     if name < 0 or free + 1 >= len(tags):
         raise ImportError("the module has no room for the name of a library")
@@ -63,6 +63,7 @@ def needing_libpython(elf: bytearray) -> bytearray:
 
 
 _loaded: list[str] = []
+_soname = [DRIVER_APART]
 
 
 def _create_module(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
@@ -72,7 +73,7 @@ def _create_module(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
     origin = spec.origin
     assert origin is not None
     with open(origin, "rb") as file:
-        copy = needing_libpython(bytearray(file.read()))
+        copy = needing_libpython(bytearray(file.read()), _soname[-1])
     memory = os.memfd_create(spec.name)  # stays open: a debugger reads the module by its name
     with open(memory, "wb", closefd=False) as file:
         file.write(copy)
@@ -86,8 +87,9 @@ def _create_module(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
         spec.origin = origin
 
 
-def prepare() -> None:
+def prepare(soname: bytes = DRIVER_APART) -> None:
     """Makes extension modules safe to import, then does what an interpreter does when it starts."""
+    _soname.append(soname)
     sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
     ExtensionFileLoader.create_module = _create_module  # type: ignore[method-assign, assignment]
     import site

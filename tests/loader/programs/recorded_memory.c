@@ -307,6 +307,25 @@ static void nested(void) {
     CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
 }
 
+/* What the device writes: into shared memory, and into the program's own. What is said here is what is there afterwards. */
+static void results(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS), regular = new_list(on);
+    ze_command_queue_handle_t queue = new_queue(on);
+    unsigned char *device = device_memory(on, SIZE), *shared = shared_memory(SIZE), *own = malloc(SIZE);
+    scribble(shared, SIZE);
+    CHECK(zeCommandListAppendMemoryFill(list, device, "gs", 2, SIZE, NULL, 0, NULL));
+    submission_follows();
+    CHECK(zeCommandListAppendMemoryCopy(list, shared + PAGE, device, 3 * PAGE, NULL, 0, NULL));
+    expect(shared + PAGE, 3 * PAGE);
+    submission_follows();
+    CHECK(zeCommandListAppendMemoryCopy(regular, own + 100, device, 5000, NULL, 0, NULL));
+    CHECK(zeCommandListClose(regular));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &regular, NULL));
+    CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    expect(own + 100, 5000);
+    submission_follows();
+}
+
 int main(int count, char **arguments) {
     static const struct {
         const char *name;
@@ -315,6 +334,7 @@ int main(int count, char **arguments) {
         {"allocations", allocations}, {"sources", sources}, {"images", images},
         {"waiting", waiting},         {"threads", threads}, {"sharing", sharing},
         {"mapped", mapped},           {"imported", imported}, {"nested", nested},
+        {"results", results},
     };
     REQUIRE(count == 3);
     truth = fopen(arguments[2], "wb");

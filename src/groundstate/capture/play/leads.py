@@ -63,6 +63,18 @@ class Argument(Lead):
         return place.address
 
 
+class Arguments(Lead):
+    """The values of all arguments of a kernel; the recording says how many there are."""
+
+    def follow(self, passing: Passing, address: int, count: int | None) -> int:
+        place = passing.place(address, 0, written=False)
+        for at in range(0, place.size // WORD * WORD, WORD):
+            data = passing.before(place.word(at))
+            value = Argument().follow(passing, place.word(at), len(data)) if data else 0
+            place.set_word(at, value)
+        return place.address
+
+
 class Pointers(Lead):
     """Pointers in a row, each to recorded bytes, or an address."""
 
@@ -279,6 +291,8 @@ def pointer_lead(owner: str, declaration: str) -> Lead:
         return Lead()
     if name == "pArgValue":
         return Argument()
+    if name == "pArguments":
+        return Arguments()
     if depth > 1:
         inner = struct_lead(base, written=False) if is_struct(base) and depth == 2 else None
         return Pointers(inner, written=written)

@@ -23,6 +23,7 @@ from groundstate.capture.play.report import Report, result_name
 from groundstate.capture.play.topology import Topology
 from groundstate.capture.play.work import NOT_READY, SUCCESS, WAITS, Work
 from groundstate.capture.pointers import ENDS
+from groundstate.capture.scripting.events import Events
 from groundstate.capture.stream import Call, Kind, Record, StreamError, StreamReader
 from groundstate.capture.stream.writes import Writes
 
@@ -79,6 +80,7 @@ class Player:
             self.library = _raw.Library(library_path)
         except OSError as problem:
             raise PlayError(f"cannot open {library_path}: {problem}") from None
+        self.events = Events.of(library_path)
         self.copies = DeviceCopies(self.library)
         self.memory = Memory(self.options.memory_limit, self.copies.transfer)
         self.names = Names(self.memory, self.report.note)
@@ -111,6 +113,8 @@ class Player:
                 self.play(record, self._worker)
         finally:
             self.report.seconds = time.monotonic() - begin
+            if self.events is not None:
+                self.events.end()
         if self.reader.damage is not None:
             self.report.damage = str(self.reader.damage)
         return self.report
@@ -125,6 +129,8 @@ class Player:
     def play(self, record: Record, worker: Worker) -> None:
         """Does what a record says."""
         self.report.records += 1
+        if self.events is not None:
+            self.events.see(record)
         if record.kind == Kind.CALL:
             self._call(record, worker)
         elif record.kind == Kind.CONTENT:

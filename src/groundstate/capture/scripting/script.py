@@ -10,7 +10,7 @@ from pathlib import Path
 from groundstate import knobs
 
 BUNDLED = Path(__file__).parents[1] / "scripts"
-SUFFIXES = (".lua",)
+SUFFIXES = (".lua", ".py")
 
 
 class ScriptError(ValueError):
@@ -71,7 +71,7 @@ def summary(path: Path) -> str:
 
 
 def _usable(path: Path) -> Path:
-    if not knobs.LUA.get() and importlib.util.find_spec("lupa") is None:
+    if path.suffix == ".lua" and not knobs.LUA.get() and importlib.util.find_spec("lupa") is None:
         raise ScriptError("scripts in Lua need the package lupa: pip install 'groundstate[script]'")
     return path
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from groundstate.capture.stream.calls import Call
 from groundstate.capture.stream.layout import (
     CHUNK_LIMIT,
     HEADER_SIZE,
@@ -27,6 +28,7 @@ INSIDE = struct.Struct("<IIQ")
 PARTS_PLACE = 64
 INSIDE_PLACE = 128
 PAYLOAD_PLACE = 4096
+BODY_LIMIT = 4096
 
 
 def journal_of(stream: Path) -> Path:
@@ -41,6 +43,8 @@ class Unreturned:
     thread: int
     function: int
     time: int
+    call: Call | None = None
+    """What is known of it, without a result; None if the journal is older than that."""
 
 
 @dataclass
@@ -74,12 +78,22 @@ def _read(file: BinaryIO, header: Header, first: int, journal: Journal) -> None:
         raise StreamError(f"its parts are larger than {CHUNK_LIMIT} bytes")
     if len(page) < PAYLOAD_PLACE:
         raise StreamError("the file ends inside its description")
-    for thread, (function, _, time) in enumerate(INSIDE.iter_unpack(page[INSIDE_PLACE:])):
+    for thread, (function, size, time) in enumerate(INSIDE.iter_unpack(page[INSIDE_PLACE:])):
         if function:
-            journal.unreturned.append(Unreturned(thread, function - 1, time))
+            file.seek(PAYLOAD_PLACE + 2 * own.size + thread * BODY_LIMIT)
+            call = _call_of(file.read(min(size, BODY_LIMIT)))
+            journal.unreturned.append(Unreturned(thread, function - 1, time, call))
     parts = PART.iter_unpack(page[PARTS_PLACE : PARTS_PLACE + 2 * PART.size])
     for begin, used, count, place in sorted((*part, place) for place, part in enumerate(parts)):
         if count and begin == first + len(journal.records):
             file.seek(PAYLOAD_PLACE + place * own.size)
             payload = file.read(min(used, own.size))
             journal.records += list(unpack_records(payload, begin))[:count]
+
+
+def _call_of(body: bytes) -> Call | None:
+    """A call that may be in the middle of being written."""
+    try:
+        return Call.unpack(body) if body else None
+    except StreamError:
+        return None

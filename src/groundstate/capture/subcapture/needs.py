@@ -53,6 +53,7 @@ class Needs:
             if cut.begin < step.number <= cut.end:
                 self._need(step.number)
         self._need_targets(cut)
+        self._need_resident()
         if all_memory:
             self._need_memory({"host", "device", "shared"})
         self._settle()
@@ -86,6 +87,17 @@ class Needs:
     def _need_memory(self, sorts: set[str]) -> None:
         alive = self._recorded.lifetimes.alive_at(self._begin)
         self.lives.update(life for life in alive if life.sort in sorts)
+
+    def _need_resident(self) -> None:
+        """What the program made resident, kernels may reach without an argument that says so."""
+        resident: set[Life] = set()
+        for step in self._before():
+            memory = {life for life in self._recorded.uses(step.number) if life.is_memory}
+            if step.name == "zeContextMakeMemoryResident" and step.succeeded:
+                resident |= memory
+            elif step.name == "zeContextEvictMemory":
+                resident -= memory
+        self.lives |= {life for life in resident if life.lives_at(self._begin)}
 
     def _settle(self) -> None:
         """Goes backwards again until nothing new is needed."""

@@ -52,6 +52,7 @@ class Variants:
     def want(self, parts: list[Part]) -> None:
         """Makes the lists that hold these parts; to be said once for all parts that are whole."""
         whole: dict[CommandList, set[int]] = {}
+        parts = [part for part in parts if not part.list.immediate]  # those hold nothing
         for part in parts:
             if part.whole:
                 whole.setdefault(part.list, set()).update(part.calls)

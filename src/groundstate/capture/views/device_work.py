@@ -8,7 +8,6 @@ measured by the device.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -18,10 +17,10 @@ from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream.calls import Phase
 from groundstate.capture.structure import Command, Submission, Submissions
 from groundstate.capture.structure.kernels import argument, listed, structure
+from groundstate.capture.views.runs import flat
 
 WORK_LIMIT = 1_000_000
 """So many commands are kept; a list that is executed often counts each time."""
-GRAPH_DEPTH = 16
 
 _APPEND = re.compile(r"ze\w*CommandListAppend(\w+)")
 _EVENT_SEEN = ("zeEventHostSynchronize", "zeEventQueryStatus", "zeEventQueryKernelTimestamp")
@@ -158,7 +157,7 @@ class DeviceWork:
         for batch in mine.submission.batches:
             prefix = f"{mine.submission.number}/{batch.list.number}"
             room = WORK_LIMIT - self._kept
-            commands = islice(_flat(batch.commands), room + 1)
+            commands = islice(flat(batch.commands), room + 1)
             for taken, command in enumerate(commands):
                 if taken == room:
                     self.left_out += 1
@@ -198,14 +197,6 @@ class DeviceWork:
 def _complete(queue: Queue, submitted: Submitted, time: int) -> None:
     if submitted.completed is None:
         queue.complete(time, submitted)
-
-
-def _flat(commands: tuple[Command, ...], depth: int = 0) -> Iterator[Command]:
-    """Commands, and after one that runs a graph, what is in the graph."""
-    for command in commands:
-        yield command
-        if depth < GRAPH_DEPTH:
-            yield from _flat(command.inside, depth + 1)
 
 
 def _timer(found: Any) -> tuple[float, int]:

@@ -122,6 +122,8 @@ def print_call(path: Path, call: NamedCall, args: argparse.Namespace) -> None:
 def list_unreturned(reader: StreamReader, names: dict[int, str]) -> None:
     """Prints the calls that the program was inside when it was killed."""
     for inside in reader.unreturned:
-        name = names.get(inside.function, f"function {inside.function}")
+        made = names.get(inside.function, f"function {inside.function}")
+        if inside.call is not None and inside.function in names:
+            made = NamedCall(-1, made, inside.call).made
         seconds = inside.time / 1e9
-        print(f"      - {seconds:12.6f} thread {inside.thread} {name} did not return")
+        print(f"      - {seconds:12.6f} thread {inside.thread} {made} did not return")

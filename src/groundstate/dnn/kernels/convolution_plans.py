@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
-from groundstate.dnn.kernels import convolution, indexing, products, values
+from groundstate.dnn.kernels import convolution, gemm, indexing, products, values
 from groundstate.dnn.kernels.convolution import Shape, Tensor
 from groundstate.dnn.kernels.gemm import Tile
 from groundstate.dnn.kernels.products import Ending
@@ -94,7 +94,20 @@ def _ending(
         layer.bias,
         ["y1"],
         _scaled(layer, channels),
+        _place(descriptor),
     )
+
+
+def _place(tensor: Descriptor) -> str:
+    """Where an element lies if its row says it: batch and spatial axes follow without gaps."""
+    if not tensor.is_plain:
+        return ""
+    order = (0, *range(2, tensor.ndims))
+    nest = gemm.merged([gemm.Axis(tensor.dims[dim], tensor.strides[dim]) for dim in order])
+    if len(nest) > 1:
+        return ""
+    step = nest[0].left if nest else 0
+    return f"{tensor.offset} + row * {step} + y1 * {tensor.strides[1]}"
 
 
 def _scaled(layer: Layer, channels: int) -> list[tuple[int, Sequence[int], Sequence[str]]]:

@@ -21,13 +21,14 @@ from typing import NamedTuple
 from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
 
-SUM_BLOCK = 512
+SUM_BLOCK = 256
 """Steps of a sum for which a panel and the rows of a tile stay in the fastest cache."""
-MOST_TILES = 19
-"""Tiles of rows that a group works on with each panel: their rows stay in the second cache."""
-MOST_PANELS = 4
-ENOUGH_GROUPS = 64
-"""So many groups keep all cores of a machine busy until nearly the end."""
+CACHE = 80_000
+"""Numbers that a group may use at a time: the second cache holds them, and some more."""
+MOST_TILES = 32
+MOST_PANELS = 8
+MOST_WAITING = 8192
+"""Numbers that wait in local memory."""
 LONG_STEPS = 2**31
 
 
@@ -41,10 +42,11 @@ class Axis:
 
 
 class Tile(NamedTuple):
-    """What one group computes at a time."""
+    """What one group computes at a time, and how many groups a device is busy with."""
 
     lanes: int = 16
     rows: int = 6
+    groups: int = 16
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,18 @@ def merged(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(nest)
 
 
+def sum_nest(product: Product) -> tuple[Axis, ...]:
+    """The nest of a sum as it is written: the last axis is one that fits into the cache."""
+    nest = merged(product.sums) or (Axis(1, 0),)
+    last = nest[-1]
+    for parts in range(-(-last.count // SUM_BLOCK), 2 * last.count // SUM_BLOCK + 1):
+        if parts > 1 and last.count % parts == 0:
+            inner = last.count // parts
+            outer = Axis(parts, inner * last.left, inner * last.right)
+            return (*nest[:-1], outer, Axis(inner, last.left, last.right))
+    return nest
+
+
 class Shares(NamedTuple):
     """How a product is shared out over groups, and its sums over blocks."""
 
@@ -106,23 +120,41 @@ class Shares(NamedTuple):
 
 
 def shares(product: Product, tile: Tile) -> Shares:
-    """Large parts for the sake of the caches, but enough of them for all cores."""
+    """Parts that read as little as possible, but enough of them for the whole device."""
     panels = -(-product.columns // tile.lanes)
     tiles = -(-product.row_count // tile.rows)
-    wide, tall = min(panels, MOST_PANELS), min(tiles, MOST_TILES)
-    while -(-panels // wide) * -(-tiles // tall) * product.batch_count < ENOUGH_GROUPS:
-        if wide > 1 and (wide * tile.lanes >= tall * tile.rows or tall <= 4):
-            wide = -(-wide // 2)
-        elif tall > 4:
-            tall = -(-tall // 2)
-        else:
-            break
-    tall = -(-tiles // -(-tiles // tall)) if tiles else 1
-    *outer, inner = merged(product.sums) or (Axis(1, 0),)
+    *outer, inner = sum_nest(product)
     steps = prod(axis.count for axis in outer) if outer else inner.count
-    block = max(1, SUM_BLOCK // inner.count) if outer else SUM_BLOCK
-    blocks = max(1, -(-steps // block))
-    return Shares(panels, tiles, max(wide, 1), max(tall, 1), blocks, -(-steps // blocks))
+    block = SUM_BLOCK / inner.count if outer else SUM_BLOCK
+    blocks = max(1, round(steps / max(1, block)))
+    steps_of_block = -(-steps // blocks)
+    blocks = -(-steps // steps_of_block)
+    depth = steps_of_block * (inner.count if outer else 1)
+    wide, tall = _part(product, tile, (panels, tiles), depth, blocks > 1)
+    return Shares(panels, tiles, wide, tall, blocks, steps_of_block)
+
+
+def _part(
+    product: Product, tile: Tile, counts: tuple[int, int], depth: int, waits: bool
+) -> tuple[int, int]:
+    """How many panels and tiles a group takes, by what all groups read together."""
+    panels, tiles = counts
+    steps = prod(axis.count for axis in product.sums)
+    spans = ((axis.count - 1) * axis.left for axis in (*product.rows, *product.sums))
+    left = min(sum(spans) + 1, product.row_count * steps)
+    best, least = (1, 1), (float("inf"), 0.0)
+    for wide in range(1, min(panels, MOST_PANELS) + 1):
+        for tall in range(1, min(tiles, MOST_TILES) + 1):
+            across, down = -(-panels // wide), -(-tiles // tall)
+            held = tall * tile.rows * wide * tile.lanes
+            used = held + depth * (tall * tile.rows + wide * tile.lanes)
+            if wide * tall > 1 and (used > CACHE or (waits and held > MOST_WAITING)):
+                continue
+            missing = max(0, tile.groups - across * down * product.batch_count)
+            read = left * across + product.columns * steps * down
+            if (missing, read) < least:
+                best, least = (wide, tall), (missing, read)
+    return best
 
 
 def launch(kernel: Kernel, product: Product, finish: Sequence[str], tile: Tile) -> Launch:
@@ -162,7 +194,7 @@ class _Writer:
         self.product, self.finish, self.tile = product, finish, tile
         self.parts = shares(product, tile)
         self.number = product.number
-        *self.outer, self.inner = merged(product.sums) or (Axis(1, 0),)
+        *self.outer, self.inner = sum_nest(product)
         self.rows = merged(product.rows)
         self.index = "long" if self._reaches_far() else "int"
 

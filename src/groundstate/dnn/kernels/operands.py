@@ -16,7 +16,8 @@ from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
 
 GROUP = 64
-"""Work-items of a group, along the last axis of the copy."""
+"""Work-items of a group, along the last axes of the copy."""
+LEAST_RUN = 16
 ELEMENTS_OF_GROUP = 8192
 """So that a group is worth starting, and a copy is still shared out evenly."""
 
@@ -39,13 +40,26 @@ class Copy:
         return prod(self.counts)
 
     @property
+    def run_axes(self) -> int:
+        """How many of the last axes work-items of a group lie along: enough to be many."""
+        axes = 1
+        while axes < len(self.counts) and prod(self.counts[-axes:]) < LEAST_RUN:
+            axes += 1
+        return axes
+
+    @property
+    def run(self) -> int:
+        """How many elements lie along them."""
+        return prod(self.counts[-self.run_axes :])
+
+    @property
     def group_size(self) -> int:
-        return min(GROUP, -(-self.counts[-1] // 16) * 16)
+        return min(GROUP, -(-self.run // 16) * 16)
 
     @property
     def lines(self) -> int:
-        """How many runs along the last axis there are."""
-        return prod(self.counts[:-1])
+        """How many runs there are."""
+        return prod(self.counts[: -self.run_axes])
 
     @property
     def lines_of_group(self) -> int:
@@ -63,34 +77,39 @@ def launch(kernel: Kernel, copy: Copy, written: str = "value") -> Launch:
     What is written is an expression of `value` and its indices in the tensor, `x0`, `x1`, ...
     """
     kernel.extend(_lines(copy, written))
-    across, down = -(-copy.counts[-1] // copy.group_size), -(-copy.lines // copy.lines_of_group)
+    across, down = -(-copy.run // copy.group_size), -(-copy.lines // copy.lines_of_group)
     items = (across * copy.group_size, down, 1)
     return kernel.launch(items=items, group_size=(copy.group_size, 1, 1))
 
 
 def _lines(copy: Copy, written: str) -> Iterator[str]:
-    last, index = len(copy.counts) - 1, copy.index_type
-    yield f"const {index} i{last} = get_global_id(0);"
+    index = copy.index_type
+    yield f"const {index} at = get_global_id(0);"
     yield f"const {index} first = ({index})get_group_id(1) * {copy.lines_of_group};"
     end = f"first + {copy.lines_of_group}"
     if copy.lines % copy.lines_of_group:
         end = f"min({end}, ({index}){copy.lines})"
-    if copy.counts[-1] % copy.group_size:
-        yield f"if (i{last} >= {copy.counts[-1]}) return;"
+    if copy.run % copy.group_size:
+        yield f"if (at >= {copy.run}) return;"
+    names = [f"i{n}" for n in range(len(copy.counts))]
+    inner = -copy.run_axes
+    yield from indexing.coordinates("at", copy.counts[inner:], names[inner:], index)
     yield f"for ({index} line = first; line < {end}; line++) {{"
+    yield from (
+        f"    {line}"
+        for line in indexing.coordinates("line", copy.counts[:inner], names[:inner], index)
+    )
     yield from (f"    {line}" for line in _element(copy, index, written))
     yield "}"
 
 
 def _element(copy: Copy, index: str, written: str) -> Iterator[str]:
-    last = len(copy.counts) - 1
-    yield from indexing.coordinates("line", copy.counts[:-1], [f"i{n}" for n in range(last)], index)
     coordinates = [f"x{dim}" for dim in range(copy.tensor.ndims)]
     for name, text in zip(coordinates, copy.indices, strict=True):
         yield f"const {index} {name} = {text};"
     place = indexing.offset(copy.tensor, coordinates)
     loaded = values.load(copy.tensor.data_type, "tensor", place, to=copy.number)
-    target = f"copy[line * {copy.counts[-1]} + i{last}]"
+    target = f"copy[line * {copy.run} + at]"
     if not copy.conditions:
         yield f"const {copy.number} value = {loaded};"
         yield f"{target} = {written};"

@@ -24,6 +24,8 @@ from groundstate.dnn.types import Arg, DataType
 NUMBERS = {DataType.f64: "double", DataType.s8: "int", DataType.u8: "int", DataType.s32: "int"}
 """What is summed up in; everything else in single precision."""
 NUMBER_BYTES = {"float": 4, "int": 4, "double": 8}
+GROUPS_OF_CORE = 8
+"""So that all cores are busy until nearly the end."""
 NUMBER_TYPES = {"float": DataType.f32, "int": DataType.s32, "double": DataType.f64}
 
 
@@ -175,12 +177,14 @@ class Ending:
     bias_at: Sequence[str] = ()
     scaled: Sequence[tuple[int, Sequence[int], Sequence[str]]] = ()
     """Arguments whose scales multiply the sum: their dimensions, and the coordinates there."""
+    place: str = ""
+    """Where the element lies, if there is a shorter way to say so than by its coordinates."""
 
     def __call__(self, kernel: Kernel) -> list[str]:
         """Declares the parameters and returns the lines."""
         names = [f"y{dim}" for dim in range(self.tensor.ndims)]
         index = indexing.index_type(self.tensor)
-        place = indexing.offset(self.tensor, names)
+        place = self.place or indexing.offset(self.tensor, names)
         kernel.output(self.arg, self.tensor.data_type, "target")
         lines = [*self.coordinates, f"const {index} place = {place};"]
         double = self.number == "double"
@@ -209,5 +213,8 @@ class Ending:
 
 def tile_of(engine: Engine) -> Tile:
     """The tile that fills the vector registers of a device: 16 of 8 numbers, or 32 of 16."""
-    wide = engine.properties.physicalEUSimdWidth >= 16
-    return Tile(32, 12) if wide else Tile(16, 6)
+    about = engine.properties
+    cores = about.numSlices * about.numSubslicesPerSlice * about.numEUsPerSubslice
+    groups = GROUPS_OF_CORE * max(1, cores)
+    wide = about.physicalEUSimdWidth >= 16
+    return Tile(32, 12, groups) if wide else Tile(16, 6, groups)
