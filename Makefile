@@ -7,6 +7,7 @@ PYTEST ?=
 BENCH  ?=
 
 PY := $(VENV)/bin/python
+SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -26,7 +27,7 @@ demo: $(VENV)/.installed native ## install into .venv, show the devices, compute
 	$(PY) examples/mandelbrot.py
 
 .PHONY: test
-test: $(VENV)/.installed-dev $(VENV)/sycl/.installed packages lint pytest ## install what the tests need, lint, run every test
+test: $(VENV)/.installed-dev $(SYCL) packages lint pytest ## install what the tests need, lint, run every test
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed

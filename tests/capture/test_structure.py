@@ -167,6 +167,17 @@ def test_a_graph_of_a_python_program_runs_its_kernels(tmp_path: Path) -> None:
     assert all(run and set(run) <= {x.kernel for x in submissions.launches} for run in runs)
 
 
+def test_memory_that_is_shared_inside_a_process_depends_on_its_source(tmp_path: Path) -> None:
+    record(tmp_path / "out", built(ROOT / "tests" / "guide" / "external_memory.c", tmp_path))
+    with StreamReader(only_stream(tmp_path / "out")) as reader:
+        outline = Outline(reader)
+    exported, imported = lives_of(outline, "device")
+    (descriptor,) = lives_of(outline, "file descriptor")
+    assert exported in descriptor.needs
+    assert descriptor in imported.needs
+    assert exported not in imported.needs
+
+
 def test_damaged_streams_tell_what_is_left(stream: Path, tmp_path: Path, outline: Outline) -> None:
     data = stream.read_bytes()
     whole = len(places(outline.submissions))

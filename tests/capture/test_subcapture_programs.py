@@ -39,6 +39,7 @@ def recorded_program(name: str, folder: Path) -> Path:
         "guide/reserved_memory",
         "guide/growing",
         "guide/fences",
+        "guide/external_memory",
         "guide/dynamic_link",
         "examples/05_events",
         "examples/10_graphs",

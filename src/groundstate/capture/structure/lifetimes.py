@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream.calls import Phase
-from groundstate.capture.structure.references import Reference, references
+from groundstate.capture.structure.references import DESCRIPTOR, Reference, references
 
 MEMORY = "memory"
 UNKNOWN_EXTENT = 1 << 32
@@ -123,7 +123,8 @@ class Lifetimes:
         for reference in given:
             if not reference.given_back:
                 continue
-            if reference.is_handle and (anew or self.handle(reference.value) is None):
+            new = anew or reference.kind == DESCRIPTOR or self.handle(reference.value) is None
+            if reference.is_handle and new:
                 made.append(self._born(call, reference.kind, "", reference.value, None, used))
             elif not reference.is_handle and sort is not None:
                 size = _size_of(call)

@@ -20,6 +20,7 @@ from groundstate.capture.stream.calls import Form, Phase
 
 POINTER = "pointer"
 WORD = "word"
+DESCRIPTOR = "file descriptor"
 MOST_WORDS = 512
 DEEPEST = 8
 LONGEST_CHAIN = 64
@@ -27,7 +28,11 @@ LONGEST_CHAIN = 64
 
 @dataclass(frozen=True)
 class Reference:
-    """A handle (`kind` is its type), an address, or a word of a kernel argument."""
+    """A handle (`kind` is its type), an address, or a word of a kernel argument.
+
+    Handles for other processes and file descriptors count as handles: they are made, too, and
+    something else is made of them.
+    """
 
     kind: str
     value: int
@@ -46,10 +51,15 @@ class _Place:
     base: str
     stars: int
     length: int
+    name: str = ""
 
     @property
     def is_handle(self) -> bool:
         return is_handle_type(self.base)
+
+    @property
+    def is_descriptor(self) -> bool:
+        return self.name == "fd" and self.base == "int"
 
     @property
     def struct(self) -> str | None:
@@ -59,6 +69,11 @@ class _Place:
 def is_handle_type(base: str) -> bool:
     """Whether values of a type are handles; handles for other processes are bytes."""
     return base.endswith("_handle_t") and base not in _raw.namespace_of(base).structs
+
+
+def is_shared_type(base: str) -> bool:
+    """Whether values of a type are handles for other processes."""
+    return base.startswith("ze_ipc_") and base.endswith("_handle_t")
 
 
 class _Walk:
@@ -93,8 +108,12 @@ class _Walk:
             known = set(_words(before))
             gained = (value for value in _words(after) if value not in known)
             yield from (Reference(place.base, value, True) for value in gained)
+        elif is_shared_type(place.base):
+            yield from _shared(place.base, before, given_back=False)
+            yield from _shared(place.base, after, given_back=True)
         elif place.struct is not None:
             yield from self.structs(place.struct, before, depth + 1)
+            yield from self._descriptors(place.struct, after)
         elif place.base == "void":
             yield from self.untyped(before, depth)
 
@@ -119,17 +138,26 @@ class _Walk:
             return
         for start in range(0, block.size - size + 1, size):
             yield from self._fields(kind, block.data, start, depth)
-        for link_kind, link in self._chain(kind, block):
+        for link_kind, link in self._chain(kind, block, Phase.BEFORE):
             yield from self._fields(link_kind, link.data, 0, depth)
 
-    def _chain(self, kind: str, block: Block) -> Iterator[tuple[str, Block]]:
+    def _descriptors(self, kind: str, block: Block | None) -> Iterator[Reference]:
+        """The files that a call gave back in the chain of a struct."""
+        if block is None:
+            return
+        for link_kind, link in self._chain(kind, block, Phase.AFTER):
+            for place in _struct_places(link_kind):
+                if place.is_descriptor and "export" in link_kind:
+                    yield _descriptor(link.data, place.offset, given_back=True)
+
+    def _chain(self, kind: str, block: Block, phase: Phase) -> Iterator[tuple[str, Block]]:
         """The structs behind a struct, each found through its `pNext`."""
         for _ in range(LONGEST_CHAIN):
             place = _next_place(kind)
             if place is None or block.size < place + 8:
                 return
             (address,) = struct.unpack_from("<Q", block.data, place)
-            following = self.blocks.get((address, Phase.BEFORE)) if address else None
+            following = self.blocks.get((address, phase)) if address else None
             if following is None:
                 return
             found = _struct_of_stype(kind, int.from_bytes(following.data[:4], "little"))
@@ -145,6 +173,8 @@ class _Walk:
                 for index in range(place.length):
                     (word,) = struct.unpack_from("<Q", data, at + 8 * index)
                     yield from self.value(place, word, depth)
+            elif place.is_descriptor and "import" in kind:
+                yield _descriptor(data, at, given_back=False)
             elif place.struct is not None and depth < DEEPEST:
                 size = _struct_size(place.struct)
                 for index in range(place.length):
@@ -155,12 +185,25 @@ def references(call: NamedCall) -> Iterator[Reference]:
     """The handles and addresses of a call, in the order of its parameters."""
     walk = _Walk(call)
     for place, word in zip(_parameters(call.name), call.call.arguments, strict=False):
-        if place.struct is not None and not place.stars:
+        if is_shared_type(place.base) and not place.stars:
+            yield from _shared(place.base, walk.blocks.get((word, Phase.BEFORE)), given_back=False)
+        elif place.struct is not None and not place.stars:
             yield from walk.structs(place.struct, walk.blocks.get((word, Phase.BEFORE)), 1)
         else:
             yield from walk.value(place, word, 0)
     if is_handle_type(call.returns) and call.call.result:
         yield Reference(call.returns, call.call.result, True)
+
+
+def _shared(base: str, block: Block | None, *, given_back: bool) -> Iterator[Reference]:
+    """A handle for other processes: its bytes as one number."""
+    if block is not None and any(block.data):
+        yield Reference(base, int.from_bytes(block.data, "little"), given_back)
+
+
+def _descriptor(data: bytes, offset: int, *, given_back: bool) -> Reference:
+    (number,) = struct.unpack_from("<i", data, offset)
+    return Reference(DESCRIPTOR, number, given_back)
 
 
 def _words(block: Block | None) -> tuple[int, ...]:
@@ -191,14 +234,16 @@ def _struct_places(kind: str) -> tuple[_Place, ...]:
     places = []
     for declaration, (name, *_) in zip(declarations, made._fields_, strict=True):
         place = _place(declaration, getattr(made, name).offset)
-        if name != "pNext" and (place.stars or place.is_handle or place.struct is not None):
+        leads = place.stars or place.is_handle or place.is_descriptor or place.struct is not None
+        if name != "pNext" and leads:
             places.append(place)
     return tuple(places)
 
 
 def _place(declaration: str, offset: int) -> _Place:
     match = parsed(declaration)
-    return _Place(offset, match["base"], len(match["stars"]), int(match["length"] or 1))
+    stars, length = len(match["stars"]), int(match["length"] or 1)
+    return _Place(offset, match["base"], stars, length, match["name"])
 
 
 @cache
