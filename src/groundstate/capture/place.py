@@ -53,12 +53,12 @@ def environment(
     return changes | (script.environment() if script is not None else {knobs.SCRIPT.name: ""})
 
 
-def script_environment(following: str, script: Script) -> dict[str, str]:
-    """The variables for a capture library in this process that hooks calls of `following`."""
+def player_environment(following: str, out: Path | None, script: Script | None) -> dict[str, str]:
+    """The variables for a capture library in this process that passes calls on to `following`."""
     return {
         knobs.CAPTURE_NEXT.name: following,
-        knobs.CAPTURE_OUT.name: "",
-        **script.environment(),
+        knobs.CAPTURE_OUT.name: str(out.resolve()) if out is not None else "",
+        **(script.environment() if script is not None else {knobs.SCRIPT.name: ""}),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groundstate import ze
+from groundstate.capture.play.extents import EXTENTS
 from groundstate.capture.play.images import image_size
 from groundstate.capture.play.memory import Range
 from groundstate.capture.play.passing import Passing
@@ -127,7 +128,29 @@ EFFECTS["zeEventCounterBasedGetIpcHandle"] = _shared(1)
 @_after("zeMemGetFileDescriptorFromIpcHandleExp")
 def _descriptor(player: Player, passing: Passing) -> None:
     recorded, present = _answer(passing, 2)
-    player.names.descriptors[recorded] = present
+    player.names.descriptors.learn(recorded, present)
+
+
+# --- Times ----------------------------------------------------------------------------------------
+
+
+@_after("zeCommandListAppendWriteGlobalTimestamp")
+def _time(player: Player, passing: Passing) -> None:
+    player.comparison.varies(passing.words[1], WORD)
+
+
+@_after("zeCommandListAppendQueryKernelTimestamps")
+def _times(player: Player, passing: Passing) -> None:
+    extent = EXTENTS[("zeCommandListAppendQueryKernelTimestamps", "dstptr")]
+    player.comparison.varies(passing.words[3], extent(passing))
+
+
+@_after("zeKernelSetIndirectAccess")
+def _indirect(player: Player, passing: Passing) -> None:
+    if passing.words[1] and not (player.options.scan_pointers or player.options.pointers_at):
+        player.report.note(
+            "kernels follow addresses inside buffers, which stay as recorded; see --scan-pointers"
+        )
 
 
 # --- Devices, queues and lists --------------------------------------------------------------------

@@ -13,12 +13,15 @@ from functools import cache
 
 from groundstate import _raw
 from groundstate.capture.play.arena import Place
+from groundstate.capture.play.errors import UnplayableError
 from groundstate.capture.play.passing import Passing
 from groundstate.capture.pointers import POINTERS
 
 WORD = 8
 LINKS = 64
 COUNTED = 4
+ARGUMENTS = 1024
+ARGUMENT = 4096
 STYPE = 4
 NEXT = 8
 """Where `pNext` is in every struct of a chain."""
@@ -100,6 +103,29 @@ class Pointers(Lead):
         return passing.place(address, 0, written=False).address
 
 
+class Arguments(Lead):
+    """Pointers to all arguments of a kernel, of which only the kernel knows how many there are."""
+
+    def follow(self, passing: Passing, address: int, count: int | None) -> int:
+        recorded = len(passing.before(address) or b"") // WORD
+        if not recorded:
+            raise UnplayableError("the arguments of its kernel were not recorded")
+        place = passing.place(address, WORD * max(recorded, ARGUMENTS), written=True)
+        for at in range(0, WORD * recorded, WORD):
+            place.set_word(at, self._one(passing, place.word(at)))
+        return place.address
+
+    def _one(self, passing: Passing, address: int) -> int:
+        data = passing.before(address) if address else None
+        if data is None:
+            return 0
+        # The kernel decides how much it reads; there is room for as much as any argument has.
+        place = passing.place(address, max(ARGUMENT, len(data)), written=True)
+        value = passing.names.argument(data[:WORD]) + data[WORD:]
+        place.memory[place.offset : place.offset + len(value)] = value
+        return place.address
+
+
 @dataclass(frozen=True)
 class Change:
     """Something in a struct that has another name now: a handle, a pointer, a file, a command."""
@@ -141,8 +167,15 @@ class Structs(Lead):
             elif change.kind == "pointer":
                 place.set_word(at, self._pointer(passing, change, place.word(at), struct))
             elif change.kind == "descriptor":
-                number = place.number(at, 4)
-                place.set_number(at, 4, passing.names.descriptors.get(number, number))
+                place.set_number(at, 4, passing.names.descriptors.present(place.number(at, 4)))
+            elif change.kind in ("imported", "counter"):
+                place.set_number(
+                    at,
+                    4,
+                    passing.names.descriptors.imported(
+                        place.number(at, 4), counts=change.kind == "counter"
+                    ),
+                )
             elif change.kind == "command":
                 key = (passing.words[0] if passing.words else 0, place.word(at))
                 place.set_word(at, passing.names.commands.get(key, key[1]))
@@ -182,7 +215,7 @@ class Structs(Lead):
                 passing.names.learn(word, place.word(at))
             elif change.kind == "descriptor":
                 number = int.from_bytes(recorded[at : at + 4], "little")
-                passing.names.descriptors[number] = place.number(at, 4)
+                passing.names.descriptors.learn(number, place.number(at, 4))
 
 
 # --- Chains ---------------------------------------------------------------------------------------
@@ -272,11 +305,18 @@ def _changes(name: str, base: int) -> Iterator[Change]:
         elif is_callback(match["base"]):
             yield Change(offset, "callback")
         elif match["name"] == "fd" and match["base"] == "int":
-            yield Change(offset, "descriptor")
+            yield Change(offset, _descriptor_kind(name))
         elif match["name"] == "commandId":
             yield Change(offset, "command")
         elif is_struct(match["base"]) and not match["length"]:
             yield from _changes(match["base"], offset)
+
+
+def _descriptor_kind(struct: str) -> str:
+    """Which way a struct hands on the number of a file."""
+    if "semaphore" in struct:
+        return "counter"
+    return "imported" if "import" in struct else "descriptor"
 
 
 def pointer_lead(owner: str, declaration: str) -> Lead:

@@ -12,6 +12,7 @@ import mmap
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from threading import RLock
 
 from groundstate.capture.play.errors import UnplayableError
@@ -171,6 +172,7 @@ class Memory:
 
     def __init__(self, limit: int, transfer: Transfer) -> None:
         self.program = ProgramMemory(limit)
+        self._counter = count(1)
         self.changes = 0
         """Counts changes of what is where."""
         self._ranges = Ranges()
@@ -185,7 +187,7 @@ class Memory:
         with self._lock:
             self._ranges.add(new)
             self._present.add(Range(new.present, new.size, new.start, new.kind))
-            self.changes += 1
+            self.changes = next(self._counter)
 
     def end(self, start: int) -> None:
         """Memory that the driver has taken back."""
@@ -193,7 +195,7 @@ class Memory:
             ended = self._ranges.remove(start)
             if ended is not None:
                 self._present.remove(ended.present)
-                self.changes += 1
+                self.changes = next(self._counter)
 
     def ranges(self) -> list[Range]:
         """All live memory: the driver's allocations, then the program's own."""
@@ -202,18 +204,20 @@ class Memory:
 
     def find(self, address: int) -> Range | None:
         """The driver's allocation that a recorded address is in."""
-        return self._ranges.find(address)
+        with self._lock:
+            return self._ranges.find(address)
 
     def find_present(self, address: int) -> int | None:
         """The recorded address of an address that is in an allocation now."""
-        found = self._present.find(address)
+        with self._lock:
+            found = self._present.find(address)
         return None if found is None else found.at(address)
 
     def at(self, address: int, size: int) -> int:
         """Where recorded memory is now, all `size` bytes of it; 0 stays 0."""
         if address == 0:
             return 0
-        found = self._ranges.find(address)
+        found = self.find(address)
         if found is not None:
             if address + size > found.end:
                 raise UnplayableError(
@@ -225,7 +229,7 @@ class Memory:
 
     def known(self, address: int) -> int | None:
         """Where a recorded address is now, if it is in memory that is known."""
-        found = self._ranges.find(address)
+        found = self.find(address)
         return self.program.known(address) if found is None else found.at(address)
 
     def read(self, address: int, size: int) -> bytes:
@@ -241,7 +245,7 @@ class Memory:
 
     def _move(self, address: int, other: int, size: int, *, reads: bool) -> None:
         present = self.at(address, size)
-        found = self._ranges.find(address)
+        found = self.find(address)
         if found is not None and found.kind not in DIRECT:
             self._transfer(found, present, other, size, reads)
         elif reads:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
+from itertools import count
 
+from groundstate.capture.play.descriptors import Descriptors
 from groundstate.capture.play.images import ImageSize
 from groundstate.capture.play.memory import Memory
 
@@ -22,10 +24,12 @@ class Names:
         self.memory = memory
         self.note = note
         self.handles: dict[int, int] = {}
-        self.descriptors: dict[int, int] = {}
+        self.descriptors = Descriptors(note)
         self.commands: dict[tuple[int, int], int] = {}
         self.shared: dict[bytes, bytes] = {}
+        self.find_elsewhere: Callable[[bytes], bytes | None] = lambda recorded: None
         self.images: dict[int, ImageSize] = {}
+        self._counter = count(1)
         self.changes = 0
         """Counts changes of what handles are called."""
         self.scan_arguments = False
@@ -40,12 +44,20 @@ class Names:
         """A value that the driver has handed out."""
         if recorded and present and self.handles.get(recorded) != present:
             self.handles[recorded] = present
-            self.changes += 1
+            self.changes = next(self._counter)
 
     def learn_all(self, recorded: Iterable[int], present: Iterable[int]) -> None:
         """Values that the driver has handed out in a row."""
         for one, other in zip(recorded, present, strict=False):
             self.learn(one, other)
+
+    def shared_handle(self, recorded: bytes) -> bytes:
+        """The present handle for IPC, which this or another process was given."""
+        present = self.shared.get(recorded) or self.find_elsewhere(recorded)
+        if present is None:
+            self.note("a handle came from a process that is not part of this recording")
+            return recorded
+        return present
 
     def argument(self, data: bytes) -> bytes:
         """The value of a kernel's argument: an address, an object, or what is left as it is."""

@@ -24,6 +24,7 @@ from groundstate.capture.play.leads import (
 from groundstate.capture.play.passing import Passing
 from groundstate.capture.pointers import POINTERS
 
+FILE = 0xFFFFFFFF
 LEFT_OUT = frozenset(
     {
         ("zeVirtualMemReserve", "pStart"),
@@ -109,6 +110,8 @@ class Plan:
         kind = _raw.c_type(f"{base} _")
         if kind in (ctypes.c_double, ctypes.c_float):
             return Parameter(name, lambda _, word: struct.unpack("<d", struct.pack("<Q", word))[0])
+        if self.name == "zeMemGetIpcHandleFromFileDescriptorExp" and name == "handle":
+            return Parameter(name, lambda p, word: p.names.descriptors.imported(word & FILE))
         if name == "commandId":
             return Parameter(name, lambda p, word: p.names.commands.get((p.words[0], word), word))
         return Parameter(name, lambda _, word: word)
@@ -145,12 +148,13 @@ def _by_value(base: str) -> Encoder:
     """A struct that is passed as a whole; its word is the address of a copy."""
     lead = struct_lead(base, written=False)
     kind = _raw.namespace_of(base).lookup(base)
+    is_shared = base.endswith("_handle_t")
 
     def encode(passing: Passing, word: int) -> Any:
         place = passing.place(word, lead.size, written=False)
         lead.rename(passing, place, 0)
         data = place.bytes(0, lead.size)
-        return kind.from_buffer_copy(passing.names.shared.get(data, data))
+        return kind.from_buffer_copy(passing.names.shared_handle(data) if is_shared else data)
 
     return encode
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from groundstate import _raw
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.play.arena import Arena
+from groundstate.capture.play.comparing import Comparison
 from groundstate.capture.play.contents import Contents
 from groundstate.capture.play.device_copies import DeviceCopies
 from groundstate.capture.play.effects import ADJUSTMENTS, EFFECTS
@@ -19,19 +20,23 @@ from groundstate.capture.play.names import Names
 from groundstate.capture.play.options import Options
 from groundstate.capture.play.passing import Passing
 from groundstate.capture.play.plan import Plan, plan_of
+from groundstate.capture.play.pointers_inside import PointersInside
 from groundstate.capture.play.report import Report, result_name
+from groundstate.capture.play.threads import Threads
+from groundstate.capture.play.timing import HEAD_SIZE, RESULT, TIME, Clock, call_head
+from groundstate.capture.play.together import Member
 from groundstate.capture.play.topology import Topology
+from groundstate.capture.play.turns import Turns
 from groundstate.capture.play.work import NOT_READY, SUCCESS, WAITS, Work
 from groundstate.capture.pointers import ENDS
 from groundstate.capture.scripting.events import Events
 from groundstate.capture.stream import Call, Kind, Record, StreamError, StreamReader
 from groundstate.capture.stream.writes import Writes
 
-_RESULT = struct.Struct("<Q")
-_RESULT_AT = 32
-_HEAD_SIZE = 40
-"""Behind the function, thread, times and result of a call begins what it was given."""
 REPEATED_LIMIT = 4096
+PROGRESS = 512
+LAST_WAIT_S = 2.0
+"""A program may end while its device works, and so may a player."""
 NEVER = frozenset({"zeGraphDumpContentsExt"})
 """Functions that are not called for a recording: they write files where they are told to."""
 
@@ -63,6 +68,8 @@ class Worker:
     def __init__(self) -> None:
         self.arena = Arena()
         self.kept = Arena()
+        self.calls = 0
+        self.left_out = 0
         self.repeated: dict[bytes, Repeated] = {}
         self.state = (-1, -1)
 
@@ -71,7 +78,11 @@ class Player:
     """Plays one stream on one library: our driver, a loader, or the capture library before them."""
 
     def __init__(
-        self, reader: StreamReader, library_path: str, options: Options | None = None
+        self,
+        reader: StreamReader,
+        library_path: str,
+        options: Options | None = None,
+        member: Member | None = None,
     ) -> None:
         self.options = options or Options()
         self.reader = reader
@@ -88,11 +99,20 @@ class Player:
         self.topology: Topology = Topology(self.library, self.names)
         self.work = Work(self.library, self.options.patience)
         self.contents = Contents(reader.path)
+        self.comparison = Comparison(self)
+        self.pointers = PointersInside(
+            self.names, scan=self.options.scan_pointers, places=self.options.pointers_at
+        )
+        self.turns = None if member is None else Turns(member, reader.header.start, self)
+        if member is not None:
+            self.names.find_elsewhere = member.find
         self.modules: dict[int, tuple[int, int]] = {}
         self._functions: dict[int, str] = {}
         self._plans: dict[int, tuple[Plan, Any] | None] = {}
         self._observer: Observer | None = None
-        self._worker = Worker()
+        self._workers: list[Worker] = []
+        self.worker = self.new_worker()
+        self._clock = Clock() if self.options.real_speed else None
 
     # --- What others may ask ---
 
@@ -104,25 +124,54 @@ class Player:
         """Waits until the device has done all its work; False if it does not end."""
         return self.work.wait_until_idle(self.options.patience)
 
-    def run(self, observer: Observer | None = None) -> Report:
-        """Plays the whole stream and says what was not as recorded."""
+    def run(
+        self, observer: Observer | None = None, progress: Callable[[int], None] | None = None
+    ) -> Report:
+        """Plays the whole stream and says what was not as recorded.
+
+        `progress` is told now and then how many records have been read.
+        """
         self._observer = observer
         begin = time.monotonic()
         try:
+            threads = Threads(self) if self.options.threads else None
             for record in self.reader.records():
-                self.play(record, self._worker)
+                if threads is not None:
+                    threads.play(record)
+                else:
+                    self.play(record, self.worker)
+                if progress is not None and not record.number % PROGRESS:
+                    progress(record.number)
+            if threads is not None:
+                threads.end()
+            if self.turns is not None:
+                self.turns.end()
+            if not self.work.wait_until_idle(min(LAST_WAIT_S, self.options.patience)):
+                self.report.note("the device had not ended its work when the recording ended")
         finally:
-            self.report.seconds = time.monotonic() - begin
+            self._add_up(time.monotonic() - begin)
             if self.events is not None:
                 self.events.end()
         if self.reader.damage is not None:
             self.report.damage = str(self.reader.damage)
         return self.report
 
+    def new_worker(self) -> Worker:
+        """What another thread needs for itself."""
+        worker = Worker()
+        self._workers.append(worker)
+        return worker
+
+    def _add_up(self, seconds: float) -> None:
+        self.report.seconds = seconds
+        self.report.calls = sum(worker.calls for worker in self._workers)
+        self.report.left_out = sum(worker.left_out for worker in self._workers)
+
     def close(self) -> None:
         """Gives back what the player itself had from the driver."""
         self.copies.close()
         self.contents.close()
+        self.names.descriptors.close()
 
     # --- One record ---
 
@@ -140,25 +189,35 @@ class Player:
                 "ascii", "replace"
             )
         elif record.kind == Kind.WRITES:
-            self._write(record)
+            if self.turns is None:
+                self.write(record)
+            else:
+                self.turns.hold(record)
+        elif record.kind == Kind.RESULTS:
+            self._compare_memory(record)
 
     def _call(self, record: Record, worker: Worker) -> None:
         body = record.body
-        if len(body) < _HEAD_SIZE:
+        head = call_head(body)
+        if head is None:
             self.report.differ(record.number, "?", "unplayable", "a call ends inside itself")
             return
-        result = _RESULT.unpack_from(body, _RESULT_AT)[0]
+        if self._clock is not None:
+            self._clock.wait_for(head[TIME])
+        if self.turns is not None:
+            self.turns.wait(head)
+        result = head[RESULT]
         state = (self.names.changes, self.memory.changes)
         if state != worker.state:
             worker.repeated.clear()
             worker.kept.reset()
             worker.state = state
-        key = body[:4] + body[_HEAD_SIZE:]
+        key = body[:4] + body[HEAD_SIZE:]
         repeated = worker.repeated.get(key)
         if repeated is None or self._observer is not None:
             self._first(record, worker, key)
             return
-        self.report.calls += 1
+        worker.calls += 1
         present = self._make(repeated.plan, repeated.function, repeated.arguments, result)
         self._compare(record.number, repeated.plan.name, result, present)
 
@@ -170,11 +229,11 @@ class Player:
             name = self._functions.get(call.function, f"function {call.function}")
             known = self._known(call.function, name)
             if known is None:
-                self.report.left_out += 1
+                worker.left_out += 1
                 return
             self._prepare(record.number, call, known, worker, key)
         except (UnplayableError, StreamError) as problem:
-            self.report.left_out += 1
+            worker.left_out += 1
             if name == "?" or call.result & 0xFFFFFFFF in (SUCCESS, NOT_READY):
                 self.report.differ(record.number, name, "unplayable", f"was not made: {problem}")
             else:
@@ -197,7 +256,7 @@ class Player:
         if self._observer is not None:
             named = NamedCall(number, plan.name, call)
             self._observer.before(self, named)
-        self.report.calls += 1
+        worker.calls += 1
         result = self._make(plan, function, arguments, call.result)
         self._learn(plan, passing, call.result, result)
         self._compare(number, plan.name, call.result, result)
@@ -265,7 +324,13 @@ class Player:
 
     # --- Memory ---
 
-    def _write(self, record: Record) -> None:
+    def _compare_memory(self, record: Record) -> None:
+        try:
+            self.comparison.compare(record)
+        except StreamError as problem:
+            self.report.differ(record.number, "results", "unplayable", str(problem))
+
+    def write(self, record: Record) -> None:
         """Puts what the host had written into memory."""
         try:
             writes = Writes.unpack(record.body)
@@ -279,7 +344,7 @@ class Player:
             for address, size, digest in run.pieces():
                 try:
                     data = self.contents.get(digest)[:size]
-                    self.memory.write(address, data)
+                    self.memory.write(address, self.pointers.as_present(address, data))
                 except (StreamError, UnplayableError) as problem:
                     self.report.differ(record.number, "writes", "unplayable", str(problem))
 
@@ -299,3 +364,5 @@ class Player:
     def share(self, recorded: bytes, present: bytes) -> None:
         """Takes note of a handle for other processes."""
         self.names.shared[recorded] = present
+        if self.turns is not None:
+            self.turns.member.give(recorded, present)
