@@ -15,6 +15,7 @@ class Descriptors:
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
         self._present: dict[int, int] = {}
+        self._counters: dict[int, int] = {}
         self._made: list[int] = []
 
     def learn(self, recorded: int, present: int) -> None:
@@ -30,14 +31,15 @@ class Descriptors:
 
         `counts` is for files that are counters, as semaphores are.
         """
-        if recorded not in self._present:
+        known = self._counters if counts else self._present
+        if recorded not in known:
             self._note("a file of the recorded program is not here; an empty one takes its place")
             made = os.eventfd(0, 0) if counts else os.memfd_create("groundstate-play")
             if not counts:
                 os.ftruncate(made, STANDIN)
             self._made.append(made)
-            self._present[recorded] = made
-        return self._present[recorded]
+            known[recorded] = made
+        return known[recorded]
 
     def close(self) -> None:
         """Closes what stood in for files of the program. Closing twice does nothing."""
