@@ -66,18 +66,6 @@ class Argument(Lead):
         return place.address
 
 
-class Arguments(Lead):
-    """The values of all arguments of a kernel; the recording says how many there are."""
-
-    def follow(self, passing: Passing, address: int, count: int | None) -> int:
-        place = passing.place(address, 0, written=False)
-        for at in range(0, place.size // WORD * WORD, WORD):
-            data = passing.before(place.word(at))
-            value = Argument().follow(passing, place.word(at), len(data)) if data else 0
-            place.set_word(at, value)
-        return place.address
-
-
 class Pointers(Lead):
     """Pointers in a row, each to recorded bytes, or an address."""
 
@@ -121,7 +109,9 @@ class Arguments(Lead):
             return 0
         # The kernel decides how much it reads; there is room for as much as any argument has.
         place = passing.place(address, max(ARGUMENT, len(data)), written=True)
-        value = passing.names.argument(data[:WORD]) + data[WORD:]
+        value = passing.names.argument(data)
+        if len(data) > WORD and value == data:
+            value = passing.names.argument(data[:WORD]) + data[WORD:]
         place.memory[place.offset : place.offset + len(value)] = value
         return place.address
 
