@@ -139,7 +139,7 @@ extern const gc_language gc_python_language;
 /* --- Memory that scripts read and write (script_memory.c) ---------------------------------------------------------- */
 
 /* False if that memory is not there. */
-bool gc_script_readable(const void *from, size_t size);
+GS_PUBLIC bool gc_script_readable(const void *from, size_t size);
 bool gc_script_read(const void *from, void *to, size_t size);
 /* False if it is not there or cannot be written. What was there is kept until the hook ends. */
 bool gc_script_write(void *to, const void *from, size_t size);

@@ -84,14 +84,17 @@ static bool is_set(const char *variable) {
 }
 
 /* The program may ask the driver for the address of an extension's function. It gets ours, so that calls through
- * it are recorded and hooked, too; the recording has what the driver answered. */
+ * it are recorded and hooked, too; the recording has what the driver answered. What an older loader does not have it gets
+ * from the driver itself: ours could not call on. */
 static gc_function get_next_address;
 
 static gc_function own_function(const char *name) {
     for (int each = 0; each < GS_FN_COUNT; each++) {
         Dl_info self;
-        if (strcmp(gs_function_names[each], name) != 0 || dladdr((void *)own_function, &self) == 0)
+        if (strcmp(gs_function_names[each], name) != 0)
             continue;
+        if (gc_next[each] == absent(gc_absences[each]) || dladdr((void *)own_function, &self) == 0)
+            return NULL;
         void *library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
         return library != NULL ? (gc_function)dlsym(library, name) : NULL;
     }

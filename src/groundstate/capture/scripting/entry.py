@@ -32,23 +32,27 @@ def start(library: str, script: str) -> ModuleType | None:
     _Library.handle = ctypes.CDLL(library)
     _Library.script = script
     _Library.handle.gc_script_call_on.restype = ctypes.c_uint64
+    _Library.handle.gc_script_readable.restype = ctypes.c_bool
+    _Library.handle.gc_script_readable.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     sys.argv = [script, *shlex.split(knobs.SCRIPT_ARGUMENTS.get())]
     sys.path.insert(0, os.path.dirname(script))
     try:
         runpy.run_path(script, run_name="__hooks__")
+        for name in HOOKS:
+            if name not in EVENTS:
+                _hook(name)
     except BaseException as problem:
         _report(problem, "loading the script")
         return None
-    for name in HOOKS:
-        if name not in EVENTS:
-            _hook(name)
     return sys.modules[__name__]
 
 
 def _hook(name: str) -> None:
     number = _Library.handle.gc_script_number(name.encode())
+    if number < 0:
+        raise ValueError(f"{name} is not a function that can be hooked")
     function = _Library.handle.gc_script_call_on
 
     def call_on(words: Any) -> int:
@@ -59,10 +63,14 @@ def _hook(name: str) -> None:
     _Library.handle.gc_script_hook(number)
 
 
+def _is_there(address: int, size: int) -> bool:
+    return bool(_Library.handle.gc_script_readable(address, size))
+
+
 def ask(number: int, words: int) -> int | None:
     """Runs the hook of a function; None if it failed and the call is to be passed on."""
     name, call_on = _functions[number]
-    call = Call(name, words, call_on)
+    call = Call(name, words, call_on, _is_there)
     try:
         result = HOOKS[name](call)
         return int(result) & 0xFFFFFFFFFFFFFFFF if result is not None else 0

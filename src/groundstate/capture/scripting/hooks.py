@@ -20,6 +20,8 @@ from groundstate import _raw
 from groundstate.capture.describe import declared, parsed, struct_of_stype
 
 Hook = Callable[..., int | None]
+Readable = Callable[[int, int], bool]
+"""Whether there is memory at an address, of a size."""
 
 EVENTS = (
     "gitsProgramStart",
@@ -38,7 +40,7 @@ HOOKS: dict[str, Hook] = {}
 
 def hook(name: str) -> Callable[[Hook], Hook]:
     """Makes a Python function take the place of an API function, or hear of an event."""
-    if name not in EVENTS and name not in _raw.namespace_of(name).functions:
+    if name not in EVENTS and name not in _functions_like(name):
         raise ValueError(f"there is no function '{name}' to hook{_nearest(name)}")
 
     def register(function: Hook) -> Hook:
@@ -48,8 +50,14 @@ def hook(name: str) -> Callable[[Hook], Hook]:
     return register
 
 
+def _functions_like(name: str) -> list[str]:
+    """The functions of a name's namespace, without those that only a loader calls."""
+    names = _raw.namespace_of(name).functions
+    return [known for known in names if not known.endswith("ProcAddrTable")]
+
+
 def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, [*EVENTS, *_raw.namespace_of(name).functions], n=1)
+    near = difflib.get_close_matches(name, [*EVENTS, *_functions_like(name)], n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
@@ -75,14 +83,16 @@ class Parameter:
             self.kind, ctypes.Structure | ctypes.Union
         )
 
-    def value(self, word: int) -> Any:
-        """What the hook sees of a word."""
+    def value(self, word: int, is_there: Readable) -> Any:
+        """What the hook sees of a word; of a pointer that leads nowhere, the address."""
         if self.is_real:
             return ctypes.c_double.from_buffer_copy(word.to_bytes(8, "little")).value
         leads = self.depth > 0 or self.is_struct
         if not leads or self.kind is None or (self.base == "char" and self.depth == 1):
             return word
-        return self.kind.from_address(word) if word else None
+        if not word:
+            return None
+        return self.kind.from_address(word) if is_there(word, ctypes.sizeof(self.kind)) else word
 
     def word(self, value: Any) -> int:
         """What is passed for a value that a hook gives."""
@@ -114,9 +124,11 @@ class Arguments(MutableMapping[str, Any]):
     _parameters: tuple[Parameter, ...]
     _kept: list[Any]
     _before: list[tuple[int, bytes]]
+    _is_there: Readable
 
-    def __init__(self, parameters: tuple[Parameter, ...], words: Any) -> None:
+    def __init__(self, parameters: tuple[Parameter, ...], words: Any, is_there: Readable) -> None:
         vars(self).update(_words=words, _parameters=parameters, _kept=[], _before=[])
+        vars(self).update(_is_there=is_there)
 
     def _place(self, name: str) -> int:
         for place, parameter in enumerate(self._parameters):
@@ -127,7 +139,8 @@ class Arguments(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         place = self._place(name)
-        return self._remembered(self._parameters[place].value(self._words[place]))
+        value = self._parameters[place].value(self._words[place], self._is_there)
+        return self._remembered(value)
 
     def _remembered(self, value: Any) -> Any:
         """A view of the program's memory, which a hook that fails must leave as it was."""
@@ -163,14 +176,16 @@ class Arguments(MutableMapping[str, Any]):
 class Call:
     """A call that the program makes."""
 
-    def __init__(self, name: str, address: int, call_on: Callable[[Any], int]) -> None:
+    def __init__(
+        self, name: str, address: int, call_on: Callable[[Any], int], is_there: Readable
+    ) -> None:
         self.name = name
         self._call_on = call_on
         self._parameters = parameters_of(name)
         count = max(len(self._parameters), 1)
         self._words = (ctypes.c_uint64 * count)()
         ctypes.memmove(self._words, address, 8 * len(self._parameters))
-        self.arguments = Arguments(self._parameters, self._words)
+        self.arguments = Arguments(self._parameters, self._words, is_there)
 
     def proceed(self) -> int:
         """Calls on with the arguments as they are now, and returns what was answered."""
