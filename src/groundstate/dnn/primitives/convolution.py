@@ -50,10 +50,10 @@ class Sliding(PrimitiveDescriptor):
         self.with_groups = weights.ndims == image.ndims + 1
         require(self.with_groups or weights.ndims == image.ndims, "weights are of that many")
         axes = image.ndims - 2
-        self.strides = tuple(strides)[:axes]
-        self.dilates = (0,) * axes if dilates is None else tuple(dilates)[:axes]
-        self.before = tuple(before)[:axes]
-        self.after = self.before if after is None else tuple(after)[:axes]
+        self.strides = tuple(strides[:axes])
+        self.dilates = (0,) * axes if dilates is None else tuple(dilates[:axes])
+        self.before = tuple(before[:axes])
+        self.after = self.before if after is None else tuple(after[:axes])
         self.algorithm = Algorithm(algorithm)
         self.tile = products.tile_of(self.engine)
         self.parameters |= {
