@@ -97,6 +97,8 @@ def merged(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 def sum_nest(product: Product) -> tuple[Axis, ...]:
     """The nest of a sum as it is written: the last axis is one that fits into the cache."""
+    if any(axis.count == 0 for axis in product.sums):
+        return (Axis(0, 0),)
     nest = merged(product.sums) or (Axis(1, 0),)
     last = nest[-1]
     for parts in range(-(-last.count // SUM_BLOCK), 2 * last.count // SUM_BLOCK + 1):
@@ -127,8 +129,8 @@ def shares(product: Product, tile: Tile) -> Shares:
     steps = prod(axis.count for axis in outer) if outer else inner.count
     block = SUM_BLOCK / inner.count if outer else SUM_BLOCK
     blocks = max(1, round(steps / max(1, block)))
-    steps_of_block = -(-steps // blocks)
-    blocks = -(-steps // steps_of_block)
+    steps_of_block = max(1, -(-steps // blocks))
+    blocks = max(1, -(-steps // steps_of_block))
     depth = steps_of_block * (inner.count if outer else 1)
     wide, tall = _part(product, tile, (panels, tiles), depth, blocks > 1)
     return Shares(panels, tiles, wide, tall, blocks, steps_of_block)
@@ -263,7 +265,7 @@ class _Writer:
     def _sum(self, first: str = "0", steps: str = "") -> Iterator[str]:
         """Adds up all steps of the nest, or some of its outer ones."""
         if not self.outer:
-            yield from self._inner("0", "0", steps or str(self._sum_count()))
+            yield from self._inner("0", "0", steps or str(self.inner.count))
             return
         total = prod(axis.count for axis in self.outer)
         end = f"{first} + {steps}" if steps else str(total)
@@ -273,9 +275,6 @@ class _Writer:
         inner = self._inner("from_left", "from_right", str(self.inner.count))
         yield from (f"    {line}" for line in inner)
         yield "}"
-
-    def _sum_count(self) -> int:
-        return prod(axis.count for axis in self.product.sums)
 
     def _inner(self, from_left: str, from_right: str, count: str) -> Iterator[str]:
         yield f"for (int k = 0; k < {count}; k++) {{"

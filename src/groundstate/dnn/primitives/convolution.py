@@ -339,7 +339,7 @@ class ConvolutionBackwardWeights(Sliding):
 
     def make_plan(self) -> Plan:
         """The padded image, the gradient in panels, the product, and the sums for the bias."""
-        if self.is_empty():
+        if 0 in self.arguments[Arg.DIFF_WEIGHTS].dims:
             return Plan()
         image, weights, result = (
             self.tensor(arg) for arg in (Arg.SRC, Arg.DIFF_WEIGHTS, Arg.DIFF_DST)

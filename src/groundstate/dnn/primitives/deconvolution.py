@@ -193,7 +193,7 @@ class DeconvolutionBackwardWeights(_Deconvolution):
 
     def make_plan(self) -> Plan:
         """The gradient of a convolution's weights, and the sums for the bias."""
-        if self.is_empty():
+        if 0 in self.arguments[Arg.DIFF_WEIGHTS].dims:
             return Plan()
         layer = self._layer(Arg.SRC, Arg.DIFF_WEIGHTS, Arg.DIFF_DST)
         plan = convolution_plans.backward_weights(layer)

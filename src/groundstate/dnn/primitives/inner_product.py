@@ -173,7 +173,7 @@ class InnerProductBackwardWeights(_InnerProduct):
 
     def make_plan(self) -> Plan:
         """The source in panels of features, the product, and the sums for the bias."""
-        if self._is_empty():
+        if 0 in self.arguments[Arg.DIFF_WEIGHTS].dims:
             return Plan()
         layer = self._layer(Arg.SRC, Arg.DIFF_WEIGHTS, Arg.DIFF_DST)
         plan = inner_product.backward_weights(layer)
