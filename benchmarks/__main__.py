@@ -16,6 +16,7 @@ from benchmarks import (
     call_cost,
     capture,
     copy_bandwidth,
+    dnn,
     machine,
     programs,
     report,
@@ -39,6 +40,7 @@ BENCHMARKS = {
         allocation,
         start_up,
         snapshot,
+        dnn,
         capture,
     )
 }

@@ -44,6 +44,29 @@ def direct() -> Target:
     return Target("direct", path, {"GROUNDSTATE_LIBRARY": path})
 
 
+def dnn() -> Target:
+    """Our library of neural-network primitives, on our driver."""
+    driver = direct()
+    library = Path(driver.library).with_name("libgroundstate_dnnl.so.3")
+    if not library.exists():
+        raise MeasuringError(f"{library.name} is not built: make native")
+    return Target("dnn", str(library), driver.env)
+
+
+def onednn() -> Target | Missing:
+    """oneDNN for CPUs: the build that uses all cores by itself, in a folder of its own."""
+    name = "oneDNN"
+    folder = BUILT / "onednn"
+    library = folder / "lib" / "libdnnl.so.3"
+    if platform.machine() != "x86_64":
+        return Missing(name, "it is packaged for x86-64 only")
+    if not library.exists():
+        python, prefix = shlex.quote(sys.executable), shlex.quote(str(folder))
+        package = "onednn-cpu-gomp"
+        return Missing(name, f"{python} -m pip install --prefix {prefix} {package}")
+    return Target(name, str(library))
+
+
 def loader() -> Target | Missing:
     """The machine's own Level Zero loader with our driver behind it."""
     name = ctypes.util.find_library("ze_loader")

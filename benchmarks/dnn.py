@@ -1,0 +1,156 @@
+"""Neural-network primitives against oneDNN on the same cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from benchmarks import peers, programs
+from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step
+from benchmarks.peers import Missing, Target
+from benchmarks.programs import ROOT
+from groundstate.dnn.layout import tag_value
+from groundstate.dnn.types import Algorithm
+
+INCLUDE = f"-I{ROOT / 'src' / 'groundstate' / 'include'}"
+EXECUTIONS = 40
+ROUNDS = 6
+MATMUL, CONVOLUTION, MEMORY = 0.8, 0.7, 0.9
+"""How fast primitives should be, as parts of oneDNN's speed."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One primitive with its sizes, as the program takes them, and how much work it is."""
+
+    name: str
+    title: str
+    primitive: str
+    sizes: tuple[int, ...]
+    work: float
+    unit: str
+    goal: float | None
+
+
+def _matmul(rows: int, columns: int, depth: int, goal: float | None) -> Case:
+    sizes = (rows, columns, depth)
+    title = f"matmul {rows} x {columns} x {depth}"
+    return Case(
+        f"matmul-{rows}", title, "matmul", sizes, 2.0 * rows * columns * depth, "GFLOP/s", goal
+    )
+
+
+def _convolution(
+    inputs: int, outputs: int, size: int, kernel: int, stride: int, goal: float | None
+) -> Case:
+    padding = kernel // 2
+    places = (size + 2 * padding - kernel) // stride + 1
+    work = 2.0 * places * places * inputs * outputs * kernel * kernel
+    title = f"convolution {kernel}x{kernel}, {size}x{size}, {inputs} to {outputs}"
+    sizes = (inputs, outputs, size, kernel, stride, padding)
+    name = f"convolution-{kernel}x{kernel}-{size}"
+    return Case(name, title, "convolution", sizes, work, "GFLOP/s", goal)
+
+
+def _memory(name: str, title: str, primitive: str, sizes: tuple[int, ...], elements: int) -> Case:
+    return Case(name, title, primitive, sizes, 8.0 * elements, "GB/s", MEMORY)
+
+
+def _tag(name: str) -> int:
+    value = tag_value(name)
+    assert value is not None
+    return value
+
+
+ROWS, COLUMNS = 4096, 2048
+PLANES = (16, 64, 112)
+CASES = {
+    case.name: case
+    for case in (
+        _matmul(1024, 1024, 1024, MATMUL),
+        _matmul(512, 3072, 768, None),
+        _convolution(64, 64, 56, 3, 1, CONVOLUTION),
+        _convolution(128, 128, 28, 3, 1, CONVOLUTION),
+        _convolution(256, 256, 14, 3, 1, CONVOLUTION),
+        _convolution(512, 512, 7, 3, 1, CONVOLUTION),
+        _convolution(64, 256, 56, 1, 1, None),
+        _convolution(3, 64, 224, 7, 2, None),
+        _memory("softmax", "softmax", "softmax", (ROWS, COLUMNS), ROWS * COLUMNS),
+        _memory("layer-norm", "layer normalization", "layer_norm", (ROWS, COLUMNS), ROWS * COLUMNS),
+        _memory(
+            "relu",
+            "eltwise, ReLU",
+            "eltwise",
+            (ROWS, COLUMNS, Algorithm.eltwise_relu),
+            ROWS * COLUMNS,
+        ),
+        _memory(
+            "gelu",
+            "eltwise, GELU",
+            "eltwise",
+            (ROWS, COLUMNS, Algorithm.eltwise_gelu_erf),
+            ROWS * COLUMNS,
+        ),
+        _memory(
+            "nchw-nhwc",
+            "reorder, nchw to nhwc",
+            "reorder",
+            (*PLANES, _tag("nchw"), _tag("nhwc")),
+            PLANES[0] * PLANES[1] * PLANES[2] ** 2,
+        ),
+        _memory(
+            "nchw-nChw16c",
+            "reorder, nchw to nChw16c",
+            "reorder",
+            (*PLANES, _tag("nchw"), _tag("nChw16c")),
+            PLANES[0] * PLANES[1] * PLANES[2] ** 2,
+        ),
+    )
+}
+
+
+def plan(options: Options) -> Plan:
+    """A process for each library, case and round; the libraries take turns."""
+    chosen = options.choose(CASES)
+    peer = peers.onednn() if options.peers else Missing("oneDNN", "it was not asked for")
+    ours = Samples()
+    theirs = Samples()
+
+    def step(case: Case, target: Target, kind: str, samples: Samples) -> None:
+        program = programs.build("dnn", INCLUDE)
+        measured = programs.run(
+            program, target.library, kind, EXECUTIONS, case.primitive, *case.sizes, env=target.env
+        )
+        samples.add({case.name: measured[case.primitive]})
+
+    steps = []
+    for _ in range(options.rounds or (1 if options.quick else ROUNDS)):
+        for case in chosen:
+            steps.append(Step(case.title, partial(step, case, peers.dnn(), "gpu", ours)))
+            if isinstance(peer, Target):
+                steps.append(Step(case.title, partial(step, case, peer, "cpu", theirs)))
+    notes = [] if isinstance(peer, Target) or not options.peers else [peer.note]
+    return Plan(steps, lambda: [_figure(case, ours, theirs, peer) for case in chosen], notes)
+
+
+def _figure(case: Case, ours: Samples, theirs: Samples, peer: Target | Missing) -> Figure:
+    measured = theirs.times(case.name)
+    return Figure(
+        case=case.title,
+        unit=case.unit,
+        ours=Measure.of_rate(ours.times(case.name), case.work),
+        peer=peer.name,
+        theirs=Measure.of_rate(measured, case.work) if measured else None,
+        goal=case.goal,
+        note=peer.note if isinstance(peer, Missing) else "",
+    )
+
+
+BENCHMARK = Benchmark(
+    name="dnn",
+    title="Neural-network primitives",
+    explanation="dnnl_primitive_execute and dnnl_stream_wait from C, f32, through our library and "
+    "through oneDNN's own for CPUs, each with the layouts that it prefers. GB/s counts what is "
+    "read and what is written, once each.",
+    plan=plan,
+)

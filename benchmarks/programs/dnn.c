@@ -1,0 +1,195 @@
+/* Executes one primitive of a library with oneDNN's functions, again and again: ours and oneDNN itself alike.
+ *
+ * Layouts that a primitive may choose are left to it, as a framework would. Each sample is one execution and
+ * the wait for it.
+ *
+ * Usage: dnn LIBRARY cpu|gpu EXECUTIONS PRIMITIVE SIZE... */
+#include "groundstate/dnnl.h"
+#include "measure.h"
+
+#define MOST_ARGUMENTS 6
+
+static struct {
+    void *handle;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+} library;
+
+/* --- Functions by name ------------------------------------------------------------------------------- */
+
+static void *find(const char *name) {
+    void *function = dlsym(library.handle, name);
+    if (function == NULL) {
+        fprintf(stderr, "the library has no %s\n", name);
+        exit(1);
+    }
+    return function;
+}
+
+#define CALL(function, ...)                                                      \
+    do {                                                                         \
+        dnnl_status_t status = ((__typeof__(&function))find(#function))(__VA_ARGS__); \
+        if (status != dnnl_success) {                                            \
+            fprintf(stderr, "%s answered %d\n", #function, (int)status);         \
+            exit(1);                                                             \
+        }                                                                        \
+    } while (0)
+
+/* --- Tensors ----------------------------------------------------------------------------------------- */
+
+static dnnl_memory_desc_t described(int count, const int64_t *sizes, dnnl_format_tag_t tag) {
+    dnnl_memory_desc_t made;
+    dnnl_dims_t dims = {0};
+    memcpy(dims, sizes, (size_t)count * sizeof *sizes);
+    CALL(dnnl_memory_desc_create_with_tag, &made, count, dims, dnnl_f32, tag);
+    return made;
+}
+
+static dnnl_memory_t filled(const_dnnl_memory_desc_t descriptor) {
+    dnnl_memory_t memory;
+    CALL(dnnl_memory_create, &memory, descriptor, library.engine, DNNL_MEMORY_ALLOCATE);
+    size_t size = ((__typeof__(&dnnl_memory_desc_get_size))find("dnnl_memory_desc_get_size"))(descriptor);
+    float *numbers = NULL;
+    CALL(dnnl_memory_map_data, memory, (void **)&numbers);
+    for (size_t i = 0; i < size / sizeof *numbers; i++)
+        numbers[i] = (float)(i * 2654435761u % 1000u) / 1000.0f;
+    CALL(dnnl_memory_unmap_data, memory, numbers);
+    return memory;
+}
+
+static dnnl_memory_t argument(dnnl_primitive_desc_t primitive, dnnl_query_t what, int index) {
+    return filled(((__typeof__(&dnnl_primitive_desc_query_md))find("dnnl_primitive_desc_query_md"))(primitive, what, index));
+}
+
+/* --- Primitives -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    dnnl_primitive_desc_t descriptor;
+    int count;
+    dnnl_exec_arg_t arguments[MOST_ARGUMENTS];
+} work;
+
+static void add(work *made, int arg, dnnl_query_t what, int index) {
+    made->arguments[made->count++] = (dnnl_exec_arg_t){arg, argument(made->descriptor, what, index)};
+}
+
+/* ROWS COLUMNS DEPTH */
+static work matmul(const int64_t *n) {
+    work made = {0};
+    CALL(dnnl_matmul_primitive_desc_create, &made.descriptor, library.engine,
+         described(2, (int64_t[]){n[0], n[2]}, dnnl_ab), described(2, (int64_t[]){n[2], n[1]}, dnnl_ab), NULL,
+         described(2, (int64_t[]){n[0], n[1]}, dnnl_ab), NULL);
+    add(&made, DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0);
+    return made;
+}
+
+/* CHANNELS OUTPUTS SIZE KERNEL STRIDE PADDING */
+static work convolution(const int64_t *n) {
+    work made = {0};
+    int64_t places = (n[2] + 2 * n[5] - n[3]) / n[4] + 1;
+    dnnl_dims_t strides = {n[4], n[4]}, dilates = {0}, padding = {n[5], n[5]};
+    CALL(dnnl_convolution_forward_primitive_desc_create, &made.descriptor, library.engine,
+         dnnl_forward_inference, dnnl_convolution_direct,
+         described(4, (int64_t[]){1, n[0], n[2], n[2]}, dnnl_format_tag_any),
+         described(4, (int64_t[]){n[1], n[0], n[3], n[3]}, dnnl_format_tag_any), NULL,
+         described(4, (int64_t[]){1, n[1], places, places}, dnnl_format_tag_any), strides, dilates, padding, padding,
+         NULL);
+    add(&made, DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0);
+    return made;
+}
+
+/* ROWS COLUMNS */
+static work softmax(const int64_t *n) {
+    work made = {0};
+    dnnl_memory_desc_t tensor = described(2, n, dnnl_ab);
+    CALL(dnnl_softmax_forward_primitive_desc_create, &made.descriptor, library.engine, dnnl_forward_inference,
+         dnnl_softmax_accurate, tensor, tensor, 1, NULL);
+    return made;
+}
+
+/* ROWS COLUMNS */
+static work layer_norm(const int64_t *n) {
+    work made = {0};
+    dnnl_memory_desc_t tensor = described(2, n, dnnl_ab), statistics = described(1, n, dnnl_a);
+    unsigned flags = dnnl_use_scale | dnnl_use_shift;
+    CALL(dnnl_layer_normalization_forward_primitive_desc_create, &made.descriptor, library.engine,
+         dnnl_forward_inference, tensor, tensor, statistics, 1e-5f, flags, NULL);
+    dnnl_memory_desc_t parameters = described(1, n + 1, dnnl_a);
+    made.arguments[made.count++] = (dnnl_exec_arg_t){DNNL_ARG_SCALE, filled(parameters)};
+    made.arguments[made.count++] = (dnnl_exec_arg_t){DNNL_ARG_SHIFT, filled(parameters)};
+    return made;
+}
+
+/* ROWS COLUMNS ALGORITHM */
+static work eltwise(const int64_t *n) {
+    work made = {0};
+    dnnl_memory_desc_t tensor = described(2, n, dnnl_ab);
+    CALL(dnnl_eltwise_forward_primitive_desc_create, &made.descriptor, library.engine, dnnl_forward_inference,
+         (dnnl_alg_kind_t)n[2], tensor, tensor, 0.0f, 0.0f, NULL);
+    return made;
+}
+
+/* BATCH CHANNELS SIZE FROM TO, the last two as format tags */
+static work reorder(const int64_t *n) {
+    work made = {0};
+    int64_t sizes[] = {n[0], n[1], n[2], n[2]};
+    dnnl_memory_desc_t from = described(4, sizes, (dnnl_format_tag_t)n[3]);
+    dnnl_memory_desc_t to = described(4, sizes, (dnnl_format_tag_t)n[4]);
+    CALL(dnnl_reorder_primitive_desc_create, &made.descriptor, from, library.engine, to, library.engine, NULL);
+    return made;
+}
+
+static const struct {
+    const char *name;
+    work (*create)(const int64_t *sizes);
+    int sizes;
+} primitives[] = {
+    {"matmul", matmul, 3},       {"convolution", convolution, 6}, {"softmax", softmax, 2},
+    {"layer_norm", layer_norm, 2}, {"eltwise", eltwise, 3},       {"reorder", reorder, 5},
+};
+
+static work prepared(const char *name, int count, char **texts) {
+    for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++) {
+        if (strcmp(primitives[i].name, name) != 0)
+            continue;
+        REQUIRE(count == primitives[i].sizes);
+        int64_t sizes[8];
+        for (int each = 0; each < count; each++)
+            sizes[each] = (int64_t)number(texts[each]);
+        work made = primitives[i].create(sizes);
+        add(&made, DNNL_ARG_SRC, dnnl_query_src_md, 0);
+        add(&made, DNNL_ARG_DST, dnnl_query_dst_md, 0);
+        return made;
+    }
+    fprintf(stderr, "there is no primitive %s\n", name);
+    exit(1);
+}
+
+/* --- Measuring --------------------------------------------------------------------------------------- */
+
+#define WARM_UP 3
+
+static void measure(const char *name, const work *made, uint64_t executions) {
+    dnnl_primitive_t primitive;
+    CALL(dnnl_primitive_create, &primitive, made->descriptor);
+    __typeof__(&dnnl_primitive_execute) execute = find("dnnl_primitive_execute");
+    __typeof__(&dnnl_stream_wait) wait = find("dnnl_stream_wait");
+    for (uint64_t i = 0; i < WARM_UP + executions; i++) {
+        uint64_t begin = now();
+        REQUIRE(execute(primitive, library.stream, made->count, made->arguments) == dnnl_success);
+        REQUIRE(wait(library.stream) == dnnl_success);
+        if (i >= WARM_UP)
+            print_sample(name, now() - begin, 1);
+    }
+}
+
+int main(int count, char **texts) {
+    REQUIRE(count >= 5);
+    library.handle = open_library(texts[1]);
+    dnnl_engine_kind_t kind = strcmp(texts[2], "gpu") == 0 ? dnnl_gpu : dnnl_cpu;
+    CALL(dnnl_engine_create, &library.engine, kind, 0);
+    CALL(dnnl_stream_create, &library.stream, library.engine, dnnl_stream_in_order);
+    work made = prepared(texts[4], count - 5, texts + 5);
+    measure(texts[4], &made, number(texts[3]));
+    return 0;
+}
