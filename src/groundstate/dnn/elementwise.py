@@ -52,10 +52,11 @@ TABLE = {
         _logistic("s"), f"d * {_logistic('s')} * ({{1}} - {_logistic('s')})"
     ),
     A.eltwise_exp: Function("exp(s)", "d * exp(s)"),
+    # (1 + tanh(g)) / 2 is the logistic function of 2g, which stays exact where both are tiny.
     A.eltwise_gelu_tanh: Function(
-        f"{{0.5}} * s * ({{1}} + tanh({_GELU_ARGUMENT}))",
-        f"d * {{0.5}} * ({{1}} + tanh({_GELU_ARGUMENT})) * "
-        f"({{1}} + s * ({{1}} - tanh({_GELU_ARGUMENT})) * {_GELU_SLOPE})",
+        f"s * {_logistic(f'{{2}} * {_GELU_ARGUMENT}')}",
+        f"d * {_logistic(f'{{2}} * {_GELU_ARGUMENT}')} * ({{1}} + "
+        f"s * {{2}} * {_logistic(f'{{-2}} * {_GELU_ARGUMENT}')} * {_GELU_SLOPE})",
     ),
     A.eltwise_swish: Function(
         f"s * {_logistic('a * s')}",
@@ -71,9 +72,9 @@ TABLE = {
     ),
     A.eltwise_pow: Function("a * pow(s, b)", "b == {0} ? {0} : d * (a * b * pow(s, b - {1}))"),
     A.eltwise_gelu_erf: Function(
-        "{0.5} * s * ({1} + erf(s * {0.7071067811865476}))",
-        "d * {0.5} * ({1} + erf(s * {0.7071067811865476}) + "
-        "s * {0.7978845608028654} * exp(-{0.5} * s * s))",
+        "{0.5} * s * erfc(-s * {0.7071067811865476})",
+        "d * {0.5} * (erfc(-s * {0.7071067811865476}) + "
+        "s * {0.7978845608028654} * exp({-0.5} * s * s))",
     ),
     A.eltwise_round: Function("rint(s)"),
     A.eltwise_mish: Function(
@@ -139,7 +140,7 @@ def literal(value: float, double: bool = False) -> str:
 
 
 def _text(expression: str, names: dict[str, str], double: bool) -> str:
-    filled = re.sub(r"\{([\d.]+)\}", lambda m: literal(float(m[1]), double), expression)
+    filled = re.sub(r"\{(-?[\d.]+)\}", lambda m: literal(float(m[1]), double), expression)
     return re.sub(r"\b[sdab]\b", lambda m: names[m[0]], filled)
 
 

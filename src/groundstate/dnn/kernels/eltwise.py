@@ -7,7 +7,7 @@ from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.kernels import values
 from groundstate.dnn.kernels.epilogue import Epilogue
-from groundstate.dnn.kernels.grid import Grid
+from groundstate.dnn.kernels.pointwise import Pointwise
 from groundstate.dnn.kernels.text import Kernel, in_double
 from groundstate.dnn.plan import Launch
 from groundstate.dnn.types import Algorithm, Arg
@@ -20,7 +20,7 @@ def forward(
     source: Descriptor,
     target: Descriptor,
     attributes: Attributes,
-) -> Launch:
+) -> list[Launch]:
     """`target = f(source)`, then the post-operations."""
     double = in_double(source.data_type, target.data_type)
     real = values.real(double)
@@ -28,13 +28,14 @@ def forward(
     kernel.input(Arg.SRC, source.data_type, "source")
     kernel.output(Arg.DST, target.data_type, "target")
     epilogue = Epilogue(kernel, attributes, target, double=double)
-    grid = Grid(kernel, [source, target], coordinates=len(attributes.post_ops) > 0)
+    wanted = len(attributes.post_ops) > 0
+    grid = Pointwise(kernel, target, "target", [source], coordinates=wanted)
     loaded = values.load(source.data_type, "source", grid.index(source), to=real)
     kernel.line(f"const {real} s = {loaded};")
     text = elementwise.forward_text(algorithm, "s", alpha, beta, double=double)
     kernel.line(f"{real} acc = {text};")
     kernel.extend(epilogue.lines(grid.names, "target", grid.index(target)))
-    return grid.launch()
+    return grid.launches(Arg.DST)
 
 
 def backward(
@@ -44,7 +45,7 @@ def backward(
     data: Descriptor,
     diff_source: Descriptor,
     diff_target: Descriptor,
-) -> Launch:
+) -> list[Launch]:
     """`diff_source = diff_target * f'(data)`."""
     double = in_double(data.data_type, diff_source.data_type)
     real = values.real(double)
@@ -54,7 +55,7 @@ def backward(
     # Not `restrict`: the derivative may be computed in place.
     kernel.output(Arg.DIFF_DST, diff_target.data_type, "above")
     kernel.output(Arg.DIFF_SRC, diff_source.data_type, "target")
-    grid = Grid(kernel, [data, diff_source, diff_target])
+    grid = Pointwise(kernel, diff_source, "target", [data, diff_target])
     s = values.load(data.data_type, "data", grid.index(data), to=real)
     d = values.load(diff_target.data_type, "above", grid.index(diff_target), to=real)
     kernel.line(f"const {real} s = {s}, d = {d};")
@@ -62,4 +63,4 @@ def backward(
     kernel.line(
         values.store(diff_source.data_type, "target", grid.index(diff_source), text, of=real)
     )
-    return grid.launch()
+    return grid.launches(Arg.DIFF_SRC)

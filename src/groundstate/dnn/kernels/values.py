@@ -42,6 +42,11 @@ def c_type(data_type: DataType) -> str:
     return C_TYPES[data_type]
 
 
+def bits_type(data_type: DataType) -> DataType:
+    """A type of the same size whose elements are copied without a change."""
+    return {DataType.f16: DataType.bf16}.get(data_type, data_type)
+
+
 def real(double: bool) -> str:
     """The type that is computed in."""
     return "double" if double else "float"

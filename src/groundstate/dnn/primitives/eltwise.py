@@ -7,7 +7,7 @@ from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
-from groundstate.dnn.kernels import eltwise, grid
+from groundstate.dnn.kernels import eltwise
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import Binary
 from groundstate.dnn.primitive import PrimitiveDescriptor, checked_types, creates
@@ -69,12 +69,13 @@ class EltwiseForward(_Eltwise):
         self._set_parameters(algorithm, alpha, beta)
 
     def make_plan(self) -> Plan:
-        """One launch, and zeros behind the blocks."""
+        """A launch that writes the padding of blocks, too."""
         src, dst = self.arguments[Arg.SRC], self.arguments[Arg.DST]
         if dst.elements == 0:
             return Plan()
-        launch = eltwise.forward(self.algorithm, self.alpha, self.beta, src, dst, self.attributes)
-        return Plan([launch, *grid.zero_padding(Arg.DST, dst)])
+        return Plan(
+            eltwise.forward(self.algorithm, self.alpha, self.beta, src, dst, self.attributes)
+        )
 
 
 @creates("dnnl_eltwise_backward_primitive_desc_create")
@@ -121,11 +122,10 @@ class EltwiseBackward(_Eltwise):
         return data.dense()
 
     def make_plan(self) -> Plan:
-        """One launch, and zeros behind the blocks."""
+        """A launch that writes the padding of blocks, too."""
         arg = Arg.DST if elementwise.uses_result(self.algorithm) else Arg.SRC
         data, below = self.arguments[arg], self.arguments[Arg.DIFF_SRC]
         if below.elements == 0:
             return Plan()
         above = self.arguments[Arg.DIFF_DST]
-        launch = eltwise.backward(self.algorithm, self.alpha, self.beta, data, below, above)
-        return Plan([launch, *grid.zero_padding(Arg.DIFF_SRC, below)])
+        return Plan(eltwise.backward(self.algorithm, self.alpha, self.beta, data, below, above))

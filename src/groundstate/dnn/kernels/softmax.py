@@ -1,0 +1,88 @@
+"""Softmax and its logarithm along an axis, forwards and backwards."""
+
+from __future__ import annotations
+
+from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.descriptor import Descriptor
+from groundstate.dnn.kernels import values
+from groundstate.dnn.kernels.epilogue import Epilogue, Quantized
+from groundstate.dnn.kernels.rows import Rows
+from groundstate.dnn.kernels.text import Kernel, in_double
+from groundstate.dnn.plan import Launch
+from groundstate.dnn.types import Arg, DataType
+
+
+def forward(
+    source: Descriptor, target: Descriptor, axis: int, logarithm: bool, attributes: Attributes
+) -> Launch:
+    """`target = exp(source) / sum(exp(source))`, or the logarithm of that.
+
+    The greatest element of a row is subtracted first. Exponentials are kept in the target between
+    the passes where it holds them without a loss.
+    """
+    double = in_double(source.data_type, target.data_type)
+    real = values.real(double)
+    kernel = Kernel("softmax_forward")
+    # Not `restrict`: it may be done in place.
+    kernel.output(Arg.SRC, source.data_type, "source")
+    kernel.output(Arg.DST, target.data_type, "target")
+    scale = None
+    if Arg.SRC in attributes.scales:
+        used = attributes.scales[Arg.SRC]
+        scale = Quantized(kernel, Arg.SRC, used, source.dims, Arg.ATTR_SCALES)
+    epilogue = Epilogue(kernel, attributes, target, double=double)
+    rows = Rows(kernel, source.dims, axis, source, target)
+    element = values.load(source.data_type, "source", rows.index(source), to=real)
+    place = rows.index(target)
+    keeps = not logarithm and target.data_type in (DataType.f32, DataType.f64)
+    keeps = keeps and not attributes.post_ops.steps
+    kernel.line(f"{real} top = -INFINITY, total = 0;")
+    kernel.line(f"{rows.loop} top = fmax(top, {element});")
+    kernel.line(rows.combine("max", "top"))
+    kernel.line(f"{rows.loop} {{")
+    kernel.line(f"    const {real} e = exp({element} - top);")
+    if keeps:
+        kernel.line(f"    target[{place}] = e;")
+    kernel.line("    total += e;")
+    kernel.line("}")
+    kernel.line(rows.combine("add", "total"))
+    kernel.line(f"const {real} last = {'log(total)' if logarithm else '1 / total'};")
+    kernel.line(f"{rows.loop} {{")
+    if logarithm:
+        result = f"{element} - top - last"
+    elif keeps:
+        result = f"target[{place}] * last"
+    else:
+        result = f"exp({element} - top) * last"
+    factor = "" if scale is None else f" * {scale.at(rows.names, real)}"
+    kernel.line(f"    {real} acc = ({result}){factor};")
+    kernel.extend(f"    {line}" for line in epilogue.lines(rows.names, "target", place))
+    kernel.line("}")
+    return rows.launch()
+
+
+def backward(
+    result: Descriptor,
+    diff_target: Descriptor,
+    diff_source: Descriptor,
+    axis: int,
+    logarithm: bool,
+) -> Launch:
+    """The derivative, made of the result."""
+    double = in_double(result.data_type, diff_source.data_type)
+    real = values.real(double)
+    kernel = Kernel("softmax_backward")
+    kernel.input(Arg.DST, result.data_type, "result")
+    # Not `restrict`: it may be done in place.
+    kernel.output(Arg.DIFF_DST, diff_target.data_type, "above")
+    kernel.output(Arg.DIFF_SRC, diff_source.data_type, "target")
+    rows = Rows(kernel, result.dims, axis, result, diff_target, diff_source)
+    r = values.load(result.data_type, "result", rows.index(result), to=real)
+    d = values.load(diff_target.data_type, "above", rows.index(diff_target), to=real)
+    kernel.line(f"{real} total = 0;")
+    kernel.line(f"{rows.loop} total += {d if logarithm else f'{d} * {r}'};")
+    kernel.line(rows.combine("add", "total"))
+    value = f"{d} - exp({r}) * total" if logarithm else f"{r} * ({d} - total)"
+    stored = values.store(diff_source.data_type, "target", rows.index(diff_source), value, of=real)
+    kernel.line(f"{rows.loop} {stored}")
+    return rows.launch()
