@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from groundstate.cli.streams import calls, dump, info, stats, timeline
+from groundstate.cli.streams import calls, diff, dump, info, stats, timeline
 
-VIEWS = (info, calls, stats, timeline, dump)
+VIEWS = (info, calls, stats, timeline, dump, diff)
 """The modules of the views, in the order in which the help lists them."""
 
 DESCRIPTION = """\

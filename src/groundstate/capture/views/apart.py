@@ -7,6 +7,7 @@ recording does to its process, it does not do to ours.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from groundstate import _raw, ze
 from groundstate.capture.play import Options, Player, PlayError
 from groundstate.capture.stream import StreamError, StreamReader
 from groundstate.capture.stream.compression import CompressionMissing
@@ -36,6 +38,7 @@ class Side:
     stream: Path
     library: str
     environment: dict[str, str] = field(default_factory=dict)
+    build_options: str = ""  # for all modules, beside their own
     options: Options = field(default_factory=Options)
 
 
@@ -108,16 +111,37 @@ class Apart:
         self.close()
 
 
+def add_build_options(library: _raw.Library, options: str) -> None:
+    """Gives options to every module that is built from now on, behind its own."""
+    create = library.zeModuleCreate
+
+    def create_with(context: int, device: int, described: int, module: int, log: int) -> int:
+        if not described:
+            return int(create(context, device, described, module, log))
+        changed = ze.ze_module_desc_t.from_buffer_copy(
+            ctypes.string_at(described, ctypes.sizeof(ze.ze_module_desc_t))
+        )
+        own = changed.pBuildFlags or b""
+        changed.pBuildFlags = own + b" " + options.encode()
+        return int(create(context, device, ctypes.byref(changed), module, log))
+
+    setattr(library, "zeModuleCreate", create_with)  # noqa: B010 (a function of the library)
+
+
 def _main(connection: Connection, side: Side, work: Work, data: Any) -> None:
     """The other process: opens the stream and the library, works, and says what came of it."""
     os.environ.update(side.environment)
     try:
         with StreamReader(side.stream) as reader:
             player = Player(reader, side.library, side.options)
+            if side.build_options:
+                add_build_options(player.library, side.build_options)
             try:
                 told: Told = ("result", work(player, connection, data))
             finally:
                 player.close()
+    except EOFError:
+        os._exit(0)  # whoever wanted this is gone
     except (PlayError, StreamError, CompressionMissing, OSError, ValueError) as problem:
         told = ("problem", str(problem))
     with contextlib.suppress(OSError):  # perhaps nobody listens any more

@@ -127,6 +127,7 @@ class _Worst:
         same = (one == other) | (numpy.isnan(one) & numpy.isnan(other))
         apart = numpy.where(same, 0.0, numpy.abs(first - second))
         close = apart <= tolerance.atol + tolerance.rtol * numpy.abs(first)
+        close &= numpy.isfinite(first) & numpy.isfinite(second)
         if tolerance.ulp and self._kind.kind == "f":
             close |= _steps(numpy, one, other) <= tolerance.ulp
         return apart, ~(same | close)
@@ -163,5 +164,6 @@ def _steps(numpy: Any, one: Any, other: Any) -> Any:
         bits = each.view(signed).astype(numpy.int64)
         lowest = numpy.int64(numpy.iinfo(signed).min)
         places.append(numpy.where(bits < 0, lowest - bits, bits))
-    # The distance of two numbers of 64 bits may need one bit more; as floats that does not matter.
-    return numpy.abs(places[0].astype(numpy.float64) - places[1].astype(numpy.float64))
+    # The distance of two such places may need all of 64 bits.
+    high, low = numpy.maximum(*places), numpy.minimum(*places)
+    return high.view(numpy.uint64) - low.view(numpy.uint64)

@@ -92,12 +92,16 @@ class Probe(Watcher):
             self._copy(player, run, where, AFTER)
 
     def done(self, player: Player, runs: list[Run]) -> None:
-        """Reads the copies."""
+        """Hands out the copies."""
         for run in runs:
             for moment in self._moments:
-                for thing, place in self._copies.get((run.append, moment), ()):
-                    data = ctypes.string_at(place, thing.size)
+                for thing, data in self.copied(run, moment):
                     self._sink(Sample(run, moment, thing, data))
+
+    def copied(self, run: Run, moment: str) -> list[tuple[Thing, bytes]]:
+        """What was copied before or after a run, once it has ended."""
+        copies = self._copies.get((run.append, moment), ())
+        return [(thing, ctypes.string_at(place, thing.size)) for thing, place in copies]
 
     def _find(self, player: Player, call: NamedCall) -> list[Thing]:
         things: list[Thing] = []
