@@ -67,12 +67,8 @@ GATHERED: dict[str, str] = {
 """Commands that run others, which were recorded before."""
 
 OTHERS: dict[str, Hook] = {
-    "zeMemAllocHost": Hook(
-        after=("gc_allocated(result, pptr, size, host_desc != NULL ? host_desc->pNext : NULL)",)
-    ),
-    "zeMemAllocShared": Hook(
-        after=("gc_allocated(result, pptr, size, device_desc != NULL ? device_desc->pNext : NULL)",)
-    ),
+    "zeMemAllocHost": Hook(after=("gc_allocated(result, pptr, size, host_desc)",)),
+    "zeMemAllocShared": Hook(after=("gc_allocated(result, pptr, size, device_desc)",)),
     "zeMemAllocDevice": Hook(after=("gc_allocated_device(result, pptr, size)",)),
     "zeMemFree": Hook(("gc_memory_leave(call, ptr, 0)",), (_LEFT,)),
     "zeMemFreeExt": Hook(("gc_memory_leave(call, ptr, 0)",), (_LEFT,)),
@@ -123,4 +119,15 @@ def hook_of(function: Function) -> Hook:
         return Hook()
     own = [line for table in (ARGUMENTS, COPIES, GATHERED) if (line := table.get(name)) is not None]
     handle = function.parameters[0].name
-    return Hook((*own, f"gc_appending(call, {handle})"), (f"gc_appended(call, result, {handle})",))
+    return Hook(
+        (*own, f"gc_appending(call, {handle}, {_waits(function)})"),
+        (f"gc_appended(call, result, {handle})",),
+    )
+
+
+def _waits(function: Function) -> str:
+    """Whether a command may wait for what the host has to do, as an expression."""
+    if "Wait" in function.name or "HostFunction" in function.name:
+        return "true"
+    has_events = any(parameter.name == "numWaitEvents" for parameter in function.parameters)
+    return "numWaitEvents > 0" if has_events else "false"

@@ -10,9 +10,9 @@ enum { CHAIN_LIMIT = 256 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gc_handles physical; /* the kinds of physical memory */
 
-/* What the structs behind a description make of an allocation. */
-static gc_memory_kind kind_by_chain(const void *chain) {
-    const ze_base_desc_t *link = chain;
+/* What a description and the structs behind it make of an allocation. */
+static gc_memory_kind kind_of(const void *desc) {
+    const ze_base_desc_t *link = desc;
     for (int links = 0; link != NULL && links < CHAIN_LIMIT; link = link->pNext, links++)
         switch ((uint32_t)link->stype) {
         case ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD:
@@ -27,9 +27,9 @@ static gc_memory_kind kind_by_chain(const void *chain) {
     return GC_MEMORY_HOST;
 }
 
-void gc_allocated(ze_result_t result, void *const *found, size_t size, const void *chain) {
+void gc_allocated(ze_result_t result, void *const *found, size_t size, const void *desc) {
     if (result == ZE_RESULT_SUCCESS)
-        gc_memory_add(*found, size, kind_by_chain(chain));
+        gc_memory_add(*found, size, kind_of(desc));
 }
 
 void gc_allocated_device(ze_result_t result, void *const *found, size_t size) {

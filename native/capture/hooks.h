@@ -7,7 +7,7 @@
 #include "record.h"
 
 /* Memory; `found` is what the call answered. */
-void gc_allocated(ze_result_t result, void *const *found, size_t size, const void *chain);
+void gc_allocated(ze_result_t result, void *const *found, size_t size, const void *desc);
 void gc_allocated_device(ze_result_t result, void *const *found, size_t size);
 void gc_opened(ze_result_t result, ze_context_handle_t context, void *const *found);
 void gc_exported(ze_result_t result, const void *at);
@@ -43,8 +43,8 @@ void gc_unmaking(const void *list_or_queue);
 void gc_unmade_list(ze_result_t result, ze_command_list_handle_t list);
 void gc_captures_graph(void);
 
-/* A command on a list; on an immediate one it is submitted. */
-void gc_appending(gc_call *call, ze_command_list_handle_t list);
+/* A command on a list; on an immediate one it is submitted. `waits` if it may wait for the host. */
+void gc_appending(gc_call *call, ze_command_list_handle_t list, bool waits);
 void gc_appended(gc_call *call, ze_result_t result, ze_command_list_handle_t list);
 /* Work that was recorded before, on lists or in graphs: what its copies read and write. */
 void gc_gathers(gc_call *call, uint32_t count, const ze_command_list_handle_t *lists);

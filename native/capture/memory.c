@@ -1,7 +1,10 @@
 /* What the host wrote is what was written between the end of one submission and the beginning of the next one. */
+#include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,10 +43,14 @@ void gc_memory_abandon(void) {
 
 /* --- Ranges ----------------------------------------------------------------------------------------------- */
 
+static char driver_path[PATH_MAX];
+
 static int is_own_driver(struct dl_phdr_info *library, size_t size, void *found) {
     (void)size;
-    *(bool *)found |= strstr(library->dlpi_name, "libze_groundstate") != NULL;
-    return *(bool *)found;
+    if (strstr(library->dlpi_name, "libze_groundstate") == NULL)
+        return 0;
+    snprintf(driver_path, sizeof driver_path, "%s", library->dlpi_name);
+    return *(bool *)found = true;
 }
 
 /* Our driver's device is this process; the memory of others is elsewhere, or written behind the kernel's back. */
@@ -51,6 +58,10 @@ static void know_device(void) {
     if (!device_is_known)
         dl_iterate_phdr(is_own_driver, &device_is_here);
     device_is_known = true;
+}
+
+void *gc_memory_driver(void) {
+    return device_is_here ? dlopen(driver_path, RTLD_NOW | RTLD_NOLOAD) : NULL;
 }
 
 static void update_tracked(void) {

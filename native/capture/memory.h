@@ -31,6 +31,8 @@ void gc_memory_left(gc_call *call, bool freed);
 
 /* Stores what the host wrote, and of `reads` what is the program's own memory. */
 void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight);
+/* Our driver, if its device is in this process; to be asked what a loader in front of it cannot. */
+void *gc_memory_driver(void);
 /* Whether somebody has to wait for submitted work, to tell the device's writes from the host's. */
 bool gc_memory_waits(void);
 /* Looks at what the device wrote, and for `record --results` at `targets`, too. */

@@ -99,6 +99,7 @@ gc_call *gc_begin(enum gs_function function) {
     call->words = call->blocks = 0;
     call->incomplete = false;
     call->reads.count = call->targets.count = 0;
+    call->waits = call->submits = false;
     if (take(call, sizeof(call_head)) == NULL)
         return NULL;
     call->busy = true;

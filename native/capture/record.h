@@ -26,6 +26,7 @@ typedef struct gc_call {
     gc_extents reads, targets;   /* memory that the call's copy reads and writes */
     struct gc_range *taken_out;  /* memory that the call frees */
     bool submits;                /* the call gives work to the device */
+    bool waits;                  /* that work may wait for the host */
     uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
     bool has_company;            /* other threads of the program may write while the device works */
 } gc_call;

@@ -1,4 +1,5 @@
 /* Command lists, what their copies read and write, and when submitted work has ended. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,20 +9,23 @@
 #include "hooks.h"
 #include "slots.h"
 
-/* How long a recorded submission waits for its work. Work that waits for the host would wait for ever: the
- * program goes on, and the stream says so. Once that has happened, others are not kept for long. */
-enum { PATIENCE = 200000000, IMPATIENCE = 2000000, NAP = 100000 };
+/* How long a recorded submission waits for its work, in nanoseconds. Work that waits for the host would wait for ever: the
+ * program goes on, and the stream says so. Commands without events wait for the host only if they read its memory
+ * again and again. Once some work has not ended, others are not kept for long. */
+static const uint64_t PATIENCE = 200000000, GREAT_PATIENCE = 3000000000, IMPATIENCE = 2000000;
+enum { NAP = 100000 };
 enum { UNENDED_LIMIT = 64 };
 
 /* What is known of a command list. */
 typedef struct command_list {
-    bool immediate;
+    bool immediate, waits;
     gc_extents reads, targets;
 } command_list;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gc_handles lists;
 static gc_extents graph_reads, graph_targets; /* of all lists while they recorded graphs */
+static bool graphs_wait;
 static atomic_bool graphs_are_used;
 
 /* Queues and immediate lists whose work had not ended when somebody waited for it. */
@@ -77,6 +81,7 @@ void gc_cloned_list(ze_result_t result, ze_command_list_handle_t list, const ze_
     if (clone != NULL && from != NULL) {
         gc_extents_join(&clone->reads, &from->reads);
         gc_extents_join(&clone->targets, &from->targets);
+        clone->waits = from->waits;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -87,7 +92,7 @@ void gc_emptied_list(ze_result_t result, ze_command_list_handle_t handle) {
     pthread_mutex_lock(&lock);
     command_list *list = gc_handles_get(&lists, handle);
     if (list != NULL)
-        list->reads.count = list->targets.count = 0;
+        list->reads.count = list->targets.count = 0, list->waits = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -123,17 +128,35 @@ static bool records_graph(ze_command_list_handle_t list) {
 
 /* --- Waiting ---------------------------------------------------------------------------------------------- */
 
+/* Loaders before 1.9 cannot wait for an immediate list. Our driver behind one can; it refuses handles that are the
+ * loader's own. */
+static ze_result_t synchronize_list(ze_command_list_handle_t list, uint64_t patience) {
+    static _Atomic(ze_pfnCommandListHostSynchronize_t) own;
+    ze_result_t result = ((ze_pfnCommandListHostSynchronize_t)gc_next[GS_FN_zeCommandListHostSynchronize])(list, patience);
+    if (result != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
+        return result;
+    ze_pfnCommandListHostSynchronize_t ask = atomic_load(&own);
+    if (ask == NULL) {
+        void *driver = gc_memory_driver();
+        ask = driver != NULL ? (ze_pfnCommandListHostSynchronize_t)dlsym(driver, "zeCommandListHostSynchronize") : NULL;
+        atomic_store(&own, ask);
+    }
+    return ask != NULL ? ask(list, patience) : result;
+}
+
 static gc_outcome wait_for(const void *handle, bool is_queue, uint64_t patience) {
-    ze_result_t result;
-    if (is_queue)
-        result = ((ze_pfnCommandQueueSynchronize_t)gc_next[GS_FN_zeCommandQueueSynchronize])(
-            (ze_command_queue_handle_t)handle, patience);
-    else
-        result = ((ze_pfnCommandListHostSynchronize_t)gc_next[GS_FN_zeCommandListHostSynchronize])(
-            (ze_command_list_handle_t)handle, patience);
-    if (result == ZE_RESULT_NOT_READY)
+    ze_result_t result = is_queue ? ((ze_pfnCommandQueueSynchronize_t)gc_next[GS_FN_zeCommandQueueSynchronize])(
+                                        (ze_command_queue_handle_t)handle, patience)
+                                  : synchronize_list((ze_command_list_handle_t)handle, patience);
+    switch (result) {
+    case ZE_RESULT_NOT_READY:
         return GC_UNDER_WAY;
-    return result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE ? GC_UNKNOWN : GC_DONE;
+    case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:
+    case ZE_RESULT_ERROR_INVALID_NULL_HANDLE:
+        return GC_UNKNOWN;
+    default:
+        return GC_DONE;
+    }
 }
 
 static void note_unended(const void *handle, bool is_queue) {
@@ -168,7 +191,7 @@ static bool is_under_way(void) {
 static bool stays_under_way(void) {
     const struct timespec nap = {0, NAP};
     for (int naps = 0; is_under_way(); naps++) {
-        if (naps == PATIENCE / NAP)
+        if (naps == (int)(PATIENCE / NAP))
             return true;
         nanosleep(&nap, NULL);
     }
@@ -179,7 +202,7 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
     if (!gc_memory_waits())
         return;
     bool others = atomic_load(&unended_count) > 0;
-    gc_outcome outcome = wait_for(handle, is_queue, others ? IMPATIENCE : PATIENCE);
+    gc_outcome outcome = wait_for(handle, is_queue, others ? IMPATIENCE : call->waits ? PATIENCE : GREAT_PATIENCE);
     if (outcome == GC_UNDER_WAY)
         note_unended(handle, is_queue);
     if (others && is_under_way() && outcome == GC_DONE)
@@ -189,7 +212,8 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
 
 /* --- Submissions ------------------------------------------------------------------------------------------ */
 
-void gc_appending(gc_call *call, ze_command_list_handle_t handle) {
+void gc_appending(gc_call *call, ze_command_list_handle_t handle, bool waits) {
+    call->waits |= waits;
     pthread_mutex_lock(&lock);
     const command_list *list = find_list(handle);
     bool submits = list != NULL && list->immediate;
@@ -218,10 +242,12 @@ void gc_appended(gc_call *call, ze_result_t result, ze_command_list_handle_t han
         finish(call, handle, false);
         return;
     }
-    if (call->reads.count == 0 && call->targets.count == 0)
+    if (call->reads.count == 0 && call->targets.count == 0 && !call->waits)
         return;
     pthread_mutex_lock(&lock);
     command_list *list = find_list(handle);
+    if (list != NULL)
+        *(list->immediate ? &graphs_wait : &list->waits) |= call->waits;
     if (list != NULL && list->immediate) {
         join_new(&graph_reads, &call->reads);
         join_new(&graph_targets, &call->targets);
@@ -242,6 +268,7 @@ void gc_gathers(gc_call *call, uint32_t count, const ze_command_list_handle_t *h
             continue;
         gc_extents_join(&call->reads, &list->reads);
         gc_extents_join(&call->targets, &list->targets);
+        call->waits |= list->waits;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -251,6 +278,7 @@ void gc_gathers_graphs(gc_call *call) {
     pthread_mutex_lock(&lock);
     gc_extents_join(&call->reads, &graph_reads);
     gc_extents_join(&call->targets, &graph_targets);
+    call->waits |= graphs_wait;
     pthread_mutex_unlock(&lock);
 }
 

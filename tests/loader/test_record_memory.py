@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,7 @@ SUBMISSIONS = (
     "zeCommandQueueExecute",
     "zeEventHostSignal",
 )
-ALONE = ("allocations", "sources", "images", "sharing", "mapped", "imported", "nested")
+ALONE = ("allocations", "sources", "images", "sharing", "mapped", "imported", "nested", "forks")
 """Parts of the program in which nobody writes while the device works."""
 PARTS = (*ALONE, "waiting", "threads")
 
@@ -117,14 +118,24 @@ def record(out: Path, program: Path, part: str, truth: Path, *options: str) -> P
 @pytest.mark.parametrize("pages", ["userfaultfd", "compare"])
 @pytest.mark.parametrize("part", PARTS)
 def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -> None:
-    truth = tmp_path / "truth"
-    stream = record(tmp_path / "out", program, part, truth, "--pages", pages)
+    stream = record(tmp_path / "out", program, part, tmp_path / "truth", "--pages", pages)
+    flags = compare(stream, tmp_path)
+    with StreamReader(stream) as reader:
+        assert f"pages\0{pages}\0".encode() in reader.record(0).body
+    if part in ALONE:
+        assert set(flags) == {WritesFlag.NONE}
+    if part == "waiting":
+        assert flags[1] & WritesFlag.IN_FLIGHT
+        assert not flags[0] & WritesFlag.IN_FLIGHT
+        assert not flags[-1] & WritesFlag.IN_FLIGHT
+
+
+def compare(stream: Path, folder: Path) -> list[WritesFlag]:
+    """Whether each submission finds what the program said; the flags of the records."""
     memory = Memory()
     with StreamReader(stream) as reader:
-        about = reader.record(0).body
-        assert f"pages\0{pages}\0".encode() in about
         found = list(submissions(reader))
-        expected = list(truths(truth))
+        expected = list(truths(folder / "truth"))
         assert len(found) == len(expected) > 0
         for submission, said in zip(found, expected, strict=True):
             for writes in submission.writes:
@@ -132,13 +143,7 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
             for address, data in said:
                 assert memory.read(address, len(data)) == data, submission.call
         assert (reader.damage, reader.finished) == (None, True)
-    flags = [writes.flags for submission in found for writes in submission.writes]
-    if part in ALONE:
-        assert set(flags) == {WritesFlag.NONE}
-    if part == "waiting":
-        assert flags[1] & WritesFlag.IN_FLIGHT
-        assert not flags[0] & WritesFlag.IN_FLIGHT
-        assert not flags[-1] & WritesFlag.IN_FLIGHT
+    return [writes.flags for submission in found for writes in submission.writes]
 
 
 @pytest.mark.parametrize("pages", ["userfaultfd", "compare"])
@@ -165,3 +170,36 @@ def test_without_pages_only_calls_are_recorded(program: Path, tmp_path: Path) ->
         kinds = {record.kind for record in reader.records()}
         assert len(list(submissions(reader))) == len(list(truths(truth)))
     assert kinds == {Kind.ABOUT, Kind.FUNCTION, Kind.CALL}
+
+
+@pytest.mark.parametrize("part", ["allocations", "images", "forks"])
+def test_through_a_loader(part: str, program: Path, tmp_path: Path) -> None:
+    compare(record(tmp_path / "out", program, part, tmp_path / "truth", "--real-loader"), tmp_path)
+
+
+def test_a_killed_program_leaves_the_memory_of_its_submissions(
+    program: Path, tmp_path: Path
+) -> None:
+    """What was submitted can be read, and the last submission has all that was written for it."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "groundstate", "record", "-o", str(out), "--"]
+    running = subprocess.Popen([*command, str(program), "endless", str(tmp_path / "truth")])
+    try:
+        # Parts of the journal have been moved to the stream by then, and others not.
+        while not [path for path in out.glob("*.gsstream") if path.stat().st_size > 5 << 20]:
+            assert running.poll() is None
+            time.sleep(0.01)
+    finally:
+        running.kill()
+        running.wait()
+    (stream,) = place.streams_in(out)
+    with StreamReader(stream) as reader:
+        found = list(submissions(reader))
+        assert (reader.damage, reader.finished) == (None, False)
+        assert len(found) > 20
+        for turn, submission in list(enumerate(found, 1))[:: len(found) // 10]:
+            pages = [run for writes in submission.writes for run in writes.runs]
+            data = b"".join(map(reader.memory, pages))
+            assert len(data) == 16 * PAGE
+            starts = {data[page : page + 8] for page in range(0, len(data), PAGE)}
+            assert starts == {struct.pack("<Q", turn)}

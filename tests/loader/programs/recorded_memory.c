@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -307,6 +308,36 @@ static void nested(void) {
     CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
 }
 
+/* A child that goes on without starting another program, and writes to its copy of the memory. */
+static void forks(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *host = new_host_memory(SIZE);
+    for (int turn = 0; turn < 3; turn++) {
+        scribble(host + turn * PAGE, PAGE);
+        expect(host, SIZE);
+        copy(list, device, host, SIZE);
+        pid_t child = fork();
+        if (child == 0) {
+            scribble(host, SIZE);
+            _exit(0);
+        }
+        int status;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+    }
+}
+
+/* Until somebody ends it. Each time the first word of each page is the number of the submission. */
+static void endless(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *host = new_host_memory(SIZE);
+    for (uint64_t turn = 1;; turn++) {
+        scribble(host, SIZE);
+        for (size_t page = 0; page < SIZE; page += PAGE)
+            memcpy(host + page, &turn, sizeof turn);
+        CHECK(zeCommandListAppendMemoryCopy(list, device, host, SIZE, NULL, 0, NULL));
+    }
+}
+
 /* What the device writes: into shared memory, and into the program's own. What is said here is what is there afterwards. */
 static void results(void) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS), regular = new_list(on);
@@ -334,7 +365,7 @@ int main(int count, char **arguments) {
         {"allocations", allocations}, {"sources", sources}, {"images", images},
         {"waiting", waiting},         {"threads", threads}, {"sharing", sharing},
         {"mapped", mapped},           {"imported", imported}, {"nested", nested},
-        {"results", results},
+        {"results", results},         {"forks", forks},       {"endless", endless},
     };
     REQUIRE(count == 3);
     truth = fopen(arguments[2], "wb");
