@@ -195,6 +195,7 @@ def typed(base: str, stars: str, block: Block, limit: int | None = None) -> list
     return list((_element_type(base, stars) * count).from_buffer_copy(block.data))
 
 
+@lru_cache(maxsize=4096)
 def _element_type(base: str, stars: str) -> Any:
     return ctypes.c_uint64 if len(stars) > 1 else _raw.c_type(f"{base} _")
 

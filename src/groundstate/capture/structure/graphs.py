@@ -60,6 +60,8 @@ class Graphs:
 
     def takes(self, handle: int, call: NamedCall, command: Command) -> bool:
         """Whether a list captures, and so hands its command to a graph instead of its queue."""
+        if not self._captures:
+            return False
         waits = listed(call, "phWaitEvents", Phase.BEFORE) or listed(call, "phEvents", Phase.BEFORE)
         capture = self._captures.get(handle) or self._forked(handle, waits)
         if capture is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream.calls import Form, Phase
 from groundstate.capture.structure.commands import Size
+
+_GROUPS = struct.Struct("<III")
 
 
 @dataclass
@@ -51,11 +54,12 @@ def _kernel_name(call: NamedCall) -> str:
 
 
 def groups_of(call: NamedCall, parameter: str) -> Size | None:
-    """The group counts that a launch was given; None if memory of the device holds them."""
-    found = structure(call, parameter)
-    if found is None:
+    """The group counts that a launch was given; None if the stream does not have them."""
+    block = call.call.at(argument(call, parameter), Phase.BEFORE, _GROUPS.size)
+    if block is None or block.form != Form.BYTES:
         return None
-    return (found.groupCountX, found.groupCountY, found.groupCountZ)
+    x, y, z = _GROUPS.unpack_from(block.data)
+    return (x, y, z)
 
 
 def structure(call: NamedCall, parameter: str) -> Any:

@@ -43,29 +43,27 @@ class Reference:
         return self.kind not in (POINTER, WORD)
 
 
-@dataclass(frozen=True)
 class _Place:
     """A parameter or field that can hold or lead to references."""
 
-    offset: int
-    base: str
-    stars: int
-    length: int
-    name: str = ""
+    def __init__(self, declaration: str, offset: int) -> None:
+        match = parsed(declaration)
+        self.offset = offset
+        self.base = match["base"]
+        self.stars = len(match["stars"])
+        self.length = int(match["length"] or 1)
+        self.is_handle = is_handle_type(self.base)
+        self.is_shared = is_shared_type(self.base)
+        self.is_descriptor = match["name"] == "fd" and self.base == "int"
+        self.struct = self.base if _struct_size(self.base) else None
 
     @property
-    def is_handle(self) -> bool:
-        return is_handle_type(self.base)
-
-    @property
-    def is_descriptor(self) -> bool:
-        return self.name == "fd" and self.base == "int"
-
-    @property
-    def struct(self) -> str | None:
-        return self.base if _struct_size(self.base) else None
+    def leads(self) -> bool:
+        """Whether there can be references here at all."""
+        return bool(self.stars or self.is_handle or self.is_descriptor or self.struct is not None)
 
 
+@lru_cache(maxsize=4096)
 def is_handle_type(base: str) -> bool:
     """Whether values of a type are handles; handles for other processes are bytes."""
     return base.endswith("_handle_t") and base not in _raw.namespace_of(base).structs
@@ -108,7 +106,7 @@ class _Walk:
             known = set(_words(before))
             gained = (value for value in _words(after) if value not in known)
             yield from (Reference(place.base, value, True) for value in gained)
-        elif is_shared_type(place.base):
+        elif place.is_shared:
             yield from _shared(place.base, before, given_back=False)
             yield from _shared(place.base, after, given_back=True)
         elif place.struct is not None:
@@ -134,7 +132,7 @@ class _Walk:
 
     def structs(self, kind: str, block: Block | None, depth: int) -> Iterator[Reference]:
         size = _struct_size(kind)
-        if block is None or not size or depth > DEEPEST:
+        if block is None or not _leads_on(kind) or depth > DEEPEST:
             return
         for start in range(0, block.size - size + 1, size):
             yield from self._fields(kind, block.data, start, depth)
@@ -185,7 +183,9 @@ def references(call: NamedCall) -> Iterator[Reference]:
     """The handles and addresses of a call, in the order of its parameters."""
     walk = _Walk(call)
     for place, word in zip(_parameters(call.name), call.call.arguments, strict=False):
-        if is_shared_type(place.base) and not place.stars:
+        if not word or not place.leads:
+            continue
+        if place.is_shared and not place.stars:
             yield from _shared(place.base, walk.blocks.get((word, Phase.BEFORE)), given_back=False)
         elif place.struct is not None and not place.stars:
             yield from walk.structs(place.struct, walk.blocks.get((word, Phase.BEFORE)), 1)
@@ -223,7 +223,7 @@ def _contents(block: Block | None) -> Iterator[Reference]:
 def _parameters(function: str) -> tuple[_Place, ...]:
     declaration = _raw.namespace_of(function).functions.get(function, "")
     parameters = declaration.partition(" -> ")[0]
-    return tuple(_place(text, 0) for text in parameters.split(", ") if text)
+    return tuple(_Place(text, 0) for text in parameters.split(", ") if text)
 
 
 @cache
@@ -231,19 +231,19 @@ def _struct_places(kind: str) -> tuple[_Place, ...]:
     """The fields of a struct that matter, with their offsets."""
     made = _raw.namespace_of(kind).lookup(kind)
     declarations = _raw.namespace_of(kind).structs[kind][1:]
-    places = []
-    for declaration, (name, *_) in zip(declarations, made._fields_, strict=True):
-        place = _place(declaration, getattr(made, name).offset)
-        leads = place.stars or place.is_handle or place.is_descriptor or place.struct is not None
-        if name != "pNext" and leads:
-            places.append(place)
-    return tuple(places)
+    pairs = zip(declarations, made._fields_, strict=True)
+    fields = [
+        _Place(declaration, getattr(made, name).offset)
+        for declaration, (name, *_) in pairs
+        if name != "pNext"
+    ]
+    return tuple(place for place in fields if place.leads)
 
 
-def _place(declaration: str, offset: int) -> _Place:
-    match = parsed(declaration)
-    stars, length = len(match["stars"]), int(match["length"] or 1)
-    return _Place(offset, match["base"], stars, length, match["name"])
+@cache
+def _leads_on(kind: str) -> bool:
+    """Whether a struct has or leads to anything."""
+    return bool(_struct_places(kind)) or _next_place(kind) is not None
 
 
 @cache

@@ -122,11 +122,12 @@ class Submissions:
 
     def _append(self, call: NamedCall) -> None:
         mine = self._live.get(argument(call, "hCommandList"))
+        graph = argument(call, "hGraph") if "Graph" in call.name else 0
         command = Command(
             call.number,
             call.name,
             tuple(self._launched(call)),
-            self._graphs.commands_of(argument(call, "hGraph")),
+            self._graphs.commands_of(graph),
             mine.next_identifier if mine is not None else None,
         )
         if mine is None:
@@ -155,11 +156,12 @@ class Submissions:
     def _launched(self, call: NamedCall) -> Iterator[Launch]:
         if not _LAUNCHES.fullmatch(call.name):
             return
-        several = listed(call, "phKernels", Phase.BEFORE)
-        groups = groups_of(call, "pLaunchFuncArgs") or groups_of(call, "pGroupCounts")
-        groups = groups or groups_of(call, "groupCounts")
-        sizes = structure(call, "groupSizes")
-        for handle in several or [argument(call, "hKernel")]:
+        handles = [argument(call, "hKernel")]
+        if "Multiple" in call.name:
+            handles = listed(call, "phKernels", Phase.BEFORE)
+        groups = None if "Indirect" in call.name else groups_of(call, _groups_in(call.name))
+        sizes = structure(call, "groupSizes") if "WithArguments" in call.name else None
+        for handle in handles:
             kernel = self.kernels[handle]
             size: Size | None = kernel.group_size
             if sizes is not None:
@@ -184,6 +186,13 @@ class Submissions:
                     group_size=kernel.group_size,
                 )
                 mine.replace(place, replace(command, launches=(launch,)))
+
+
+def _groups_in(function: str) -> str:
+    """The parameter of a launch that has the group counts."""
+    if "WithArguments" in function:
+        return "groupCounts"
+    return "pGroupCounts" if "WithParameters" in function else "pLaunchFuncArgs"
 
 
 def is_meant(selection: Selection, submission: Submission, batch: Batch, command: Command) -> bool:
