@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.dnn.reference.client import Session
+from tests.dnn.reference.contender import contender
 from tests.dnn.reference.worker import Reference, ReferenceMissing
 
 
@@ -18,3 +20,11 @@ def reference() -> Iterator[Reference]:
         pytest.skip(str(missing))
     yield library
     library.close()
+
+
+@pytest.fixture(scope="session")
+def ours() -> Iterator[Session]:
+    """Our library, by its Python functions."""
+    session = contender("python")
+    yield session
+    session.close()

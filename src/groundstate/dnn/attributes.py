@@ -32,6 +32,13 @@ _SCALE_TYPES = frozenset(
 _ZERO_POINT_TYPES = frozenset({DataType.s32, DataType.s8, DataType.u8, DataType.s4, DataType.u4})
 Kind = TypeVar("Kind", bound=IntEnum)
 
+_ZERO_POINT_ARGUMENTS = frozenset(
+    {Arg.SRC, Arg.SRC_2, Arg.WEIGHTS, Arg.WEIGHTS_1, Arg.WEIGHTS_2, Arg.DST}
+)
+_SCALED_ARGUMENTS = _ZERO_POINT_ARGUMENTS | {
+    Arg.SRC_1,
+    *(Arg.ATTR_POST_OP_DW | arg for arg in (Arg.SRC, Arg.WEIGHTS, Arg.DST)),
+}
 _GROUPED_ARGUMENTS = frozenset({Arg.SRC, Arg.WEIGHTS, Arg.WEIGHTS_1, Arg.WEIGHTS_2})
 
 
@@ -103,6 +110,8 @@ class Attributes:
         require(element in _SCALE_TYPES, f"scales cannot be of type {element.name}")
         fine = element in (DataType.e8m0, DataType.f8_e4m3)
         require(mask > 0 or not fine, f"{element.name} is for one scale in each group")
+        known = arg in _SCALED_ARGUMENTS or (arg > 0 and arg & Arg.MULTIPLE_SRC)
+        require(bool(known), f"argument {arg} cannot have scales")
         require(mode in set(QuantizationMode) - {0}, f"there is no quantisation mode {mode}")
         _check_groups(arg, mask, groups, on_host)
         self.scales[arg] = Quantization(
@@ -123,6 +132,7 @@ class Attributes:
         require(element in _ZERO_POINT_TYPES, f"zero points cannot be of type {element.name}")
         tiny = element in (DataType.s4, DataType.u4)
         require(mask > 0 or not tiny, f"{element.name} is for one zero point in each group")
+        require(arg in _ZERO_POINT_ARGUMENTS, f"argument {arg} cannot have zero points")
         usual = element == DataType.s32 and not groups
         require(usual or arg in _GROUPED_ARGUMENTS, "zero points of this argument are one s32 each")
         _check_groups(arg, mask, groups, on_host)

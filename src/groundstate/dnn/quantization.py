@@ -56,3 +56,15 @@ def check_accumulates(left: Descriptor, right: Descriptor, target: Descriptor) -
     types = (left.data_type, right.data_type, target.data_type)
     names = ", ".join(each.name for each in types)
     require(accumulates(*types), f"nothing sums up products of these types: {names}")
+
+
+def check_gradient(src: Descriptor, weights: Descriptor, dst: Descriptor, *, of_data: bool) -> None:
+    """Invalid if nothing sums up a gradient of these types: of the data, or of the weights."""
+    one, two, three = src.data_type, weights.data_type, dst.data_type
+    known = one == two and one in (DataType.f32, DataType.f64)
+    known |= not {DataType.f16, DataType.bf16}.isdisjoint({one, two, three})
+    if of_data:
+        known |= two == DataType.s8 and three in WHOLE and one in WHOLE | {DataType.f32}
+        known |= two == three == DataType.f32 and one in BYTES
+    names = ", ".join(each.name for each in (one, two, three))
+    require(known, f"nothing sums up a gradient of these types: {names}")

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
+from pathlib import Path
 
+from groundstate import dnnl
+from groundstate.dnn.primitive import creators
 from tests.dnn.reference.client import Session, shared_library
+from tests.dnn.reference.families import FAMILIES
 
 DOORS = ("python", "c")
+THERE = [
+    name
+    for name in FAMILIES
+    if any(function.startswith(f"dnnl_{name}_") for function in creators())
+]
+"""The families that ours has; what is not there answers unimplemented."""
 
 
 class ContenderMissing(Exception):  # noqa: N818 - says what is missing
@@ -16,10 +25,8 @@ class ContenderMissing(Exception):  # noqa: N818 - says what is missing
 def contender(door: str) -> Session:
     """A session with our library: its Python functions, or its shared library."""
     if door == "python":
-        return Session(importlib.import_module("groundstate.dnnl"), "gpu")
-    from groundstate import standin
-
-    library = standin.library().parent / "libgroundstate_dnnl.so.3"
+        return Session(dnnl, "gpu")
+    library = Path(dnnl.library_path())
     if not library.exists():
         raise ContenderMissing(f"{library.name} is not built: make native")
     return Session(shared_library(str(library)), "gpu")

@@ -19,7 +19,36 @@ def more_exact(problem: Problem) -> dict[str, Array]:
         return {}
     if problem.family == "softmax":
         return softmax(problem, values)
+    if problem.family == "lrn":
+        return lrn(problem, values)
     return {}
+
+
+def lrn(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:
+    source = np.asarray(values["src"])
+    traits, axes = problem.traits, (1,)
+    if traits["algorithm"] == "within":
+        axes = tuple(range(2, source.ndim))
+    alpha, beta, k = traits["alpha"], traits["beta"], traits["k"]
+    omega = k + alpha * neighbours(source**2, axes, traits["size"]) / traits["summands"]
+    results = {"dst": source * omega**-beta}
+    if traits["backward"]:
+        given = np.asarray(values["diff_dst"])
+        shares = neighbours(source * given * omega ** (-beta - 1), axes, traits["size"])
+        own = given * omega**-beta
+        results["diff_src"] = own - 2 * alpha * beta * source * shares / traits["summands"]
+    return results
+
+
+def neighbours(values: Array, axes: tuple[int, ...], size: int) -> Array:
+    """The sum of each element and those around it, along some axes."""
+    half = (size - 1) // 2
+    for axis in axes:
+        padded = np.pad(values, [(half, half) if a == axis else (0, 0) for a in range(values.ndim)])
+        parts = [np.roll(padded, shift, axis) for shift in range(-half, half + 1)]
+        keep = slice(half, half + values.shape[axis])
+        values = np.moveaxis(np.moveaxis(sum(parts), axis, 0)[keep], 0, axis)
+    return values
 
 
 def softmax(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:

@@ -7,7 +7,7 @@ success, or what the function returns. A `DnnError` becomes its status.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
 from groundstate.dnn import native
@@ -149,6 +149,9 @@ class Array(Sequence[Any]):
 
     def __len__(self) -> int:
         return MAX_NDIMS
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("nobody knows where an array of the caller ends: slice it")
 
     @overload
     def __getitem__(self, index: int) -> Any: ...

@@ -38,7 +38,7 @@ def _handles(count: int, address: int) -> list[int]:
 
 @handler
 def dnnl_memory_create(memory: int, memory_desc: int, engine: int, handle: int) -> None:
-    need(memory)
+    need(memory, memory_desc)
     _create(memory, memory_desc, engine, [handle])
 
 
@@ -46,7 +46,7 @@ def dnnl_memory_create(memory: int, memory_desc: int, engine: int, handle: int) 
 def dnnl_memory_create_v2(
     memory: int, memory_desc: int, engine: int, nhandles: int, handles: int
 ) -> None:
-    need(memory)
+    need(memory, memory_desc)
     _create(memory, memory_desc, engine, _handles(nhandles, handles))
 
 

@@ -15,7 +15,7 @@ from groundstate.dnn.kernels.convolution_plans import Layer
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import USUAL
 from groundstate.dnn.primitive import PrimitiveDescriptor, creates
-from groundstate.dnn.quantization import BYTES, FLOATS, WHOLE
+from groundstate.dnn.quantization import BYTES, FLOATS, WHOLE, check_gradient
 from groundstate.dnn.types import Algorithm, Arg, DataType, PrimitiveKind, PropKind, Query
 
 CHANNELS_LAST = {3: "nwc", 4: "nhwc", 5: "ndhwc"}
@@ -277,6 +277,7 @@ class ConvolutionBackwardData(Sliding):
         sizes = (strides, dilates, padding_l, padding_r)
         self._set_geometry(alg_kind, diff_src_desc, weights_desc, diff_dst_desc, sizes)
         self._check_channels(diff_src_desc, weights_desc, diff_dst_desc)
+        check_gradient(diff_src_desc, weights_desc, diff_dst_desc, of_data=True)
         checked_gradient_types(diff_dst_desc, weights_desc, diff_src_desc, "convolution")
         self.attributes.allow()
         self.hint = hint_fwd_pd
@@ -329,6 +330,7 @@ class ConvolutionBackwardWeights(Sliding):
         self._set_geometry(alg_kind, src_desc, diff_weights_desc, diff_dst_desc, sizes)
         self._check_channels(src_desc, diff_weights_desc, diff_dst_desc)
         bias = checked_bias(diff_bias_desc, diff_dst_desc.dims[1])
+        check_gradient(src_desc, diff_weights_desc, diff_dst_desc, of_data=False)
         checked_gradient_types(src_desc, diff_dst_desc, diff_weights_desc, "convolution")
         self.attributes.allow()
         self.hint = hint_fwd_pd

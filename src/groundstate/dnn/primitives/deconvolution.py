@@ -25,7 +25,7 @@ from groundstate.dnn.primitives.convolution import (
     checked_forward_types,
     checked_gradient_types,
 )
-from groundstate.dnn.quantization import FLOATS
+from groundstate.dnn.quantization import FLOATS, check_gradient
 from groundstate.dnn.types import Algorithm, Arg, PrimitiveKind, PropKind
 
 Sizes = tuple[Sequence[int], Sequence[int] | None, Sequence[int], Sequence[int] | None]
@@ -143,6 +143,7 @@ class DeconvolutionBackwardData(_Deconvolution):
             invalid("both derivatives and the weights are needed")
         sizes = _sizes(strides, dilates, padding_l, padding_r)
         self._check(alg_kind, diff_src_desc, weights_desc, diff_dst_desc, sizes)
+        check_gradient(diff_src_desc, weights_desc, diff_dst_desc, of_data=True)
         checked_gradient_types(diff_dst_desc, weights_desc, diff_src_desc, "a deconvolution")
         self.attributes.allow()
         self.hint = hint_fwd_pd
@@ -183,6 +184,7 @@ class DeconvolutionBackwardWeights(_Deconvolution):
         sizes = _sizes(strides, dilates, padding_l, padding_r)
         self._check(alg_kind, src_desc, diff_weights_desc, diff_dst_desc, sizes)
         bias = checked_bias(diff_bias_desc, diff_dst_desc.dims[1])
+        check_gradient(src_desc, diff_weights_desc, diff_dst_desc, of_data=False)
         checked_gradient_types(src_desc, diff_dst_desc, diff_weights_desc, "a deconvolution")
         self.attributes.allow()
         self.hint = hint_fwd_pd

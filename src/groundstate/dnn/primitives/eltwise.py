@@ -97,7 +97,7 @@ class EltwiseBackward(_Eltwise):
         super().__init__(engine, attr, PropKind.backward_data)
         if data_desc is None or diff_src_desc is None or diff_dst_desc is None:
             invalid("the data and both derivatives are needed")
-        algorithm = elementwise.checked(alg_kind, alpha, beta, data_desc.data_type)
+        algorithm = elementwise.checked(alg_kind, alpha, beta)
         require(algorithm != Algorithm.eltwise_round, "rounding has no derivative")
         same = data_desc.dims == diff_src_desc.dims == diff_dst_desc.dims
         require(same, "the data and both derivatives have one shape")

@@ -19,7 +19,7 @@ from groundstate.dnn.primitives.convolution import (
     checked_forward_types,
     checked_gradient_types,
 )
-from groundstate.dnn.quantization import BYTES
+from groundstate.dnn.quantization import BYTES, check_gradient
 from groundstate.dnn.types import Arg, DataType, PrimitiveKind, PropKind
 
 
@@ -129,6 +129,7 @@ class InnerProductBackwardData(_InnerProduct):
         if diff_src_desc is None or weights_desc is None or diff_dst_desc is None:
             invalid("both derivatives and the weights are needed")
         self._check(diff_src_desc, weights_desc, diff_dst_desc)
+        check_gradient(diff_src_desc, weights_desc, diff_dst_desc, of_data=True)
         checked_gradient_types(diff_dst_desc, weights_desc, diff_src_desc, "an inner product")
         self.attributes.allow()
         self.hint = hint_fwd_pd
@@ -163,6 +164,7 @@ class InnerProductBackwardWeights(_InnerProduct):
             invalid("the source and both derivatives are needed")
         self._check(src_desc, diff_weights_desc, diff_dst_desc)
         bias = checked_bias(diff_bias_desc, diff_dst_desc.dims[1])
+        check_gradient(src_desc, diff_weights_desc, diff_dst_desc, of_data=False)
         checked_gradient_types(src_desc, diff_dst_desc, diff_weights_desc, "an inner product")
         self.attributes.allow()
         self.hint = hint_fwd_pd

@@ -51,8 +51,9 @@ class _Resampling(PrimitiveDescriptor):
     def _scaled(source: Descriptor, factors: Sequence[float] | None) -> Descriptor:
         if factors is None:
             invalid("factors are needed if there is no destination")
-        space = (int(size * factor) for size, factor in zip(source.dims[2:], factors, strict=False))
-        dims = (*source.dims[:2], *space)
+        space = source.dims[2:]
+        scaled = zip(space, factors[: len(space)], strict=True)
+        dims = (*source.dims[:2], *(int(size * factor) for size, factor in scaled))
         require(all(size >= 0 for size in dims), "factors are positive")
         return replace(source, dims=dims, padded_dims=dims, kind=FormatKind.any)
 

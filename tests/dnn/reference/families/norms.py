@@ -305,12 +305,13 @@ def lrn(draw: Draw) -> Problem:
     backward, name = draw.chance(0.4), draw.pick(list(facts.LRN))
     dims = draw.dims([3, 4, 5] if name == "across" else [4, 5], 10, 10_000)
     dtype, layout, size = draw.dtype(*FLOATS), draw.layout(dims), draw.pick([1, 3, 5, 7])
-    numbers = (
-        ("dim", size),
-        ("float", draw.pick([1e-4, 0.25, 1.0])),
-        ("float", draw.pick([0.5, 0.75, 1.0])),
-        ("float", draw.pick([1.0, 2.0])),
+    alpha, beta, k = (
+        # A derivative with a large alpha is the difference of numbers that are nearly equal.
+        draw.pick([2.0**-13, 2.0**-8] if backward else [2.0**-13, 0.25, 1.0]),
+        draw.pick([0.5, 0.75, 1.0]),
+        draw.pick([1.0, 2.0]),
     )
+    numbers = (("dim", size), ("float", alpha), ("float", beta), ("float", k))
     algorithm = ("int", facts.LRN[name])
     tensors = {
         "src": Tensor(dims, dtype, layout, draw.whole(dims, -8, 7, dtype)),
@@ -330,6 +331,7 @@ def lrn(draw: Draw) -> Problem:
     )
     summands = size if name == "across" else size ** (len(dims) - 2)
     traits = {"algorithm": name, "size": size, "backward": backward, "summands": summands}
+    traits |= {"alpha": alpha, "beta": beta, "k": k}
     if not backward:
         return Problem("lrn", tensors, (forward,), draw.attributes(), traits)
     tensors["diff_dst"] = Tensor(dims, dtype, layout, draw.whole(dims, -8, 7, dtype))
