@@ -19,6 +19,7 @@ static known *all;
 
 static bool look_up(gs_ze *to, void *from) {
     bool complete = true;
+    *(void **)&to->zeCommandListHostSynchronize = dlsym(from, "zeCommandListHostSynchronize");
 #define LOOK_UP(name, parameters)                                                                                    \
     *(void **)&to->name = dlsym(from, #name);                                                                        \
     complete &= to->name != NULL;

@@ -11,7 +11,6 @@
     X(zeCommandListAppendBarrier, (ze_command_list_handle_t, ze_event_handle_t, uint32_t, ze_event_handle_t *))      \
     X(zeCommandListAppendMemoryCopy, (ze_command_list_handle_t, void *, const void *, size_t, ze_event_handle_t,     \
                                       uint32_t, ze_event_handle_t *))                                                \
-    X(zeCommandListHostSynchronize, (ze_command_list_handle_t, uint64_t))                                            \
     X(zeEventPoolCreate, (ze_context_handle_t, const ze_event_pool_desc_t *, uint32_t, ze_device_handle_t *,         \
                           ze_event_pool_handle_t *))                                                                 \
     X(zeEventPoolDestroy, (ze_event_pool_handle_t))                                                                  \
@@ -24,6 +23,7 @@
     X(zeMemFree, (ze_context_handle_t, void *))
 
 typedef struct gs_ze {
+    ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t, uint64_t); /* NULL in loaders before 1.9 */
 #define GS_POINTER(name, parameters) ze_result_t(*name) parameters;
     GS_LEVEL_ZERO(GS_POINTER)
 #undef GS_POINTER

@@ -140,9 +140,24 @@ int gs_stream_times(gs_stream *stream, int room, uint64_t *times) {
 
 /* --- Waiting and copying --------------------------------------------------------------------------- */
 
+/* For loaders that cannot wait for a list: an event that follows everything. */
+static ze_result_t wait_for_event(gs_stream *stream) {
+    const gs_ze *ze = stream->engine->ze;
+    pthread_mutex_lock(&stream->lock);
+    ze_event_handle_t event = gs_stream_event(stream);
+    ze_result_t result = event != NULL ? ze->zeCommandListAppendBarrier(stream->list, event, 0, NULL)
+                                       : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    pthread_mutex_unlock(&stream->lock);
+    return result == ZE_RESULT_SUCCESS ? ze->zeEventHostSynchronize(event, UINT64_MAX) : result;
+}
+
 int gs_stream_wait(gs_stream *stream) {
-    /* A regular list is executed by its owner, who waits for that. */
-    return stream->immediate ? (int)stream->engine->ze->zeCommandListHostSynchronize(stream->list, UINT64_MAX) : 0;
+    const gs_ze *ze = stream->engine->ze;
+    if (!stream->immediate)
+        return ZE_RESULT_SUCCESS; /* a regular list is executed by its owner, who waits for that */
+    if (ze->zeCommandListHostSynchronize == NULL)
+        return (int)wait_for_event(stream);
+    return (int)ze->zeCommandListHostSynchronize(stream->list, UINT64_MAX);
 }
 
 int gs_stream_copy(gs_stream *stream, void *to, const void *from, size_t size) {

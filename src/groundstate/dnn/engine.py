@@ -29,8 +29,11 @@ class Engine:
         self.kind = EngineKind.gpu
         self.programs = Programs(api, context, device)
         self._owned = owned
-        path = api.library.path.encode()
-        self.native: int = native.made(native.library().gs_engine_new(path, context, device))
+        path = api.library.path
+        made = native.library().gs_engine_new(path.encode(), context, device)
+        if not made:
+            raise DnnError(Status.runtime_error, f"{path} lacks functions of Level Zero 1.8")
+        self.native: int = made
 
     @property
     def driver(self) -> int:

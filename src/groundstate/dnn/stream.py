@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 from types import TracebackType
 
 from groundstate import ze
-from groundstate.core.errors import LevelZeroError
+from groundstate.core.errors import LevelZeroError, UnsupportedFeature
 from groundstate.dnn import native
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import DnnError, invalid, require
@@ -51,9 +52,11 @@ class Stream:
     @classmethod
     def wrap(cls, engine: Engine, list_handle: int, *, profiling: bool = False) -> Stream:
         """The stream of a caller's list, regular or immediate, which stays the caller's."""
-        device = ctypes.c_void_p()
+        device = ctypes.c_void_p(engine.device)
         try:
             engine.api.call("zeCommandListGetDeviceHandle", list_handle, ctypes.byref(device))
+        except UnsupportedFeature:
+            pass  # a loader that does not know the function: the list is believed
         except LevelZeroError as problem:
             invalid(f"the command list cannot be used: {problem}")
         require(device.value == engine.device, "the command list is one of another device")
@@ -71,8 +74,10 @@ class Stream:
         )
 
     def _is_immediate(self) -> bool:
-        answer = ctypes.c_uint8()
-        self.engine.api.call("zeCommandListIsImmediate", self.list, ctypes.byref(answer))
+        """Loaders before 1.9 do not tell; then it is taken to be."""
+        answer = ctypes.c_uint8(1)
+        with contextlib.suppress(UnsupportedFeature):
+            self.engine.api.call("zeCommandListIsImmediate", self.list, ctypes.byref(answer))
         return bool(answer.value)
 
     def copy(self, target: int, source: int, size_bytes: int) -> None:
