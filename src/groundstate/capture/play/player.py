@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from groundstate import _raw
+from groundstate import _raw, ze
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.play.arena import Arena
 from groundstate.capture.play.comparing import Comparison
@@ -15,6 +15,7 @@ from groundstate.capture.play.contents import Contents
 from groundstate.capture.play.device_copies import DeviceCopies
 from groundstate.capture.play.effects import ADJUSTMENTS, EFFECTS
 from groundstate.capture.play.errors import PlayError, UnplayableError
+from groundstate.capture.play.extensions import extension_function
 from groundstate.capture.play.memory import Memory
 from groundstate.capture.play.names import Names
 from groundstate.capture.play.options import Options
@@ -260,6 +261,8 @@ class Player:
         result = self._make(plan, function, arguments, call.result)
         self._learn(plan, passing, call.result, result)
         self._compare(number, plan.name, call.result, result)
+        if plan.name == "zeModuleCreate" and result != call.result:
+            self._explain_module(passing)
         if named is not None and self._observer is not None:
             self._observer.after(self, named, result)
         if may_repeat and worker.state == (self.names.changes, self.memory.changes):
@@ -284,8 +287,11 @@ class Player:
         try:
             return plan_of(name), getattr(self.library, name)
         except _raw.MissingFunctionError as problem:
-            self.report.differ(0, name, "missing", str(problem))
-            return None
+            found = extension_function(self.library, name)
+            if found is None:
+                self.report.differ(0, name, "missing", str(problem))
+                return None
+            return plan_of(name), found
 
     def _make(self, plan: Plan, function: Any, arguments: list[Any], recorded: int) -> int:
         name = plan.name
@@ -321,6 +327,17 @@ class Player:
             return
         was, now = result_name(recorded), result_name(present)
         self.report.differ(number, name, "result", f"was {was} and is {now}")
+
+    def _explain_module(self, passing: Passing) -> None:
+        """Says so if a module was not made because only another driver understands it."""
+        data = passing.before(passing.words[2]) or b""
+        if len(data) < ctypes.sizeof(ze.ze_module_desc_t):
+            return
+        if ze.ze_module_desc_t.from_buffer_copy(data).format == ze.ZE_MODULE_FORMAT_NATIVE:
+            self.report.note(
+                "a module is native code of the driver that it was recorded with, and this one "
+                "does not take it; record the program where it builds its modules from SPIR-V"
+            )
 
     # --- Memory ---
 

@@ -18,6 +18,9 @@ from groundstate.capture.stream import Kind, Record
 if TYPE_CHECKING:
     from groundstate.capture.play.player import Player, Worker
 
+CALL = int(Kind.CALL)
+THREAD_AT = 4
+"""Where the number of its thread is in a call's record."""
 AHEAD = 4096
 """How many calls are read ahead of the slowest."""
 THREADS = 512
@@ -32,6 +35,10 @@ class Frontier:
         self._reached = reached
         self._done: set[int] = set()
         self._changed = threading.Condition()
+
+    def begin_at(self, number: int) -> None:
+        """All records before `number` have been dealt with."""
+        self._next = number
 
     def finish(self, number: int) -> None:
         """A record has been dealt with."""
@@ -61,26 +68,38 @@ class Threads:
         self._threads: list[threading.Thread] = []
         self._frontier = Frontier(None if player.turns is None else player.turns.reached)
         self._room = threading.Semaphore(AHEAD)
-        self._first: int | None = None
+        self._first: bytes | None = None
         self._problem: BaseException | None = None
 
     def play(self, record: Record) -> None:
         """Deals with a record, or hands it to its thread."""
+        if not self._queues and not self._needs_another(record):
+            self._player.play(record, self._player.worker)
+            return
         if self._problem is not None:
             raise self._problem
-        if record.kind == Kind.CALL:
+        if record.kind == CALL:
             head = call_head(record.body)
-            thread = 0 if head is None else head[THREAD]
             if head is not None and self._player.turns is not None:
                 self._player.turns.expect(record.number, head)
-            self._first = thread if self._first is None else self._first
-            if self._queues or thread != self._first:
-                self._hand_over(record, thread)
-                return
-        elif record.kind in (Kind.WRITES, Kind.RESULTS):
+            self._hand_over(record, 0 if head is None else head[THREAD])
+            return
+        if record.kind in (Kind.WRITES, Kind.RESULTS):
             self._frontier.wait_for(record.number)
         self._player.play(record, self._player.worker)
         self._frontier.finish(record.number)
+
+    def _needs_another(self, record: Record) -> bool:
+        """Whether a record is a call of a thread other than the first; all before it is done."""
+        if record.kind != CALL:
+            return False
+        thread = record.body[THREAD_AT : THREAD_AT + 4]
+        if self._first is None:
+            self._first = thread
+        if thread == self._first:
+            return False
+        self._frontier.begin_at(record.number)
+        return True
 
     def end(self) -> None:
         """Waits until all threads have made their calls."""

@@ -23,6 +23,7 @@ class Turns:
         self._held: list[Record] = []
         self._ends: dict[int, int] = {}
         self._frontier = 0
+        self._threaded = False
         self._lock = Lock()
 
     def hold(self, record: Record) -> None:
@@ -31,6 +32,7 @@ class Turns:
 
     def expect(self, number: int, head: Head) -> None:
         """Takes note of when a call returned, which is to be made by some thread."""
+        self._threaded = True
         with self._lock:
             self._ends[number] = self._start + head[TIME] + head[DURATION]
             if number == self._frontier:
@@ -50,7 +52,7 @@ class Turns:
 
     def wait(self, head: Head) -> None:
         """Waits until a call may be made."""
-        if not self._player.options.threads:
+        if not self._threaded:
             self.member.say(self._start + head[TIME] + head[DURATION])
         if not self.member.wait_for_others(self._start + head[TIME]):
             self._player.report.note("another process of the recording did not get on")
