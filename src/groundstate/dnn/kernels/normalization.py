@@ -124,12 +124,18 @@ class Norm:
 
 
 def _loop(lines: Sequence[str], count: int) -> list[str]:
-    """A loop in which the lanes of a sub-group share elements."""
-    return [
-        f"for (int r = lane; r < {count}; r += {LANES}) {{",
-        *(f"    {line}" for line in lines),
-        "}",
-    ]
+    """A loop in which the lanes of a sub-group share elements.
+
+    All lanes go round as often as each other, so that none has to be masked; the rest comes last.
+    """
+    whole = count - count % LANES
+    text = [f"for (int first = 0; first < {whole}; first += {LANES}) {{"] if whole else []
+    if whole:
+        text += ["    const int r = first + lane;", *(f"    {line}" for line in lines), "}"]
+    if count > whole:
+        text += [f"if (lane < {count - whole}) {{", f"    const int r = {whole} + lane;"]
+        text += [*(f"    {line}" for line in lines), "}"]
+    return text
 
 
 def _statistics(norm: Norm, kernel: Kernel, source: Descriptor) -> None:
