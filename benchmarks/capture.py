@@ -1,4 +1,4 @@
-"""What recording costs a program, in time and in bytes, against the same program alone."""
+"""What recording and scripts cost a program, in time and in bytes, against the program alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Sample
 from benchmarks.kernels.cases import EMPTY
 from groundstate import knobs
 from groundstate.capture import place
+from groundstate.capture.scripting.script import Script
 from groundstate.compiler.frontend import compile_opencl
 
 ALONE = "alone"
@@ -41,7 +42,16 @@ WAYS = {
     "passed on": "through the capture library, not recorded",
     "recorded": "recorded",
     "compared": "recorded, comparing all pages",
+    "empty script": "with a script that hooks nothing",
+    "hooked in Lua": "hooked in Lua, called on",
+    "hooked in Python": "hooked in Python, called on",
 }
+SCRIPTS = {
+    "empty script": "nothing.lua",
+    "hooked in Lua": "call_on.lua",
+    "hooked in Python": "call_on.py",
+}
+SCRIPTED_CASES = ("launches", "questions")
 
 
 def plan(options: Options) -> Plan:
@@ -71,7 +81,7 @@ def plan(options: Options) -> Plan:
         Step(f"{name}, {way}", partial(run, name, way))
         for name in chosen
         for way in (ALONE, *WAYS)
-        if not _is_endless(name, way)
+        if _is_measured(name, way)
     ]
     rounds = options.rounds or (1 if options.quick else 3)
     return Plan(
@@ -79,9 +89,11 @@ def plan(options: Options) -> Plan:
     )
 
 
-def _is_endless(name: str, way: str) -> bool:
-    """Comparing 16 MiB a hundred thousand times takes minutes and says nothing new."""
-    return (name, way) == ("tracked", "compared")
+def _is_measured(name: str, way: str) -> bool:
+    """Comparing 16 MiB a hundred thousand times takes minutes and says nothing new, and memory is
+    nothing to a script."""
+    is_endless = (name, way) == ("tracked", "compared")
+    return not is_endless and (way not in SCRIPTS or name in SCRIPTED_CASES)
 
 
 def _library_of(way: str) -> tuple[str, dict[str, str]]:
@@ -90,7 +102,9 @@ def _library_of(way: str) -> tuple[str, dict[str, str]]:
     if way == ALONE:
         return driver.library, driver.env
     environment = {**driver.env, knobs.CAPTURE_NEXT.name: driver.library}
-    if way != "passed on":
+    if way in SCRIPTS:
+        environment |= Script(programs.SOURCES / SCRIPTS[way]).environment()
+    elif way != "passed on":
         environment[knobs.CAPTURE_OUT.name] = str(OUT)
     if way == "compared":
         environment[knobs.CAPTURE_PAGES.name] = "compare"
@@ -120,9 +134,9 @@ def _figures(samples: Samples, sizes: dict[str, list[float]]) -> list[Figure]:
 
 BENCHMARK = Benchmark(
     name="capture",
-    title="What recording costs",
+    title="What recording and scripts cost",
     explanation="A C program that is linked to nothing and opens the driver, the capture library "
-    "that passes calls on, or the capture library that records them. What is recorded is every "
+    "that passes calls on, records them or hands them to a script. What is recorded is every "
     "call with its structs, and before each submission the pages that the program wrote. Bytes "
     "stored are those of the files, for each operation: the rewritten pages are noise, and the "
     "upload is the same each time.",

@@ -6,7 +6,7 @@
 
 #include "script.h"
 
-enum { PLACES = 256, PLACE_SIZE = 256 };
+enum { PLACES = 64, PLACE_SIZE = 1024 };
 
 /* A place in a script where something failed. */
 typedef struct failure {

@@ -9,10 +9,15 @@
 
 enum { TEXT_LIMIT = 64 << 20 };
 
-static void expect(lua_State *state, const char *name, int count) {
+/* Refuses another number of arguments than there should be; the name may be in two parts. */
+static void expect_of(lua_State *state, const char *verb, const char *name, int count) {
     if (lua.lua_gettop(state) != count)
-        lua.luaL_error(state, "gits.%s takes %d argument%s, not %d", name, count, count == 1 ? "" : "s",
+        lua.luaL_error(state, "gits.%s%s takes %d argument%s, not %d", verb, name, count, count == 1 ? "" : "s",
                        lua.lua_gettop(state));
+}
+
+static void expect(lua_State *state, const char *name, int count) {
+    expect_of(state, "", name, count);
 }
 
 /* --- Memory by index --------------------------------------------------------------------------------------------- */
@@ -36,7 +41,7 @@ static char *element(lua_State *state, const struct accessor *of) {
 static int get_element(lua_State *state) {
     const struct accessor *of = lua.lua_touserdata(state, LUA_UPVALUE(1));
     uint64_t word = 0;
-    expect(state, lua.lua_pushfstring(state, "get%s", of->name), 3); /* the name is the third */
+    expect_of(state, "get", of->name, 2);
     const char *address = element(state, of);
     if (!gc_script_read(address, &word, of->type.size))
         return lua.luaL_error(state, "gits.get%s: there is no memory at %p", of->name, address);
@@ -46,7 +51,7 @@ static int get_element(lua_State *state) {
 
 static int set_element(lua_State *state) {
     const struct accessor *of = lua.lua_touserdata(state, LUA_UPVALUE(1));
-    expect(state, lua.lua_pushfstring(state, "set%s", of->name), 4);
+    expect_of(state, "set", of->name, 3);
     char *address = element(state, of);
     uint64_t word = gc_take_word(state, 3, &of->type, (gc_owner){of->name, "the value"});
     if (!gc_script_write(address, &word, of->type.size))

@@ -1,6 +1,7 @@
 /* Hooks in Lua: one state, in which each thread of the program has a thread of Lua's.
  *
  * A lock guards the state; it is free while a call that a script makes is under way. */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct lua_here {
     int reference; /* keeps the state alive */
 } lua_here;
 
+static const char *script; /* its path */
 static lua_State *first; /* the state that the script was loaded in */
 static pthread_mutex_t lock;
 static pthread_key_t key;
@@ -71,12 +73,19 @@ static int describe_error(lua_State *state) {
     return 1;
 }
 
+/* Lua shortens the names of files to "...end/of/name.lua". Ours is known in full. */
+static void write_in_full(char *to, size_t room, const char *text) {
+    size_t shown = strncmp(text, "...", 3) == 0 ? strcspn(text + 3, ":") : 0, whole = strlen(script);
+    bool is_script = shown > 0 && shown <= whole && strncmp(script + whole - shown, text + 3, shown) == 0;
+    snprintf(to, room, "%s%s", is_script ? script : "", is_script ? text + 3 + shown : text);
+}
+
 static void report_error(lua_State *state, const char *during) {
-    char place[256], message[1024];
+    char place[PATH_MAX], message[PATH_MAX + 1024];
     lua.lua_getfield(state, -1, "message");
-    snprintf(message, sizeof message, "%s", lua.lua_tolstring(state, -1, NULL));
+    write_in_full(message, sizeof message, lua.lua_tolstring(state, -1, NULL));
     lua.lua_getfield(state, -2, "place");
-    snprintf(place, sizeof place, "%s", lua.lua_tolstring(state, -1, NULL));
+    write_in_full(place, sizeof place, lua.lua_tolstring(state, -1, NULL));
     size_t length = strlen(place);
     while (length > 0 && (place[length - 1] == ' ' || place[length - 1] == ':'))
         place[--length] = 0;
@@ -256,6 +265,7 @@ static bool lua_load(const char *path) {
     pthread_mutexattr_settype(&about, PTHREAD_MUTEX_RECURSIVE); /* a script may end the program inside a hook */
     pthread_mutex_init(&lock, &about);
     pthread_key_create(&key, leave_thread);
+    script = path;
     if (!gc_lua_find())
         return false;
     first = lua.luaL_newstate();

@@ -64,13 +64,13 @@ bool gc_script_read(const void *from, void *to, size_t size) {
 }
 
 bool gc_script_readable(const void *from, size_t size) {
-    char byte;
+    char bytes[512];
     if (on_stack(from, size))
         return true;
-    for (size_t at = 0; at + 1 < size; at += PAGE) /* pages are there or not, as a whole */
-        if (!gc_script_read((const char *)from + at, &byte, 1))
+    for (size_t at = 0; at < size; at += sizeof bytes)
+        if (!gc_script_read((const char *)from + at, bytes, size - at < sizeof bytes ? size - at : sizeof bytes))
             return false;
-    return size == 0 || gc_script_read((const char *)from + size - 1, &byte, 1);
+    return true;
 }
 
 /* Without memory for the log, or in a hook that writes very much, there is nothing to go back to. */

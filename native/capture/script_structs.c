@@ -217,8 +217,9 @@ static int array_len(lua_State *state) {
 static int array_tostring(lua_State *state) {
     const gc_type *type = array_here(state);
     const char *address = live_self(state, (gc_owner){"array", "_self"});
-    if (type->size == 1)
-        lua.lua_pushlstring(state, address, strnlen(address, type->length));
+    long length = gc_script_length(address, type->length);
+    if (type->size == 1 && length >= 0)
+        lua.lua_pushlstring(state, address, (size_t)length);
     else
         lua.lua_pushfstring(state, "array of %d: %p", (int)type->length, address);
     return 1;
@@ -251,9 +252,10 @@ static void push_value(lua_State *state, const gc_type *type, const void *at, ch
         push_array(state, type, at);
     } else if (type->kind == GC_STRUCT) {
         gc_push_struct(state, at, type->layout);
-    } else {
-        memcpy(&word, at, type->size);
+    } else if (gc_script_read(at, &word, type->size)) {
         gc_push_word(state, type, word, family);
+    } else {
+        lua.luaL_error(state, "there is no memory at %p any more", at);
     }
 }
 

@@ -87,7 +87,9 @@ def test_structs_are_read_and_written_where_they_are(run: Run) -> None:
     assert done.stderr == ""
 
 
-def test_an_error_is_reported_once_and_the_call_passed_on_as_it_came(run: Run) -> None:
+def test_an_error_is_reported_once_and_the_call_passed_on_as_it_came(
+    run: Run, tmp_path: Path
+) -> None:
     text = """
     function zeContextCreate(hDriver, desc, phContext)
       desc.flags = 77
@@ -101,6 +103,7 @@ def test_an_error_is_reported_once_and_the_call_passed_on_as_it_came(run: Run) -
     """
     done = run(text)
     assert succeeded(done).startswith("hello from Groundstate")
+    assert str(tmp_path / "hooks.lua:5: no good") in done.stderr  # the path is not shortened
     lines = [line.partition("hooks.lua:")[2] for line in done.stderr.splitlines()]
     assert lines == [
         "5: no good (in zeContextCreate)",
