@@ -57,13 +57,19 @@ class Arena:
         chunk, base = self._chunks[-1]
         begin = self._used
         if begin + size + PADDING > len(chunk):
-            chunk, base = _mapped(max(CHUNK, size + PADDING))
-            self._chunks.append((chunk, base))
-            begin = 0
+            return self._take_new(size, data)
         end = begin + size + PADDING
         chunk[begin:end] = data + bytes(end - begin - len(data))
         self._used = -(-end // PADDING) * PADDING
         return Place(base + begin, size, chunk, begin)
+
+    def _take_new(self, size: int, data: bytes) -> Place:
+        """The same from a new chunk, which is zero already."""
+        chunk, base = _mapped(max(CHUNK, size + PADDING))
+        self._chunks.append((chunk, base))
+        chunk[: len(data)] = data
+        self._used = -(-(size + PADDING) // PADDING) * PADDING
+        return Place(base, size, chunk, 0)
 
     def reset(self) -> None:
         """Takes everything back; memory beyond the first chunk goes back to the system."""

@@ -140,7 +140,9 @@ class Structs(Lead):
     def follow(self, passing: Passing, address: int, count: int | None) -> int:
         number = 1 if count is None else count
         place = passing.place(address, self.size * number, written=self.written)
-        for begin in range(0, self.size * number, self.size):
+        # Behind what was recorded there are zeros, which have no names in them.
+        recorded = len(passing.before(address) or b"")
+        for begin in range(0, min(self.size * number, recorded), self.size):
             self.rename(passing, place, begin)
             if self.chained is not None:
                 following = follow_chain(passing, place.word(begin + NEXT), self.chained)
