@@ -11,11 +11,12 @@ from groundstate.capture.play import Options, Player
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.structure import Selection
 from groundstate.capture.subcapture import Outcome, cut_by_selection, subcapture
+from groundstate.capture.subcapture.companions import played_beside
 from groundstate.capture.subcapture.cut import Cut, Point
 from groundstate.capture.subcapture.leading import player_at
 from groundstate.capture.subcapture.recorded import Recorded
 
-KINDS = ("host", "shared", "device")
+KINDS = ("host", "shared", "device", "opened")
 
 
 class Stop(Exception):  # noqa: N818 (no error: the player is where it should be)
@@ -39,14 +40,24 @@ class StopAfter:
 def memory_of(player: Player) -> dict[int, bytes]:
     """What is in each allocation."""
     assert player.idle()
-    ranges = [each for each in player.memory.ranges() if each.kind in KINDS]
-    return {each.start: player.memory.read(each.start, each.size) for each in ranges}
+    found = {}
+    for each in player.memory.ranges():
+        if each.kind in KINDS:
+            data = player.memory.read(each.start, each.size)
+            found[each.start] = player.pointers.as_recorded(each.start, data)
+    return found
 
 
-def memory_after(stream: Path, number: int, options: Options | None = None) -> dict[int, bytes]:
-    """What all memory is after a call of a whole recording."""
-    with StreamReader(stream) as reader:
-        player = Player(reader, str(place.driver()), options)
+def memory_after(
+    stream: Path,
+    number: int,
+    options: Options | None = None,
+    others: list[Path] | None = None,
+) -> dict[int, bytes]:
+    """What all memory is after a call of a whole recording, played with its other processes."""
+    library = str(place.driver())
+    with StreamReader(stream) as reader, played_beside(others or [], library, 10) as member:
+        player = Player(reader, library, options, member)
         try:
             player.run(StopAfter(number))
         except Stop:
@@ -95,9 +106,11 @@ def cut_by(
     target: Path,
     choose: Callable[[Recorded], Cut],
     options: Options | None = None,
+    others: list[Path] | None = None,
 ) -> Outcome:
     """Cuts something out of a stream with our driver."""
-    return subcapture(stream, target, choose, library=str(place.driver()), options=options)
+    library = str(place.driver())
+    return subcapture(stream, target, choose, library=library, options=options, others=others)
 
 
 def cut_out(stream: Path, target: Path, text: str, options: Options | None = None) -> Outcome:

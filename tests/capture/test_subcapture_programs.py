@@ -69,6 +69,19 @@ def test_every_form_of_launch(tmp_path: Path) -> None:
         assert {start: whole[start] for start in part} == part
 
 
+def test_memory_that_holds_addresses(tmp_path: Path) -> None:
+    """The kernel follows a chain of addresses; its arguments lead to the first one only."""
+    stream = recorded_program("guide/residency", tmp_path)
+    options = Options(scan_pointers=True)
+    for place in (0, 1):  # once any host memory may be reached, once two nodes are resident
+        target = tmp_path / f"{place}.gsstream"
+        outcome = cut_by(stream, target, submission(place), options)
+        part = memory_in(target, options)
+        whole = memory_after(stream, outcome.last, options)
+        assert len(part) == 4
+        assert {start: whole[start] for start in part} == part
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"), [("1", "take a larger range"), ("2", "begin the range earlier")]
 )

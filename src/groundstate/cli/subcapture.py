@@ -14,6 +14,7 @@ from pathlib import Path
 from groundstate import standin
 from groundstate.capture import place
 from groundstate.capture.play import Options, PlayError
+from groundstate.capture.play.pointers_inside import places_in
 from groundstate.capture.stream import StreamError, StreamReader
 from groundstate.capture.stream.compression import CompressionMissing
 from groundstate.capture.structure import Selection, SelectionError
@@ -92,6 +93,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="memory holds addresses of other memory: find and map them",
     )
+    parser.add_argument(
+        "--pointer-at",
+        metavar="ADDRESS|FILE",
+        action="append",
+        default=[],
+        help="a recorded address where memory holds an address, or a JSON file with a list, "
+        "as for 'groundstate play'",
+    )
+    parser.add_argument(
+        "--patience",
+        metavar="SECONDS",
+        type=float,
+        default=10.0,
+        help="how long to wait for work that was submitted before the range; 10 unless told",
+    )
     parser.add_argument("--driver", metavar="PATH", help="the library to play on; ours unless told")
     parser.add_argument("--json", action="store_true", help="print the outcome for programs")
     running.add_driver_options(parser)
@@ -135,7 +151,12 @@ def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) ->
             args.out / stream.name,
             choose,
             library=str(library),
-            options=Options(scan_pointers=args.scan_pointers),
+            options=Options(
+                scan_pointers=args.scan_pointers,
+                pointers_at=places_in(args.pointer_at),
+                patience=args.patience,
+            ),
+            others=[each for each in place.streams_in(args.recording) if each != stream],
             all_memory=args.all_memory,
             title=title,
             progress=progress,

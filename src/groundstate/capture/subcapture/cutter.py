@@ -16,6 +16,7 @@ from groundstate.capture.play import Options, Player
 from groundstate.capture.stream import Kind, Mark, StreamReader, StreamWriter, Writes
 from groundstate.capture.structure.references import POINTER, references
 from groundstate.capture.subcapture.cut import Cut
+from groundstate.capture.subcapture.foreign import is_foreign, substitute
 from groundstate.capture.subcapture.leading import Progress, player_at
 from groundstate.capture.subcapture.needs import Needs
 from groundstate.capture.subcapture.output import Output
@@ -53,7 +54,7 @@ class Cutter:
         self._pointers: set[int] = set()
         self._numbers: list[tuple[int, int]] = []
 
-    def write_before(self) -> None:
+    def write_before(self, player: Player) -> None:
         """The calls that make what the range uses."""
         wanted = {
             command.call for parts in self._parts.values() for p in parts for command in p.commands
@@ -66,14 +67,16 @@ class Cutter:
             if call.number in wanted or call.number == self._cut.begin:
                 self._note_pointers(call)
             if call.number in self._needs.kept:
-                for said in self._variants.said(call):
-                    self._output.call(call.name, said)
+                name, changed = substitute(self._recorded, player, call)
+                for said in self._variants.said(NamedCall(call.number, name, changed)):
+                    self._output.call(name, said)
 
     def write_state(self, player: Player) -> None:
         """The contents of memory and the state of events, as a player has them."""
         restorer = Restorer(self._output, player, self._recorded, self._cut.begin)
-        check_waits(self._recorded, self._cut, restorer.is_signalled)
+        elsewhere = check_waits(self._recorded, self._cut, restorer.is_signalled)
         restorer.restore(self._needs.lives)
+        restorer.signal(elsewhere)
         restorer.program_memory(self._program_runs())
 
     def write_range(self) -> None:
@@ -159,15 +162,21 @@ def subcapture(
     *,
     library: str,
     options: Options | None = None,
+    others: list[Path] | None = None,
     all_memory: bool = False,
     title: str = "",
     progress: Progress | None = None,
 ) -> Outcome:
-    """Cuts what `choose` says out of the stream `source` and writes it to `target`."""
+    """Cuts what `choose` says out of the stream `source` and writes it to `target`.
+
+    `others` are the streams of the other processes of the recording, if the range uses something
+    of theirs.
+    """
     with StreamReader(source) as reader:
         recorded = Recorded(reader)
         cut = choose(recorded)
         needs = Needs(recorded, cut, all_memory=all_memory)
+        opens = any(is_foreign(life) for life in recorded.lifetimes.lives)
         unwritten = target.with_name(target.name + ".part")
         unwritten.unlink(missing_ok=True)
         try:
@@ -176,10 +185,15 @@ def subcapture(
                 cutter = Cutter(recorded, cut, output, needs)
                 output.about([*recorded.about, ("cut", title)])
                 output.add(Kind.MARK, Mark.RESTORE_BEGIN.pack())
-                cutter.write_before()
                 with player_at(
-                    recorded, cut, library, options or Options(), progress or _ignore
+                    recorded,
+                    cut,
+                    library,
+                    options or Options(),
+                    progress or _ignore,
+                    others if opens else None,
                 ) as player:
+                    cutter.write_before(player)
                     cutter.write_state(player)
                 output.add(Kind.MARK, Mark.RESTORE_END.pack())
                 cutter.write_range()

@@ -16,6 +16,7 @@ from pathlib import Path
 from groundstate.capture.describe import NamedCall, named_records
 from groundstate.capture.play import Options, Player, PlayError
 from groundstate.capture.stream import Kind, StreamReader, StreamWriter, Writes
+from groundstate.capture.subcapture.companions import played_beside
 from groundstate.capture.subcapture.cut import Cut, Part
 from groundstate.capture.subcapture.errors import CutError
 from groundstate.capture.subcapture.output import Output
@@ -47,16 +48,25 @@ class _Waiter:
 
 @contextmanager
 def player_at(
-    recorded: Recorded, cut: Cut, library: str, options: Options, progress: Progress
+    recorded: Recorded,
+    cut: Cut,
+    library: str,
+    options: Options,
+    progress: Progress,
+    others: list[Path] | None = None,
 ) -> Iterator[Player]:
-    """A player whose device has done everything before the cut, and nothing else."""
+    """A player whose device has done everything before the cut, and nothing else.
+
+    `others` are the streams of the other processes of the recording.
+    """
     parts = cut.lead()
     path = recorded.reader.path
     with tempfile.TemporaryDirectory(prefix="groundstate-cut-") as folder:
         if parts:
             path = _write_lead(recorded, cut, parts, Path(folder) / "lead.gsstream")
-        with StreamReader(path) as reader:
-            player = Player(reader, library, options)
+        beside = played_beside(others or [], library, options.patience)
+        with StreamReader(path) as reader, beside as member:
+            player = Player(reader, library, options, member)
             try:
                 player.run(_Waiter(None if parts else cut.begin, progress))
             except _Reached:
@@ -76,7 +86,7 @@ def player_at(
 
 def _write_lead(recorded: Recorded, cut: Cut, parts: list[Part], path: Path) -> Path:
     """The recording up to the cut, with what its first submission runs before the cut."""
-    with StreamWriter(path) as writer:
+    with StreamWriter(path, start=recorded.reader.header.start) as writer:
         output = Output(writer, recorded.reader)
         variants = Variants(recorded, output.new_handle)
         for part in parts:

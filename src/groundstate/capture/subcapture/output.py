@@ -14,6 +14,8 @@ OURS = 1 << 56
 """Handles and addresses from here on are our own: processes have none of them."""
 _HANDLES = OURS + (1 << 55)
 _BLOCKS = OURS + (1 << 54)
+DESCRIPTION = OURS + (1 << 53)
+"""Where the description lies that a changed call is given."""
 BLOCK_STEP = 1 << 12
 
 
@@ -41,6 +43,7 @@ class Output:
         self._present: set[bytes] = set()
         self._handles = 0
         self._records = 0
+        self._time = 0
 
     @property
     def count(self) -> int:
@@ -68,6 +71,7 @@ class Output:
             self._functions[name] = number
             self.add(Kind.FUNCTION, number.to_bytes(4, "little") + name.encode("ascii"))
         began = self._records if began is None else began
+        self._time = call.time + call.duration
         self.add(Kind.CALL, replace(call, function=self._functions[name], began=began).pack())
 
     def make(self, name: str, *arguments: Argument) -> None:
@@ -82,7 +86,7 @@ class Output:
             words.append(address)
             phase, data = _led_to(argument)
             blocks.append(Block(address, len(data), phase, Form.BYTES, data))
-        self.call(name, Call(0, 0, 0, 0, 0, 0, tuple(words), tuple(blocks)))
+        self.call(name, Call(0, 0, 0, self._time, 0, 0, tuple(words), tuple(blocks)))
 
     def writes(self, memory: list[tuple[int, bytes]]) -> None:
         """Appends contents of memory."""

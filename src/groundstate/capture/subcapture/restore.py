@@ -14,6 +14,7 @@ from groundstate import ze
 from groundstate.capture.play import Player, PlayError
 from groundstate.capture.structure import Life
 from groundstate.capture.subcapture.errors import CutError
+from groundstate.capture.subcapture.foreign import is_foreign, opened_size
 from groundstate.capture.subcapture.output import OURS, Given, Output, Wanted
 from groundstate.capture.subcapture.recorded import Recorded
 
@@ -44,14 +45,16 @@ class Restorer:
                 self._host_visible(life)
             elif life.sort in ("device", "global"):
                 self._on_device(life, life.value, life.size or 0)
+            elif life.sort == "opened" and is_foreign(life):
+                self._on_device(life, life.value, opened_size(self._player, life))
             elif life.sort == "reserved":
                 for address, size in self._mapped(life):
                     self._on_device(life, address, size)
             elif life.kind == "ze_image_handle_t":
                 self._image(life)
         for life in alive:
-            if life.kind == "ze_event_handle_t":
-                self._event(life)
+            if life.kind == "ze_event_handle_t" and self.is_signalled(life):
+                self._signal(life)
             elif life.kind == "ze_fence_handle_t":
                 self._fence(life)
 
@@ -67,7 +70,7 @@ class Restorer:
             data = self._player.memory.read(address, size)
         except PlayError as problem:
             raise CutError(f"memory at 0x{address:x} cannot be read: {problem}") from None
-        return self._player.names.unscanned(data) if self._player.options.scan_pointers else data
+        return self._player.pointers.as_recorded(address, data)
 
     def _host_visible(self, life: Life) -> None:
         """Contents without the pages of zeros, which new memory has anyway."""
@@ -144,10 +147,14 @@ class Restorer:
             raise CutError(f"the image of record {life.made_by} cannot be read: 0x{result:x}")
         return buffer.raw
 
-    def _event(self, life: Life) -> None:
-        """Signals an event again; one that follows a list's counter gets one of ours to follow."""
-        if not self.is_signalled(life):
-            return
+    def signal(self, events: list[Life]) -> None:
+        """Signals events that are not signalled yet."""
+        for event in events:
+            if not self.is_signalled(event):
+                self._signal(event)
+
+    def _signal(self, life: Life) -> None:
+        """Signals an event; one that follows a list's counter gets one of ours to follow."""
         if self._follows_counter(life):
             commands = self._commands(life)
             self._output.make("zeCommandListAppendSignalEvent", commands, life.value)

@@ -8,6 +8,7 @@ from groundstate.capture.structure import Life
 from groundstate.capture.structure.commands import Command
 from groundstate.capture.subcapture.cut import Cut
 from groundstate.capture.subcapture.errors import CutError
+from groundstate.capture.subcapture.foreign import is_foreign
 from groundstate.capture.subcapture.recorded import Recorded, Step
 
 EVENT = "ze_event_handle_t"
@@ -15,8 +16,11 @@ _SIGNALS = {"zeEventHostSignal", "zeCommandListAppendSignalEvent"}
 _NEITHER = {"zeCommandListAppendEventReset", "zeCommandListAppendQueryKernelTimestamps"}
 
 
-def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], bool]) -> None:
-    """Raises `CutError` if work of the range waits for an event that nothing there signals."""
+def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], bool]) -> list[Life]:
+    """Raises `CutError` if work of the range waits for an event that nothing there signals.
+
+    Gives back the events of other processes that it waits for: those will have signalled them.
+    """
     steps = {step.number: step for step in recorded.steps}
     calls = [step.number for step in recorded.steps if cut.begin <= step.number <= cut.end]
     for parts in cut.parts().values():
@@ -33,12 +37,16 @@ def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], boo
             signalled.add(signal)
         if step.name.startswith("zeCommandList") and step.name not in _NEITHER:
             waited.update(event for event in events if event is not signal)
+    elsewhere: list[Life] = []
     for event in waited - signalled:
-        if event.function != "zeEventCounterBasedCreate" and not is_signalled(event):
+        if any(is_foreign(need) for need in event.needs):
+            elsewhere.append(event)
+        elif event.function != "zeEventCounterBasedCreate" and not is_signalled(event):
             raise CutError(
                 f"the range waits for the event of record {event.made_by}, which is signalled "
                 "neither before the range nor in it; take a larger range"
             )
+    return elsewhere
 
 
 def _calls_of(command: Command) -> list[int]:
