@@ -163,6 +163,17 @@ def test_what_the_device_wrote(pages: str, program: Path, tmp_path: Path) -> Non
         assert not stored & set(run.digests)
 
 
+@pytest.mark.parametrize("part", ["allocations", "threads"])
+def test_what_the_device_wrote_is_the_same_when_played(
+    part: str, program: Path, tmp_path: Path
+) -> None:
+    """Other threads' writes are not taken for the device's."""
+    record(tmp_path / "out", program, part, tmp_path / "truth", "--results")
+    command = [sys.executable, "-m", "groundstate", "play", str(tmp_path / "out")]
+    played = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert (played.returncode, "0 not as recorded" in played.stdout) == (0, True), played.stdout
+
+
 def test_without_pages_only_calls_are_recorded(program: Path, tmp_path: Path) -> None:
     truth = tmp_path / "truth"
     stream = record(tmp_path / "out", program, "allocations", truth, "--pages", "none")
