@@ -33,14 +33,12 @@ class Stream:
         self.flags = StreamFlags(flags)
         self.profiling = profiling or bool(self.flags & StreamFlags.profiling)
         self._owned = list_handle == 0
+        disorder = bool(self.flags & StreamFlags.out_of_order)
         if self._owned:
-            one = bool(self.flags & StreamFlags.in_order)
-            require(
-                one != bool(self.flags & StreamFlags.out_of_order),
-                "a stream is either in order or out of order",
-            )
-            require(one or not self.profiling, "only streams in order can be profiled")
-        self.in_order = self._owned and bool(self.flags & StreamFlags.in_order)
+            both = disorder and bool(self.flags & StreamFlags.in_order)
+            require(not both, "a stream is either in order or out of order")
+            require(not (disorder and self.profiling), "only streams in order can be profiled")
+        self.in_order = self._owned and not disorder
         self.list = list_handle or self._create()
         self.immediate = self._is_immediate()
         self.native: int = native.made(
