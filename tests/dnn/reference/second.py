@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.dnn.reference.functions import FORWARD, SLOPES
 from tests.dnn.reference.numbers import Array
 from tests.dnn.reference.problem import Problem
 
@@ -21,7 +22,22 @@ def more_exact(problem: Problem) -> dict[str, Array]:
         return softmax(problem, values)
     if problem.family == "lrn":
         return lrn(problem, values)
+    if problem.family == "eltwise":
+        return eltwise(problem, values)
     return {}
+
+
+def eltwise(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:
+    name, backward = problem.traits["algorithm"], problem.traits["backward"]
+    function = (SLOPES if backward else FORWARD).get(name)
+    if function is None:
+        return {}
+    source = np.asarray(values["src"], np.float64)
+    with np.errstate(all="ignore"):
+        found = function(source, problem.traits["alpha"], problem.traits["beta"])
+        if backward:
+            return {"diff_src": np.asarray(values["diff_dst"]) * found}
+    return {"dst": found}
 
 
 def lrn(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:

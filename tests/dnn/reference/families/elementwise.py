@@ -39,6 +39,8 @@ RESULTS = {  # between which numbers the result of an algorithm lies
     "logistic_dst": (0.01, 0.99),
     "exp_dst": (0.01, 50.0),
 }
+UNORDERED = ("max", "min", "ge", "gt", "le", "lt")
+"""What oneDNN's own implementations answer differently for NaN."""
 HIGHER = ("gelu_tanh", "elu", "swish", "tanh", "soft_relu", "mish", "log")
 
 
@@ -54,7 +56,7 @@ def eltwise(draw: Draw) -> Problem:
     layout = draw.layout(dims)
     low, high = RESULTS.get(name, (0.0, 10.0) if name in ("log", "sqrt", "pow") else (-10.0, 10.0))
     values = spread(draw, dims, low, high, dtype)
-    traits = {"algorithm": name, "backward": backward, "alpha": alpha}
+    traits = {"algorithm": name, "backward": backward, "alpha": alpha, "beta": beta}
     algorithm, numbers = ("int", facts.ELTWISE[name]), (("float", alpha), ("float", beta))
     tensors = {
         "src": Tensor(dims, dtype, layout, values),
@@ -212,7 +214,7 @@ def binary(draw: Draw) -> Problem:
         attributes = replace(attributes, scales=scales)
     problem = Problem("binary", tensors, (only,), attributes, {"algorithm": name})
     # Which operand max and min give when one is NaN is not said.
-    return problem if name in ("max", "min") else draw.special(problem, ["src"])
+    return problem if name in UNORDERED else draw.special(problem, ["src"])
 
 
 def binary_rule(problem: Problem, output: str) -> Rule:
