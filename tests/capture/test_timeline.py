@@ -117,3 +117,15 @@ def test_wrong_words_are_answered_with_a_sentence(
     path.write_bytes(path.read_bytes()[:-200])
     assert main(["stream", "timeline", str(path), "-o", str(tmp_path / "x.html")]) == 1
     assert "damaged at byte" in capsys.readouterr().err
+
+
+def test_kernels_are_measured_by_playing(recorded: Path, tmp_path: Path) -> None:
+    out = tmp_path / "t.json"
+    assert main(["stream", "timeline", str(recorded), "--play", "-o", str(out)]) == 0
+    events = json.loads(out.read_text())["traceEvents"]
+    kernels = [each for each in events if each["ph"] == "X" and "kernel" in each["cat"]]
+    assert [each["name"] for each in kernels] == ["scale", "root", "scale", "root", "paint"]
+    for each in kernels:
+        assert each["cat"] == "kernel"
+        assert each["dur"] > 0
+        assert "measured in a play" in each["args"]["note"]

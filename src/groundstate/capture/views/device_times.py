@@ -75,7 +75,7 @@ def _share(pending: list[tuple[Ran, int]], before: int, until: int) -> int:
         room = max(0, until - ran.start)
         if played >= 0:
             ran.end = ran.start + min(played, room)
-            ran.measured = PLAYED
+            ran.measured, ran.played = PLAYED, played
         else:
             ran.end = ran.start + room // (len(pending) - done)
         before = ran.end

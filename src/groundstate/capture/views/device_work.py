@@ -50,6 +50,12 @@ class Ran:
     end: int = 0
     ticks: tuple[int, int] | None = None
     measured: str = ""  # how the times are known; empty if they are estimated
+    played: int | None = None  # what it took in a play, which may not fit between start and end
+
+    @property
+    def took(self) -> int:
+        """How long it ran, in nanoseconds."""
+        return max(0, self.end - self.start) if self.played is None else self.played
 
 
 @dataclass

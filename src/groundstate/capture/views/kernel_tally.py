@@ -31,7 +31,7 @@ class CommandTally:
 
     def add(self, ran: Ran) -> None:
         """Counts one run."""
-        self.time.add(max(0, ran.end - ran.start))
+        self.time.add(ran.took)
         self.measured += bool(ran.measured)
         self.size += ran.what.size
         for launch in ran.command.launches:

@@ -21,6 +21,8 @@ from groundstate.capture.views.runs import Run, find_runs
 from groundstate.capture.views.signature import ArgumentType
 
 ON, QUIET = "on", "quiet"
+PROGRAM = "program"
+"""The sort of memory that is the program's own."""
 _TARGETS = {
     "zeCommandListAppendMemoryCopy": "dstptr",
     "zeCommandListAppendMemoryFill": "ptr",
@@ -97,7 +99,9 @@ class Ends(Probe):
         if parameter is None:
             return super()._find(player, call)
         size, to = argument(call, "size"), argument(call, parameter)
-        return [Thing("", None, ArgumentType(), to, 0, size, "memory")]
+        found = player.memory.find(to)
+        sort = PROGRAM if found is None else found.kind
+        return [Thing("", None, ArgumentType(), to, 0, size, sort)]
 
     def end(self, player: Player, call: NamedCall, run: Run, where: int) -> None:
         """Images are copied behind each kernel; memory is read when all has ended."""
@@ -129,6 +133,9 @@ class Ends(Probe):
             if thing.image is not None or (start, thing.size) in seen:
                 continue
             seen.add((start, thing.size))
+            if thing.sort != PROGRAM and player.memory.find(start) is None:
+                self.note("memory was freed before anybody could look at it")
+                continue
             try:
                 found.append((thing, player.memory.read(start, thing.size)))
             except UnplayableError as problem:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import re
+from multiprocessing.connection import Connection
+from typing import Any
 
 from groundstate import ze
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.play import Player
 from groundstate.capture.stream.calls import Phase
+from groundstate.capture.structure import Batch, Command, Submission
 from groundstate.capture.structure.kernels import argument, listed
 from groundstate.capture.views.device_times import Durations
-from groundstate.capture.views.runs import Run, Runs
+from groundstate.capture.views.runs import Run, Runs, find_runs
 from groundstate.capture.views.watching import LookError, Watcher
 
 _WORD = 8
@@ -82,3 +86,15 @@ def _timer(player: Player, device: int) -> tuple[float, int]:
     if result != ze.ZE_RESULT_SUCCESS:
         return 1.0, 64
     return float(properties.timerResolution) or 1.0, properties.timestampValidBits or 64
+
+
+def _takes_time(_: Submission, __: Batch, command: Command) -> bool:
+    return bool(command.launches) or re.search("Copy|Fill", command.function) is not None
+
+
+def measure(player: Player, connection: Connection, _: Any) -> dict[str, Any]:
+    """Plays a stream and measures its kernels, copies and fills; the work of a process apart."""
+    timing = Timing(find_runs(player.reader, _takes_time))
+    report = player.run(timing)
+    timing.close(player)
+    return {"durations": timing.durations, "notes": list(timing.notes), "damage": report.damage}

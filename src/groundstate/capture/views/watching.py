@@ -8,6 +8,7 @@ as soon as it has ended.
 from __future__ import annotations
 
 import ctypes
+import re
 from abc import ABC, abstractmethod
 
 from groundstate import ze
@@ -19,6 +20,8 @@ from groundstate.capture.views.runs import Run, Runs
 SHORT_WAIT_S = 0.5
 """After a submission; if it still runs then, it may wait for the host."""
 _ALIGNMENT = 64
+_MAY_END = re.compile(r"Synchronize|HostSignal")
+_TAKES_AWAY = re.compile(r"Free|ImageDestroy|MemUnmap|CloseIpcHandle")
 
 
 class LookError(RuntimeError):
@@ -56,8 +59,10 @@ class Watcher(ABC):
 
     def before(self, player: Player, call: NamedCall) -> None:
         """Adds what comes before a command; nothing is overwritten that was not read yet."""
-        if self._waiting and call.number in self.runs.by_submission:
+        if self._waiting and self._runs_again(call.number):
             self._finish(player, player.options.patience)
+        elif self._waiting and _TAKES_AWAY.search(call.name):
+            self._finish(player, SHORT_WAIT_S)
         if call.name == "zeContextDestroy" and call.call.arguments:
             self._release(player, player.handle(call.call.arguments[0]))
         run = self.runs.by_append.get(call.number)
@@ -75,8 +80,8 @@ class Watcher(ABC):
         if call.number in self.runs.by_submission and result == ze.ZE_RESULT_SUCCESS:
             self._waiting.append(call.number)
             self._finish(player, SHORT_WAIT_S)
-        elif self._waiting and ("Synchronize" in call.name or "HostSignal" in call.name):
-            self._finish(player, 0.0)
+        elif self._waiting and result == ze.ZE_RESULT_SUCCESS and _MAY_END.search(call.name):
+            self._finish(player, SHORT_WAIT_S)
 
     def close(self, player: Player) -> None:
         """Reads what is left, and gives back all memory; to be called when the play has ended."""
@@ -112,6 +117,15 @@ class Watcher(ABC):
         if result != ze.ZE_RESULT_SUCCESS:
             raise LookError(f"{name} answered {ze.ze_result_t(result).name}")
         player.work.submitted(name, where)
+
+    def _runs_again(self, submission: int) -> bool:
+        """Whether a submission runs commands that one before it may still be running."""
+        appends = {run.append for run in self.runs.by_submission.get(submission, ())}
+        return any(
+            run.append in appends
+            for waiting in self._waiting
+            for run in self.runs.by_submission[waiting]
+        )
 
     def _try(self, what: object, *arguments: object) -> None:
         assert callable(what)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from groundstate import standin
 from groundstate.capture import place
 from groundstate.capture.play import PlayError
 from groundstate.capture.structure import SelectionError
-from groundstate.capture.views.apart import PlayEnded, Side
+from groundstate.capture.views.apart import Apart, PlayEnded, Side
+from groundstate.capture.views.device_times import Durations
+from groundstate.capture.views.timing import measure
 from groundstate.cli import run as running
 from groundstate.cli.streams.opening import UNREADABLE, complain, find_streams
 
@@ -30,6 +33,28 @@ def side_of(args: argparse.Namespace, stream: Path) -> Side:
     """A stream with the library and the variables that the options say."""
     library = args.driver or str(place.machine_loader() if args.real_loader else place.driver())
     return Side(stream, library, running.driver_environment(args))
+
+
+def add_measure_option(parser: argparse.ArgumentParser) -> None:
+    """Whether to play in order to know how long commands take."""
+    parser.add_argument(
+        "--play",
+        action="store_true",
+        help="play the recording and measure kernels and copies whose times were not recorded",
+    )
+    add_play_options(parser)
+
+
+def measured(args: argparse.Namespace, streams: list[Path]) -> dict[Path, Durations]:
+    """What kernels and copies take when they are played now, if that was asked for."""
+    found: dict[Path, Durations] = {}
+    for path in streams if args.play else ():
+        with Apart(side_of(args, path), measure) as apart:
+            done = apart.result()
+        found[path] = done["durations"]
+        for note in done["notes"]:
+            print(f"note: {path.name}: {note}", file=sys.stderr)
+    return found
 
 
 def only_stream(recording: Path) -> Path | None:

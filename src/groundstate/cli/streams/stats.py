@@ -14,14 +14,15 @@ from groundstate.capture.stream import StreamReader
 from groundstate.capture.views.kernel_tally import CommandTally
 from groundstate.capture.views.tally import FunctionTally, MemoryTally, Tally, tally
 from groundstate.cli.info import make_console
-from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams, print_json
+from groundstate.cli.streams.opening import add_view, complain, find_streams, print_json
+from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured
 from groundstate.monitor.words import bytes_text, duration_text, percent_text, printable
 
 DESCRIPTION = """\
 Counts calls and kernels: how often, how long in all, and the shortest, the median and the longest.
 Times of calls are those that the program waited for them to return. Times of kernels and copies are
 those of the device where the program asked for them, and otherwise estimated from when the program
-submitted work and saw it done.
+submitted work and saw it done; with --play they are measured by playing the recording.
 
 examples:
   groundstate stream stats trace                   the functions that took most time first
@@ -47,6 +48,7 @@ def add_parser(views: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "--top", type=int, default=25, metavar="N", help="so many rows; 0: all (default: 25)"
     )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    add_measure_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,9 +58,10 @@ def run(args: argparse.Namespace) -> int:
     found: list[tuple[Path, Tally]] = []
     for path in streams:
         try:
+            durations = measured(args, [path]).get(path)
             with StreamReader(path) as reader:
-                found.append((path, tally(reader)))
-        except UNREADABLE as problem:
+                found.append((path, tally(reader, durations)))
+        except UNPLAYABLE as problem:
             status = complain(f"{path.name}: {problem}")
     if args.json:
         print_json({"streams": [{"file": path.name, **each.data()} for path, each in found]})

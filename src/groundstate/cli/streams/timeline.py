@@ -9,7 +9,8 @@ from groundstate.capture.views.page import page_of
 from groundstate.capture.views.spans import Timeline
 from groundstate.capture.views.timeline import CALL_LIMIT, timeline_of
 from groundstate.capture.views.trace import write_trace
-from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams
+from groundstate.cli.streams.opening import add_view, complain, find_streams
+from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured
 
 DESCRIPTION = """\
 Draws threads and queues on one time axis: calls, waits, submissions, kernels and copies.
@@ -19,12 +20,13 @@ https://ui.perfetto.dev and chrome://tracing.
 
 When a command ran is known from the device if the program asked for kernel timestamps. Otherwise it
 is an even share of the time from its submission until the program saw it done, which the picture
-marks as estimated.
+marks as estimated. With --play, the recording is played and how long commands take is measured.
 
 examples:
   groundstate stream timeline trace                       writes timeline.html
   groundstate stream timeline trace -o run.html           into another file
   groundstate stream timeline trace -o run.json           a trace for Perfetto or Chrome
+  groundstate stream timeline trace --play                kernels measured, not estimated
 """
 
 
@@ -49,6 +51,7 @@ def add_parser(views: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         metavar="N",
         help=f"show the first N calls of each process (default: {CALL_LIMIT})",
     )
+    add_measure_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,9 +62,14 @@ def run(args: argparse.Namespace) -> int:
     if not streams:
         return 1
     try:
-        found = timeline_of(streams, args.recording.resolve().name, limit=max(0, args.calls))
+        found = timeline_of(
+            streams,
+            args.recording.resolve().name,
+            limit=max(0, args.calls),
+            durations=measured(args, streams),
+        )
         write(found, args.out)
-    except UNREADABLE as problem:
+    except UNPLAYABLE as problem:
         return complain(str(problem))
     for note in found.notes:
         print(note)
