@@ -147,7 +147,8 @@ def play(args: argparse.Namespace) -> int:
         if len(streams) > 1:
             reports = play_together.play(args, streams)
         else:
-            reports = [_played(streams[0], prepared_library(args), options, args.together)]
+            with _apart(args.json):
+                reports = [_played(streams[0], prepared_library(args), options, args.together)]
     except PROBLEMS as problem:
         return complain(str(problem))
     if args.json:
@@ -200,6 +201,22 @@ def _played(path: Path, library: str, options: Options, together: str | None) ->
                 return player.run(progress=progress).as_json()
         finally:
             player.close()
+
+
+@contextmanager
+def _apart(needed: bool) -> Iterator[None]:
+    """Sends what kernels print to standard error, where standard output is for programs."""
+    if not needed:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _member(together: str | None, options: Options) -> Any:

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from groundstate import _raw, ze
+from groundstate.capture.play.extensions import extension_function
 
 SUCCESS = int(ze.ZE_RESULT_SUCCESS)
 NOT_READY = int(ze.ZE_RESULT_NOT_READY)
@@ -30,6 +31,7 @@ class Work:
         self.immediate: set[int] = set()
         """The immediate command lists, by their present handles."""
         self._busy: dict[int, str] = {}
+        self._found: dict[str, Any] = {}
 
     def submitted(self, name: str, handle: int) -> None:
         """Takes note of a call that may have given work to a queue or an immediate list."""
@@ -50,11 +52,21 @@ class Work:
             result = NOT_READY
             while result == NOT_READY:
                 left = int((deadline - time.monotonic()) * 1e9)
-                result = getattr(self._library, name)(handle, max(0, min(SLICE_NS, left)))
+                result = self._waiting(name)(handle, max(0, min(SLICE_NS, left)))
                 if result == NOT_READY and left <= 0:
                     return False
             self._busy.pop(handle, None)
         return True
+
+    def _waiting(self, name: str) -> Any:
+        """A function that waits; old loaders have none for immediate lists, but drivers do."""
+        if name not in self._found:
+            try:
+                self._found[name] = getattr(self._library, name)
+            except _raw.MissingFunctionError:
+                found = extension_function(self._library, name)
+                self._found[name] = found or (lambda handle, timeout: SUCCESS)
+        return self._found[name]
 
     def wait_for(self, name: str, function: Any, arguments: list[Any], recorded: int) -> int:
         """Makes a call that waits: as long as it takes, if it succeeded in the recording."""
