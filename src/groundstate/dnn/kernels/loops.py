@@ -29,3 +29,26 @@ class Loops:
                 "}",
             ]
         return text
+
+
+def shared_loop(
+    lines: Sequence[str], name: str, count: int, lanes: int, kind: str = "int"
+) -> list[str]:
+    """A loop whose rounds the lanes of a sub-group share; `lane` says which one it is.
+
+    All lanes go round as often as each other, so that none has to be masked; the rest comes last.
+
+    >>> shared_loop(["acc += k;"], "k", 8, 4)
+    ['for (int first = 0; first < 8; first += 4) {', '    const int k = first + lane;', \
+'    acc += k;', '}']
+    """
+    whole = count - count % lanes
+    inside = [f"    {line}" for line in lines]
+    text: list[str] = []
+    if whole:
+        text += [f"for ({kind} first = 0; first < {whole}; first += {lanes}) {{"]
+        text += [f"    const {kind} {name} = first + lane;", *inside, "}"]
+    if count > whole:
+        text += [f"if (lane < {count - whole}) {{", f"    const {kind} {name} = {whole} + lane;"]
+        text += [*inside, "}"]
+    return text

@@ -15,6 +15,7 @@ from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.elementwise import literal
 from groundstate.dnn.kernels import indexing, values
 from groundstate.dnn.kernels.epilogue import Epilogue, Quantized
+from groundstate.dnn.kernels.loops import shared_loop
 from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
 from groundstate.dnn.types import Arg, DataType
@@ -124,18 +125,8 @@ class Norm:
 
 
 def _loop(lines: Sequence[str], count: int) -> list[str]:
-    """A loop in which the lanes of a sub-group share elements.
-
-    All lanes go round as often as each other, so that none has to be masked; the rest comes last.
-    """
-    whole = count - count % LANES
-    text = [f"for (int first = 0; first < {whole}; first += {LANES}) {{"] if whole else []
-    if whole:
-        text += ["    const int r = first + lane;", *(f"    {line}" for line in lines), "}"]
-    if count > whole:
-        text += [f"if (lane < {count - whole}) {{", f"    const int r = {whole} + lane;"]
-        text += [*(f"    {line}" for line in lines), "}"]
-    return text
+    """A loop in which the lanes of a sub-group share elements."""
+    return shared_loop(lines, "r", count, LANES)
 
 
 def _statistics(norm: Norm, kernel: Kernel, source: Descriptor) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.kernels import indexing
+from groundstate.dnn.kernels.loops import shared_loop
 from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
 
@@ -40,7 +41,9 @@ class Rows:
         """Coordinates of the row, in the order of the target."""
         number = "get_group_id(0)" if self.shared else "get_global_id(0)"
         self.kernel.line(f"const {self.kind} row = {number};")
-        if not self.shared:
+        if self.shared:
+            self.kernel.line(f"const {self.kind} lane = get_local_id(0);")
+        else:
             self.kernel.line(f"if (row >= {self.count}) return;")
         order = sorted(
             (dim for dim in range(len(self.dims)) if dim != self.axis),
@@ -49,11 +52,14 @@ class Rows:
         sizes, names = [self.dims[dim] for dim in order], [self.names[dim] for dim in order]
         self.kernel.extend(indexing.coordinates("row", sizes, names, self.kind))
 
-    @property
-    def loop(self) -> str:
-        """The head of the loop along the row."""
-        first, step = ("get_local_id(0)", LANES) if self.shared else ("0", 1)
-        return f"for ({self.kind} k = {first}; k < {self.length}; k += {step})"
+    def along(self, *lines: str) -> None:
+        """Adds a loop along the row; the lines in it find its place in `k`."""
+        if self.shared:
+            self.kernel.extend(shared_loop(lines, "k", self.length, LANES, self.kind))
+            return
+        self.kernel.line(f"for ({self.kind} k = 0; k < {self.length}; k++) {{")
+        self.kernel.extend(f"    {line}" for line in lines)
+        self.kernel.line("}")
 
     def combine(self, operation: str, variable: str) -> str:
         """The statement that makes what the lanes have found one: "add", "max" or "min"."""

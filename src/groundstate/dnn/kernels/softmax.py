@@ -37,17 +37,12 @@ def forward(
     keeps = not logarithm and target.data_type in (DataType.f32, DataType.f64)
     keeps = keeps and not attributes.post_ops.steps
     kernel.line(f"{real} top = -INFINITY, total = 0;")
-    kernel.line(f"{rows.loop} top = fmax(top, {element});")
+    rows.along(f"top = fmax(top, {element});")
     kernel.line(rows.combine("max", "top"))
-    kernel.line(f"{rows.loop} {{")
-    kernel.line(f"    const {real} e = exp({element} - top);")
-    if keeps:
-        kernel.line(f"    target[{place}] = e;")
-    kernel.line("    total += e;")
-    kernel.line("}")
+    kept = [f"target[{place}] = e;"] if keeps else []
+    rows.along(f"const {real} e = exp({element} - top);", *kept, "total += e;")
     kernel.line(rows.combine("add", "total"))
     kernel.line(f"const {real} last = {'log(total)' if logarithm else '1 / total'};")
-    kernel.line(f"{rows.loop} {{")
     if logarithm:
         result = f"{element} - top - last"
     elif keeps:
@@ -55,9 +50,8 @@ def forward(
     else:
         result = f"exp({element} - top) * last"
     factor = "" if scale is None else f" * {scale.at(rows.names, real)}"
-    kernel.line(f"    {real} acc = ({result}){factor};")
-    kernel.extend(f"    {line}" for line in epilogue.lines(rows.names, "target", place))
-    kernel.line("}")
+    finish = epilogue.lines(rows.names, "target", place)
+    rows.along(f"{real} acc = ({result}){factor};", *finish)
     return rows.launch()
 
 
@@ -80,9 +74,9 @@ def backward(
     r = values.load(result.data_type, "result", rows.index(result), to=real)
     d = values.load(diff_target.data_type, "above", rows.index(diff_target), to=real)
     kernel.line(f"{real} total = 0;")
-    kernel.line(f"{rows.loop} total += {d if logarithm else f'{d} * {r}'};")
+    rows.along(f"total += {d if logarithm else f'{d} * {r}'};")
     kernel.line(rows.combine("add", "total"))
     value = f"{d} - exp({r}) * total" if logarithm else f"{r} * ({d} - total)"
     stored = values.store(diff_source.data_type, "target", rows.index(diff_source), value, of=real)
-    kernel.line(f"{rows.loop} {stored}")
+    rows.along(stored)
     return rows.launch()
