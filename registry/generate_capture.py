@@ -56,7 +56,8 @@ def generate_exports() -> Iterator[str]:
     yield '#include "slots.h"\n'
     for function in registry.functions.values():
         yield f"GS_PUBLIC {prototype(function, function.name)}"
-        yield f"{{\n    return {_through('gc_slots', function)};\n}}\n"
+        slot = f"GC_SLOT(GS_FN_{function.name})"
+        yield f"{{\n    return {_through(slot, function)};\n}}\n"
     yield "const enum gc_absence gc_absences[GS_FN_COUNT] = {"
     for function in registry.functions.values():
         if function.failure is not None:
@@ -100,13 +101,13 @@ def generate_recorders(namespace: str) -> Iterator[str]:
     yield "}"
 
 
-def _through(slots: str, function: Function) -> str:
+def _through(pointer: str, function: Function) -> str:
     names = ", ".join(p.name for p in function.parameters)
-    return f"(({function.pointer_type}){slots}[GS_FN_{function.name}])({names})"
+    return f"(({function.pointer_type}){pointer})({names})"
 
 
 def _recorder(function: Function, registry: Registry) -> Iterator[str]:
-    through = _through("gc_next", function)
+    through = _through(f"gc_next[GS_FN_{function.name}]", function)
     yield f"static {prototype(function, 'record_' + function.name)}\n{{"
     yield f"    gc_call *call = gc_begin(GS_FN_{function.name});"
     yield "    if (call == NULL)"

@@ -7,7 +7,10 @@
 typedef void (*gc_function)(void);
 
 extern gc_function gc_slots[GS_FN_COUNT]; /* what an exported function jumps to */
-extern gc_function gc_next[GS_FN_COUNT];  /* the next library's function, or one that says it is missing */
+/* A script may hook a function while other threads call it. */
+#define GC_SLOT(function) __atomic_load_n(&gc_slots[function], __ATOMIC_RELAXED)
+
+extern gc_function gc_next[GS_FN_COUNT]; /* the next library's function, or one that says it is missing */
 
 /* What a function answers that the next library does not have. */
 enum gc_absence { GC_UNSUPPORTED, GC_NOTHING, GC_ALL_ONES };

@@ -3,2392 +3,2392 @@
 
 GS_PUBLIC ze_result_t zeInit(ze_init_flags_t flags)
 {
-    return ((ze_pfnInit_t)gc_slots[GS_FN_zeInit])(flags);
+    return ((ze_pfnInit_t)GC_SLOT(GS_FN_zeInit))(flags);
 }
 
 GS_PUBLIC ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers)
 {
-    return ((ze_pfnDriverGet_t)gc_slots[GS_FN_zeDriverGet])(pCount, phDrivers);
+    return ((ze_pfnDriverGet_t)GC_SLOT(GS_FN_zeDriverGet))(pCount, phDrivers);
 }
 
 GS_PUBLIC ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze_init_driver_type_desc_t *desc)
 {
-    return ((ze_pfnInitDrivers_t)gc_slots[GS_FN_zeInitDrivers])(pCount, phDrivers, desc);
+    return ((ze_pfnInitDrivers_t)GC_SLOT(GS_FN_zeInitDrivers))(pCount, phDrivers, desc);
 }
 
 GS_PUBLIC ze_result_t zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t *version)
 {
-    return ((ze_pfnDriverGetApiVersion_t)gc_slots[GS_FN_zeDriverGetApiVersion])(hDriver, version);
+    return ((ze_pfnDriverGetApiVersion_t)GC_SLOT(GS_FN_zeDriverGetApiVersion))(hDriver, version);
 }
 
 GS_PUBLIC ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t *pDriverProperties)
 {
-    return ((ze_pfnDriverGetProperties_t)gc_slots[GS_FN_zeDriverGetProperties])(hDriver, pDriverProperties);
+    return ((ze_pfnDriverGetProperties_t)GC_SLOT(GS_FN_zeDriverGetProperties))(hDriver, pDriverProperties);
 }
 
 GS_PUBLIC ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t *pIpcProperties)
 {
-    return ((ze_pfnDriverGetIpcProperties_t)gc_slots[GS_FN_zeDriverGetIpcProperties])(hDriver, pIpcProperties);
+    return ((ze_pfnDriverGetIpcProperties_t)GC_SLOT(GS_FN_zeDriverGetIpcProperties))(hDriver, pIpcProperties);
 }
 
 GS_PUBLIC ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t *pCount, ze_driver_extension_properties_t *pExtensionProperties)
 {
-    return ((ze_pfnDriverGetExtensionProperties_t)gc_slots[GS_FN_zeDriverGetExtensionProperties])(hDriver, pCount, pExtensionProperties);
+    return ((ze_pfnDriverGetExtensionProperties_t)GC_SLOT(GS_FN_zeDriverGetExtensionProperties))(hDriver, pCount, pExtensionProperties);
 }
 
 GS_PUBLIC ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char *name, void **ppFunctionAddress)
 {
-    return ((ze_pfnDriverGetExtensionFunctionAddress_t)gc_slots[GS_FN_zeDriverGetExtensionFunctionAddress])(hDriver, name, ppFunctionAddress);
+    return ((ze_pfnDriverGetExtensionFunctionAddress_t)GC_SLOT(GS_FN_zeDriverGetExtensionFunctionAddress))(hDriver, name, ppFunctionAddress);
 }
 
 GS_PUBLIC ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString)
 {
-    return ((ze_pfnDriverGetLastErrorDescription_t)gc_slots[GS_FN_zeDriverGetLastErrorDescription])(hDriver, ppString);
+    return ((ze_pfnDriverGetLastErrorDescription_t)GC_SLOT(GS_FN_zeDriverGetLastErrorDescription))(hDriver, ppString);
 }
 
 GS_PUBLIC ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver)
 {
-    return ((ze_pfnDriverGetDefaultContext_t)gc_slots[GS_FN_zeDriverGetDefaultContext])(hDriver);
+    return ((ze_pfnDriverGetDefaultContext_t)GC_SLOT(GS_FN_zeDriverGetDefaultContext))(hDriver);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGet(ze_driver_handle_t hDriver, uint32_t *pCount, ze_device_handle_t *phDevices)
 {
-    return ((ze_pfnDeviceGet_t)gc_slots[GS_FN_zeDeviceGet])(hDriver, pCount, phDevices);
+    return ((ze_pfnDeviceGet_t)GC_SLOT(GS_FN_zeDeviceGet))(hDriver, pCount, phDevices);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice)
 {
-    return ((ze_pfnDeviceGetRootDevice_t)gc_slots[GS_FN_zeDeviceGetRootDevice])(hDevice, phRootDevice);
+    return ((ze_pfnDeviceGetRootDevice_t)GC_SLOT(GS_FN_zeDeviceGetRootDevice))(hDevice, phRootDevice);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t *pCount, ze_device_handle_t *phSubdevices)
 {
-    return ((ze_pfnDeviceGetSubDevices_t)gc_slots[GS_FN_zeDeviceGetSubDevices])(hDevice, pCount, phSubdevices);
+    return ((ze_pfnDeviceGetSubDevices_t)GC_SLOT(GS_FN_zeDeviceGetSubDevices))(hDevice, pCount, phSubdevices);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t *pDeviceProperties)
 {
-    return ((ze_pfnDeviceGetProperties_t)gc_slots[GS_FN_zeDeviceGetProperties])(hDevice, pDeviceProperties);
+    return ((ze_pfnDeviceGetProperties_t)GC_SLOT(GS_FN_zeDeviceGetProperties))(hDevice, pDeviceProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t *pComputeProperties)
 {
-    return ((ze_pfnDeviceGetComputeProperties_t)gc_slots[GS_FN_zeDeviceGetComputeProperties])(hDevice, pComputeProperties);
+    return ((ze_pfnDeviceGetComputeProperties_t)GC_SLOT(GS_FN_zeDeviceGetComputeProperties))(hDevice, pComputeProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t *pModuleProperties)
 {
-    return ((ze_pfnDeviceGetModuleProperties_t)gc_slots[GS_FN_zeDeviceGetModuleProperties])(hDevice, pModuleProperties);
+    return ((ze_pfnDeviceGetModuleProperties_t)GC_SLOT(GS_FN_zeDeviceGetModuleProperties))(hDevice, pModuleProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t *pCount, ze_command_queue_group_properties_t *pCommandQueueGroupProperties)
 {
-    return ((ze_pfnDeviceGetCommandQueueGroupProperties_t)gc_slots[GS_FN_zeDeviceGetCommandQueueGroupProperties])(hDevice, pCount, pCommandQueueGroupProperties);
+    return ((ze_pfnDeviceGetCommandQueueGroupProperties_t)GC_SLOT(GS_FN_zeDeviceGetCommandQueueGroupProperties))(hDevice, pCount, pCommandQueueGroupProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t *pCount, ze_device_memory_properties_t *pMemProperties)
 {
-    return ((ze_pfnDeviceGetMemoryProperties_t)gc_slots[GS_FN_zeDeviceGetMemoryProperties])(hDevice, pCount, pMemProperties);
+    return ((ze_pfnDeviceGetMemoryProperties_t)GC_SLOT(GS_FN_zeDeviceGetMemoryProperties))(hDevice, pCount, pMemProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t *pMemAccessProperties)
 {
-    return ((ze_pfnDeviceGetMemoryAccessProperties_t)gc_slots[GS_FN_zeDeviceGetMemoryAccessProperties])(hDevice, pMemAccessProperties);
+    return ((ze_pfnDeviceGetMemoryAccessProperties_t)GC_SLOT(GS_FN_zeDeviceGetMemoryAccessProperties))(hDevice, pMemAccessProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t *pCount, ze_device_cache_properties_t *pCacheProperties)
 {
-    return ((ze_pfnDeviceGetCacheProperties_t)gc_slots[GS_FN_zeDeviceGetCacheProperties])(hDevice, pCount, pCacheProperties);
+    return ((ze_pfnDeviceGetCacheProperties_t)GC_SLOT(GS_FN_zeDeviceGetCacheProperties))(hDevice, pCount, pCacheProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t *pImageProperties)
 {
-    return ((ze_pfnDeviceGetImageProperties_t)gc_slots[GS_FN_zeDeviceGetImageProperties])(hDevice, pImageProperties);
+    return ((ze_pfnDeviceGetImageProperties_t)GC_SLOT(GS_FN_zeDeviceGetImageProperties))(hDevice, pImageProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t *pExternalMemoryProperties)
 {
-    return ((ze_pfnDeviceGetExternalMemoryProperties_t)gc_slots[GS_FN_zeDeviceGetExternalMemoryProperties])(hDevice, pExternalMemoryProperties);
+    return ((ze_pfnDeviceGetExternalMemoryProperties_t)GC_SLOT(GS_FN_zeDeviceGetExternalMemoryProperties))(hDevice, pExternalMemoryProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t *pP2PProperties)
 {
-    return ((ze_pfnDeviceGetP2PProperties_t)gc_slots[GS_FN_zeDeviceGetP2PProperties])(hDevice, hPeerDevice, pP2PProperties);
+    return ((ze_pfnDeviceGetP2PProperties_t)GC_SLOT(GS_FN_zeDeviceGetP2PProperties))(hDevice, hPeerDevice, pP2PProperties);
 }
 
 GS_PUBLIC ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t *value)
 {
-    return ((ze_pfnDeviceCanAccessPeer_t)gc_slots[GS_FN_zeDeviceCanAccessPeer])(hDevice, hPeerDevice, value);
+    return ((ze_pfnDeviceCanAccessPeer_t)GC_SLOT(GS_FN_zeDeviceCanAccessPeer))(hDevice, hPeerDevice, value);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetStatus(ze_device_handle_t hDevice)
 {
-    return ((ze_pfnDeviceGetStatus_t)gc_slots[GS_FN_zeDeviceGetStatus])(hDevice);
+    return ((ze_pfnDeviceGetStatus_t)GC_SLOT(GS_FN_zeDeviceGetStatus))(hDevice);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *hostTimestamp, uint64_t *deviceTimestamp)
 {
-    return ((ze_pfnDeviceGetGlobalTimestamps_t)gc_slots[GS_FN_zeDeviceGetGlobalTimestamps])(hDevice, hostTimestamp, deviceTimestamp);
+    return ((ze_pfnDeviceGetGlobalTimestamps_t)GC_SLOT(GS_FN_zeDeviceGetGlobalTimestamps))(hDevice, hostTimestamp, deviceTimestamp);
 }
 
 GS_PUBLIC ze_result_t zeDeviceSynchronize(ze_device_handle_t hDevice)
 {
-    return ((ze_pfnDeviceSynchronize_t)gc_slots[GS_FN_zeDeviceSynchronize])(hDevice);
+    return ((ze_pfnDeviceSynchronize_t)GC_SLOT(GS_FN_zeDeviceSynchronize))(hDevice);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t *incrementValue)
 {
-    return ((ze_pfnDeviceGetAggregatedCopyOffloadIncrementValue_t)gc_slots[GS_FN_zeDeviceGetAggregatedCopyOffloadIncrementValue])(hDevice, incrementValue);
+    return ((ze_pfnDeviceGetAggregatedCopyOffloadIncrementValue_t)GC_SLOT(GS_FN_zeDeviceGetAggregatedCopyOffloadIncrementValue))(hDevice, incrementValue);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t *maxValue)
 {
-    return ((ze_pfnDeviceGetCounterBasedEventMaxValue_t)gc_slots[GS_FN_zeDeviceGetCounterBasedEventMaxValue])(hDevice, maxValue);
+    return ((ze_pfnDeviceGetCounterBasedEventMaxValue_t)GC_SLOT(GS_FN_zeDeviceGetCounterBasedEventMaxValue))(hDevice, maxValue);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void *pObjDesc, size_t *pSize, char *pRequirements)
 {
-    return ((ze_pfnDeviceGetRuntimeRequirements_t)gc_slots[GS_FN_zeDeviceGetRuntimeRequirements])(hDevice, pObjDesc, pSize, pRequirements);
+    return ((ze_pfnDeviceGetRuntimeRequirements_t)GC_SLOT(GS_FN_zeDeviceGetRuntimeRequirements))(hDevice, pObjDesc, pSize, pRequirements);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char **pKey)
 {
-    return ((ze_pfnDeviceGetRuntimeRequirementsKey_t)gc_slots[GS_FN_zeDeviceGetRuntimeRequirementsKey])(hDevice, pKey);
+    return ((ze_pfnDeviceGetRuntimeRequirementsKey_t)GC_SLOT(GS_FN_zeDeviceGetRuntimeRequirementsKey))(hDevice, pKey);
 }
 
 GS_PUBLIC ze_result_t zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char *pRequirements, ze_validate_runtime_requirements_output_t *pOut)
 {
-    return ((ze_pfnDeviceValidateRuntimeRequirements_t)gc_slots[GS_FN_zeDeviceValidateRuntimeRequirements])(hDevice, pRequirements, pOut);
+    return ((ze_pfnDeviceValidateRuntimeRequirements_t)GC_SLOT(GS_FN_zeDeviceValidateRuntimeRequirements))(hDevice, pRequirements, pOut);
 }
 
 GS_PUBLIC ze_result_t zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t *desc, ze_context_handle_t *phContext)
 {
-    return ((ze_pfnContextCreate_t)gc_slots[GS_FN_zeContextCreate])(hDriver, desc, phContext);
+    return ((ze_pfnContextCreate_t)GC_SLOT(GS_FN_zeContextCreate))(hDriver, desc, phContext);
 }
 
 GS_PUBLIC ze_result_t zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t *desc, uint32_t numDevices, ze_device_handle_t *phDevices, ze_context_handle_t *phContext)
 {
-    return ((ze_pfnContextCreateEx_t)gc_slots[GS_FN_zeContextCreateEx])(hDriver, desc, numDevices, phDevices, phContext);
+    return ((ze_pfnContextCreateEx_t)GC_SLOT(GS_FN_zeContextCreateEx))(hDriver, desc, numDevices, phDevices, phContext);
 }
 
 GS_PUBLIC ze_result_t zeContextDestroy(ze_context_handle_t hContext)
 {
-    return ((ze_pfnContextDestroy_t)gc_slots[GS_FN_zeContextDestroy])(hContext);
+    return ((ze_pfnContextDestroy_t)GC_SLOT(GS_FN_zeContextDestroy))(hContext);
 }
 
 GS_PUBLIC ze_result_t zeContextGetStatus(ze_context_handle_t hContext)
 {
-    return ((ze_pfnContextGetStatus_t)gc_slots[GS_FN_zeContextGetStatus])(hContext);
+    return ((ze_pfnContextGetStatus_t)GC_SLOT(GS_FN_zeContextGetStatus))(hContext);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t *desc, ze_command_queue_handle_t *phCommandQueue)
 {
-    return ((ze_pfnCommandQueueCreate_t)gc_slots[GS_FN_zeCommandQueueCreate])(hContext, hDevice, desc, phCommandQueue);
+    return ((ze_pfnCommandQueueCreate_t)GC_SLOT(GS_FN_zeCommandQueueCreate))(hContext, hDevice, desc, phCommandQueue);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue)
 {
-    return ((ze_pfnCommandQueueDestroy_t)gc_slots[GS_FN_zeCommandQueueDestroy])(hCommandQueue);
+    return ((ze_pfnCommandQueueDestroy_t)GC_SLOT(GS_FN_zeCommandQueueDestroy))(hCommandQueue);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists, ze_fence_handle_t hFence)
 {
-    return ((ze_pfnCommandQueueExecuteCommandLists_t)gc_slots[GS_FN_zeCommandQueueExecuteCommandLists])(hCommandQueue, numCommandLists, phCommandLists, hFence);
+    return ((ze_pfnCommandQueueExecuteCommandLists_t)GC_SLOT(GS_FN_zeCommandQueueExecuteCommandLists))(hCommandQueue, numCommandLists, phCommandLists, hFence);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout)
 {
-    return ((ze_pfnCommandQueueSynchronize_t)gc_slots[GS_FN_zeCommandQueueSynchronize])(hCommandQueue, timeout);
+    return ((ze_pfnCommandQueueSynchronize_t)GC_SLOT(GS_FN_zeCommandQueueSynchronize))(hCommandQueue, timeout);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal)
 {
-    return ((ze_pfnCommandQueueGetOrdinal_t)gc_slots[GS_FN_zeCommandQueueGetOrdinal])(hCommandQueue, pOrdinal);
+    return ((ze_pfnCommandQueueGetOrdinal_t)GC_SLOT(GS_FN_zeCommandQueueGetOrdinal))(hCommandQueue, pOrdinal);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex)
 {
-    return ((ze_pfnCommandQueueGetIndex_t)gc_slots[GS_FN_zeCommandQueueGetIndex])(hCommandQueue, pIndex);
+    return ((ze_pfnCommandQueueGetIndex_t)GC_SLOT(GS_FN_zeCommandQueueGetIndex))(hCommandQueue, pIndex);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t *pFlags)
 {
-    return ((ze_pfnCommandQueueGetFlags_t)gc_slots[GS_FN_zeCommandQueueGetFlags])(hCmdQueue, pFlags);
+    return ((ze_pfnCommandQueueGetFlags_t)GC_SLOT(GS_FN_zeCommandQueueGetFlags))(hCmdQueue, pFlags);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t *pMode)
 {
-    return ((ze_pfnCommandQueueGetMode_t)gc_slots[GS_FN_zeCommandQueueGetMode])(hCmdQueue, pMode);
+    return ((ze_pfnCommandQueueGetMode_t)GC_SLOT(GS_FN_zeCommandQueueGetMode))(hCmdQueue, pMode);
 }
 
 GS_PUBLIC ze_result_t zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t *pPriority)
 {
-    return ((ze_pfnCommandQueueGetPriority_t)gc_slots[GS_FN_zeCommandQueueGetPriority])(hCmdQueue, pPriority);
+    return ((ze_pfnCommandQueueGetPriority_t)GC_SLOT(GS_FN_zeCommandQueueGetPriority))(hCmdQueue, pPriority);
 }
 
 GS_PUBLIC ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t *desc, ze_command_list_handle_t *phCommandList)
 {
-    return ((ze_pfnCommandListCreate_t)gc_slots[GS_FN_zeCommandListCreate])(hContext, hDevice, desc, phCommandList);
+    return ((ze_pfnCommandListCreate_t)GC_SLOT(GS_FN_zeCommandListCreate))(hContext, hDevice, desc, phCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t *altdesc, ze_command_list_handle_t *phCommandList)
 {
-    return ((ze_pfnCommandListCreateImmediate_t)gc_slots[GS_FN_zeCommandListCreateImmediate])(hContext, hDevice, altdesc, phCommandList);
+    return ((ze_pfnCommandListCreateImmediate_t)GC_SLOT(GS_FN_zeCommandListCreateImmediate))(hContext, hDevice, altdesc, phCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListDestroy(ze_command_list_handle_t hCommandList)
 {
-    return ((ze_pfnCommandListDestroy_t)gc_slots[GS_FN_zeCommandListDestroy])(hCommandList);
+    return ((ze_pfnCommandListDestroy_t)GC_SLOT(GS_FN_zeCommandListDestroy))(hCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListClose(ze_command_list_handle_t hCommandList)
 {
-    return ((ze_pfnCommandListClose_t)gc_slots[GS_FN_zeCommandListClose])(hCommandList);
+    return ((ze_pfnCommandListClose_t)GC_SLOT(GS_FN_zeCommandListClose))(hCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListReset(ze_command_list_handle_t hCommandList)
 {
-    return ((ze_pfnCommandListReset_t)gc_slots[GS_FN_zeCommandListReset])(hCommandList);
+    return ((ze_pfnCommandListReset_t)GC_SLOT(GS_FN_zeCommandListReset))(hCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t *dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendWriteGlobalTimestamp_t)gc_slots[GS_FN_zeCommandListAppendWriteGlobalTimestamp])(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendWriteGlobalTimestamp_t)GC_SLOT(GS_FN_zeCommandListAppendWriteGlobalTimestamp))(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout)
 {
-    return ((ze_pfnCommandListHostSynchronize_t)gc_slots[GS_FN_zeCommandListHostSynchronize])(hCommandList, timeout);
+    return ((ze_pfnCommandListHostSynchronize_t)GC_SLOT(GS_FN_zeCommandListHostSynchronize))(hCommandList, timeout);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice)
 {
-    return ((ze_pfnCommandListGetDeviceHandle_t)gc_slots[GS_FN_zeCommandListGetDeviceHandle])(hCommandList, phDevice);
+    return ((ze_pfnCommandListGetDeviceHandle_t)GC_SLOT(GS_FN_zeCommandListGetDeviceHandle))(hCommandList, phDevice);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t *phContext)
 {
-    return ((ze_pfnCommandListGetContextHandle_t)gc_slots[GS_FN_zeCommandListGetContextHandle])(hCommandList, phContext);
+    return ((ze_pfnCommandListGetContextHandle_t)GC_SLOT(GS_FN_zeCommandListGetContextHandle))(hCommandList, phContext);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal)
 {
-    return ((ze_pfnCommandListGetOrdinal_t)gc_slots[GS_FN_zeCommandListGetOrdinal])(hCommandList, pOrdinal);
+    return ((ze_pfnCommandListGetOrdinal_t)GC_SLOT(GS_FN_zeCommandListGetOrdinal))(hCommandList, pOrdinal);
 }
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex)
 {
-    return ((ze_pfnCommandListImmediateGetIndex_t)gc_slots[GS_FN_zeCommandListImmediateGetIndex])(hCommandListImmediate, pIndex);
+    return ((ze_pfnCommandListImmediateGetIndex_t)GC_SLOT(GS_FN_zeCommandListImmediateGetIndex))(hCommandListImmediate, pIndex);
 }
 
 GS_PUBLIC ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate)
 {
-    return ((ze_pfnCommandListIsImmediate_t)gc_slots[GS_FN_zeCommandListIsImmediate])(hCommandList, pIsImmediate);
+    return ((ze_pfnCommandListIsImmediate_t)GC_SLOT(GS_FN_zeCommandListIsImmediate))(hCommandList, pIsImmediate);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t *pFlags)
 {
-    return ((ze_pfnCommandListGetFlags_t)gc_slots[GS_FN_zeCommandListGetFlags])(hCommandList, pFlags);
+    return ((ze_pfnCommandListGetFlags_t)GC_SLOT(GS_FN_zeCommandListGetFlags))(hCommandList, pFlags);
 }
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t *pFlags)
 {
-    return ((ze_pfnCommandListImmediateGetFlags_t)gc_slots[GS_FN_zeCommandListImmediateGetFlags])(hCommandList, pFlags);
+    return ((ze_pfnCommandListImmediateGetFlags_t)GC_SLOT(GS_FN_zeCommandListImmediateGetFlags))(hCommandList, pFlags);
 }
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t *pMode)
 {
-    return ((ze_pfnCommandListImmediateGetMode_t)gc_slots[GS_FN_zeCommandListImmediateGetMode])(hCommandList, pMode);
+    return ((ze_pfnCommandListImmediateGetMode_t)GC_SLOT(GS_FN_zeCommandListImmediateGetMode))(hCommandList, pMode);
 }
 
 GS_PUBLIC ze_result_t zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t *pPriority)
 {
-    return ((ze_pfnCommandListImmediateGetPriority_t)gc_slots[GS_FN_zeCommandListImmediateGetPriority])(hCommandList, pPriority);
+    return ((ze_pfnCommandListImmediateGetPriority_t)GC_SLOT(GS_FN_zeCommandListImmediateGetPriority))(hCommandList, pPriority);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendBarrier_t)gc_slots[GS_FN_zeCommandListAppendBarrier])(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendBarrier_t)GC_SLOT(GS_FN_zeCommandListAppendBarrier))(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t *pRangeSizes, const void **pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryRangesBarrier_t)gc_slots[GS_FN_zeCommandListAppendMemoryRangesBarrier])(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryRangesBarrier_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryRangesBarrier))(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice)
 {
-    return ((ze_pfnContextSystemBarrier_t)gc_slots[GS_FN_zeContextSystemBarrier])(hContext, hDevice);
+    return ((ze_pfnContextSystemBarrier_t)GC_SLOT(GS_FN_zeContextSystemBarrier))(hContext, hDevice);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryCopy_t)gc_slots[GS_FN_zeCommandListAppendMemoryCopy])(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryCopy_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryCopy))(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr, size_t size, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryCopyWithParameters_t)gc_slots[GS_FN_zeCommandListAppendMemoryCopyWithParameters])(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryCopyWithParameters_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryCopyWithParameters))(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void *ptr, const void *pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryFill_t)gc_slots[GS_FN_zeCommandListAppendMemoryFill])(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryFill_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryFill))(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void *ptr, const void *pattern, size_t pattern_size, size_t size, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryFillWithParameters_t)gc_slots[GS_FN_zeCommandListAppendMemoryFillWithParameters])(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryFillWithParameters_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryFillWithParameters))(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void *dstptr, const ze_copy_region_t *dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void *srcptr, const ze_copy_region_t *srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryCopyRegion_t)gc_slots[GS_FN_zeCommandListAppendMemoryCopyRegion])(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryCopyRegion_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryCopyRegion))(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void *dstptr, ze_context_handle_t hContextSrc, const void *srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendMemoryCopyFromContext_t)gc_slots[GS_FN_zeCommandListAppendMemoryCopyFromContext])(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendMemoryCopyFromContext_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryCopyFromContext))(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendImageCopy_t)gc_slots[GS_FN_zeCommandListAppendImageCopy])(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendImageCopy_t)GC_SLOT(GS_FN_zeCommandListAppendImageCopy))(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t *pDstRegion, const ze_image_region_t *pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendImageCopyRegion_t)gc_slots[GS_FN_zeCommandListAppendImageCopyRegion])(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendImageCopyRegion_t)GC_SLOT(GS_FN_zeCommandListAppendImageCopyRegion))(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void *dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t *pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendImageCopyToMemory_t)gc_slots[GS_FN_zeCommandListAppendImageCopyToMemory])(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendImageCopyToMemory_t)GC_SLOT(GS_FN_zeCommandListAppendImageCopyToMemory))(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void *srcptr, const ze_image_region_t *pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendImageCopyFromMemory_t)gc_slots[GS_FN_zeCommandListAppendImageCopyFromMemory])(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendImageCopyFromMemory_t)GC_SLOT(GS_FN_zeCommandListAppendImageCopyFromMemory))(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void *ptr, size_t size)
 {
-    return ((ze_pfnCommandListAppendMemoryPrefetch_t)gc_slots[GS_FN_zeCommandListAppendMemoryPrefetch])(hCommandList, ptr, size);
+    return ((ze_pfnCommandListAppendMemoryPrefetch_t)GC_SLOT(GS_FN_zeCommandListAppendMemoryPrefetch))(hCommandList, ptr, size);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void *ptr, size_t size, ze_memory_advice_t advice)
 {
-    return ((ze_pfnCommandListAppendMemAdvise_t)gc_slots[GS_FN_zeCommandListAppendMemAdvise])(hCommandList, hDevice, ptr, size, advice);
+    return ((ze_pfnCommandListAppendMemAdvise_t)GC_SLOT(GS_FN_zeCommandListAppendMemAdvise))(hCommandList, hDevice, ptr, size, advice);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t *desc, uint32_t numDevices, ze_device_handle_t *phDevices, ze_event_pool_handle_t *phEventPool)
 {
-    return ((ze_pfnEventPoolCreate_t)gc_slots[GS_FN_zeEventPoolCreate])(hContext, desc, numDevices, phDevices, phEventPool);
+    return ((ze_pfnEventPoolCreate_t)GC_SLOT(GS_FN_zeEventPoolCreate))(hContext, desc, numDevices, phDevices, phEventPool);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool)
 {
-    return ((ze_pfnEventPoolDestroy_t)gc_slots[GS_FN_zeEventPoolDestroy])(hEventPool);
+    return ((ze_pfnEventPoolDestroy_t)GC_SLOT(GS_FN_zeEventPoolDestroy))(hEventPool);
 }
 
 GS_PUBLIC ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t *desc, ze_event_handle_t *phEvent)
 {
-    return ((ze_pfnEventCreate_t)gc_slots[GS_FN_zeEventCreate])(hEventPool, desc, phEvent);
+    return ((ze_pfnEventCreate_t)GC_SLOT(GS_FN_zeEventCreate))(hEventPool, desc, phEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t *desc, ze_event_handle_t *phEvent)
 {
-    return ((ze_pfnEventCounterBasedCreate_t)gc_slots[GS_FN_zeEventCounterBasedCreate])(hContext, hDevice, desc, phEvent);
+    return ((ze_pfnEventCounterBasedCreate_t)GC_SLOT(GS_FN_zeEventCounterBasedCreate))(hContext, hDevice, desc, phEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventDestroy(ze_event_handle_t hEvent)
 {
-    return ((ze_pfnEventDestroy_t)gc_slots[GS_FN_zeEventDestroy])(hEvent);
+    return ((ze_pfnEventDestroy_t)GC_SLOT(GS_FN_zeEventDestroy))(hEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t *phIpc)
 {
-    return ((ze_pfnEventPoolGetIpcHandle_t)gc_slots[GS_FN_zeEventPoolGetIpcHandle])(hEventPool, phIpc);
+    return ((ze_pfnEventPoolGetIpcHandle_t)GC_SLOT(GS_FN_zeEventPoolGetIpcHandle))(hEventPool, phIpc);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc)
 {
-    return ((ze_pfnEventPoolPutIpcHandle_t)gc_slots[GS_FN_zeEventPoolPutIpcHandle])(hContext, hIpc);
+    return ((ze_pfnEventPoolPutIpcHandle_t)GC_SLOT(GS_FN_zeEventPoolPutIpcHandle))(hContext, hIpc);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t *phEventPool)
 {
-    return ((ze_pfnEventPoolOpenIpcHandle_t)gc_slots[GS_FN_zeEventPoolOpenIpcHandle])(hContext, hIpc, phEventPool);
+    return ((ze_pfnEventPoolOpenIpcHandle_t)GC_SLOT(GS_FN_zeEventPoolOpenIpcHandle))(hContext, hIpc, phEventPool);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool)
 {
-    return ((ze_pfnEventPoolCloseIpcHandle_t)gc_slots[GS_FN_zeEventPoolCloseIpcHandle])(hEventPool);
+    return ((ze_pfnEventPoolCloseIpcHandle_t)GC_SLOT(GS_FN_zeEventPoolCloseIpcHandle))(hEventPool);
 }
 
 GS_PUBLIC ze_result_t zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t *phIpc)
 {
-    return ((ze_pfnEventCounterBasedGetIpcHandle_t)gc_slots[GS_FN_zeEventCounterBasedGetIpcHandle])(hEvent, phIpc);
+    return ((ze_pfnEventCounterBasedGetIpcHandle_t)GC_SLOT(GS_FN_zeEventCounterBasedGetIpcHandle))(hEvent, phIpc);
 }
 
 GS_PUBLIC ze_result_t zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t *phEvent)
 {
-    return ((ze_pfnEventCounterBasedOpenIpcHandle_t)gc_slots[GS_FN_zeEventCounterBasedOpenIpcHandle])(hContext, hIpc, phEvent);
+    return ((ze_pfnEventCounterBasedOpenIpcHandle_t)GC_SLOT(GS_FN_zeEventCounterBasedOpenIpcHandle))(hContext, hIpc, phEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent)
 {
-    return ((ze_pfnEventCounterBasedCloseIpcHandle_t)gc_slots[GS_FN_zeEventCounterBasedCloseIpcHandle])(hEvent);
+    return ((ze_pfnEventCounterBasedCloseIpcHandle_t)GC_SLOT(GS_FN_zeEventCounterBasedCloseIpcHandle))(hEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t *completionValue, uint64_t *deviceAddress)
 {
-    return ((ze_pfnEventCounterBasedGetDeviceAddress_t)gc_slots[GS_FN_zeEventCounterBasedGetDeviceAddress])(hEvent, completionValue, deviceAddress);
+    return ((ze_pfnEventCounterBasedGetDeviceAddress_t)GC_SLOT(GS_FN_zeEventCounterBasedGetDeviceAddress))(hEvent, completionValue, deviceAddress);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent)
 {
-    return ((ze_pfnCommandListAppendSignalEvent_t)gc_slots[GS_FN_zeCommandListAppendSignalEvent])(hCommandList, hEvent);
+    return ((ze_pfnCommandListAppendSignalEvent_t)GC_SLOT(GS_FN_zeCommandListAppendSignalEvent))(hCommandList, hEvent);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t *phEvents)
 {
-    return ((ze_pfnCommandListAppendWaitOnEvents_t)gc_slots[GS_FN_zeCommandListAppendWaitOnEvents])(hCommandList, numEvents, phEvents);
+    return ((ze_pfnCommandListAppendWaitOnEvents_t)GC_SLOT(GS_FN_zeCommandListAppendWaitOnEvents))(hCommandList, numEvents, phEvents);
 }
 
 GS_PUBLIC ze_result_t zeEventHostSignal(ze_event_handle_t hEvent)
 {
-    return ((ze_pfnEventHostSignal_t)gc_slots[GS_FN_zeEventHostSignal])(hEvent);
+    return ((ze_pfnEventHostSignal_t)GC_SLOT(GS_FN_zeEventHostSignal))(hEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout)
 {
-    return ((ze_pfnEventHostSynchronize_t)gc_slots[GS_FN_zeEventHostSynchronize])(hEvent, timeout);
+    return ((ze_pfnEventHostSynchronize_t)GC_SLOT(GS_FN_zeEventHostSynchronize))(hEvent, timeout);
 }
 
 GS_PUBLIC ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent)
 {
-    return ((ze_pfnEventQueryStatus_t)gc_slots[GS_FN_zeEventQueryStatus])(hEvent);
+    return ((ze_pfnEventQueryStatus_t)GC_SLOT(GS_FN_zeEventQueryStatus))(hEvent);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent)
 {
-    return ((ze_pfnCommandListAppendEventReset_t)gc_slots[GS_FN_zeCommandListAppendEventReset])(hCommandList, hEvent);
+    return ((ze_pfnCommandListAppendEventReset_t)GC_SLOT(GS_FN_zeCommandListAppendEventReset))(hCommandList, hEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventHostReset(ze_event_handle_t hEvent)
 {
-    return ((ze_pfnEventHostReset_t)gc_slots[GS_FN_zeEventHostReset])(hEvent);
+    return ((ze_pfnEventHostReset_t)GC_SLOT(GS_FN_zeEventHostReset))(hEvent);
 }
 
 GS_PUBLIC ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr)
 {
-    return ((ze_pfnEventQueryKernelTimestamp_t)gc_slots[GS_FN_zeEventQueryKernelTimestamp])(hEvent, dstptr);
+    return ((ze_pfnEventQueryKernelTimestamp_t)GC_SLOT(GS_FN_zeEventQueryKernelTimestamp))(hEvent, dstptr);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t *phEvents, void *dstptr, const size_t *pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendQueryKernelTimestamps_t)gc_slots[GS_FN_zeCommandListAppendQueryKernelTimestamps])(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendQueryKernelTimestamps_t)GC_SLOT(GS_FN_zeCommandListAppendQueryKernelTimestamps))(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool)
 {
-    return ((ze_pfnEventGetEventPool_t)gc_slots[GS_FN_zeEventGetEventPool])(hEvent, phEventPool);
+    return ((ze_pfnEventGetEventPool_t)GC_SLOT(GS_FN_zeEventGetEventPool))(hEvent, phEventPool);
 }
 
 GS_PUBLIC ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pSignalScope)
 {
-    return ((ze_pfnEventGetSignalScope_t)gc_slots[GS_FN_zeEventGetSignalScope])(hEvent, pSignalScope);
+    return ((ze_pfnEventGetSignalScope_t)GC_SLOT(GS_FN_zeEventGetSignalScope))(hEvent, pSignalScope);
 }
 
 GS_PUBLIC ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pWaitScope)
 {
-    return ((ze_pfnEventGetWaitScope_t)gc_slots[GS_FN_zeEventGetWaitScope])(hEvent, pWaitScope);
+    return ((ze_pfnEventGetWaitScope_t)GC_SLOT(GS_FN_zeEventGetWaitScope))(hEvent, pWaitScope);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext)
 {
-    return ((ze_pfnEventPoolGetContextHandle_t)gc_slots[GS_FN_zeEventPoolGetContextHandle])(hEventPool, phContext);
+    return ((ze_pfnEventPoolGetContextHandle_t)GC_SLOT(GS_FN_zeEventPoolGetContextHandle))(hEventPool, phContext);
 }
 
 GS_PUBLIC ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags)
 {
-    return ((ze_pfnEventPoolGetFlags_t)gc_slots[GS_FN_zeEventPoolGetFlags])(hEventPool, pFlags);
+    return ((ze_pfnEventPoolGetFlags_t)GC_SLOT(GS_FN_zeEventPoolGetFlags))(hEventPool, pFlags);
 }
 
 GS_PUBLIC ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t *pFlags)
 {
-    return ((ze_pfnEventGetCounterBasedFlags_t)gc_slots[GS_FN_zeEventGetCounterBasedFlags])(hEvent, pFlags);
+    return ((ze_pfnEventGetCounterBasedFlags_t)GC_SLOT(GS_FN_zeEventGetCounterBasedFlags))(hEvent, pFlags);
 }
 
 GS_PUBLIC ze_result_t zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t *desc, ze_fence_handle_t *phFence)
 {
-    return ((ze_pfnFenceCreate_t)gc_slots[GS_FN_zeFenceCreate])(hCommandQueue, desc, phFence);
+    return ((ze_pfnFenceCreate_t)GC_SLOT(GS_FN_zeFenceCreate))(hCommandQueue, desc, phFence);
 }
 
 GS_PUBLIC ze_result_t zeFenceDestroy(ze_fence_handle_t hFence)
 {
-    return ((ze_pfnFenceDestroy_t)gc_slots[GS_FN_zeFenceDestroy])(hFence);
+    return ((ze_pfnFenceDestroy_t)GC_SLOT(GS_FN_zeFenceDestroy))(hFence);
 }
 
 GS_PUBLIC ze_result_t zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout)
 {
-    return ((ze_pfnFenceHostSynchronize_t)gc_slots[GS_FN_zeFenceHostSynchronize])(hFence, timeout);
+    return ((ze_pfnFenceHostSynchronize_t)GC_SLOT(GS_FN_zeFenceHostSynchronize))(hFence, timeout);
 }
 
 GS_PUBLIC ze_result_t zeFenceQueryStatus(ze_fence_handle_t hFence)
 {
-    return ((ze_pfnFenceQueryStatus_t)gc_slots[GS_FN_zeFenceQueryStatus])(hFence);
+    return ((ze_pfnFenceQueryStatus_t)GC_SLOT(GS_FN_zeFenceQueryStatus))(hFence);
 }
 
 GS_PUBLIC ze_result_t zeFenceReset(ze_fence_handle_t hFence)
 {
-    return ((ze_pfnFenceReset_t)gc_slots[GS_FN_zeFenceReset])(hFence);
+    return ((ze_pfnFenceReset_t)GC_SLOT(GS_FN_zeFenceReset))(hFence);
 }
 
 GS_PUBLIC ze_result_t zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_properties_t *pImageProperties)
 {
-    return ((ze_pfnImageGetProperties_t)gc_slots[GS_FN_zeImageGetProperties])(hDevice, desc, pImageProperties);
+    return ((ze_pfnImageGetProperties_t)GC_SLOT(GS_FN_zeImageGetProperties))(hDevice, desc, pImageProperties);
 }
 
 GS_PUBLIC ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_handle_t *phImage)
 {
-    return ((ze_pfnImageCreate_t)gc_slots[GS_FN_zeImageCreate])(hContext, hDevice, desc, phImage);
+    return ((ze_pfnImageCreate_t)GC_SLOT(GS_FN_zeImageCreate))(hContext, hDevice, desc, phImage);
 }
 
 GS_PUBLIC ze_result_t zeImageDestroy(ze_image_handle_t hImage)
 {
-    return ((ze_pfnImageDestroy_t)gc_slots[GS_FN_zeImageDestroy])(hImage);
+    return ((ze_pfnImageDestroy_t)GC_SLOT(GS_FN_zeImageDestroy))(hImage);
 }
 
 GS_PUBLIC ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc, const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr)
 {
-    return ((ze_pfnMemAllocShared_t)gc_slots[GS_FN_zeMemAllocShared])(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+    return ((ze_pfnMemAllocShared_t)GC_SLOT(GS_FN_zeMemAllocShared))(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
 }
 
 GS_PUBLIC ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr)
 {
-    return ((ze_pfnMemAllocDevice_t)gc_slots[GS_FN_zeMemAllocDevice])(hContext, device_desc, size, alignment, hDevice, pptr);
+    return ((ze_pfnMemAllocDevice_t)GC_SLOT(GS_FN_zeMemAllocDevice))(hContext, device_desc, size, alignment, hDevice, pptr);
 }
 
 GS_PUBLIC ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment, void **pptr)
 {
-    return ((ze_pfnMemAllocHost_t)gc_slots[GS_FN_zeMemAllocHost])(hContext, host_desc, size, alignment, pptr);
+    return ((ze_pfnMemAllocHost_t)GC_SLOT(GS_FN_zeMemAllocHost))(hContext, host_desc, size, alignment, pptr);
 }
 
 GS_PUBLIC ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr)
 {
-    return ((ze_pfnMemFree_t)gc_slots[GS_FN_zeMemFree])(hContext, ptr);
+    return ((ze_pfnMemFree_t)GC_SLOT(GS_FN_zeMemFree))(hContext, ptr);
 }
 
 GS_PUBLIC ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *ptr, ze_memory_allocation_properties_t *pMemAllocProperties, ze_device_handle_t *phDevice)
 {
-    return ((ze_pfnMemGetAllocProperties_t)gc_slots[GS_FN_zeMemGetAllocProperties])(hContext, ptr, pMemAllocProperties, phDevice);
+    return ((ze_pfnMemGetAllocProperties_t)GC_SLOT(GS_FN_zeMemGetAllocProperties))(hContext, ptr, pMemAllocProperties, phDevice);
 }
 
 GS_PUBLIC ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize)
 {
-    return ((ze_pfnMemGetAddressRange_t)gc_slots[GS_FN_zeMemGetAddressRange])(hContext, ptr, pBase, pSize);
+    return ((ze_pfnMemGetAddressRange_t)GC_SLOT(GS_FN_zeMemGetAddressRange))(hContext, ptr, pBase, pSize);
 }
 
 GS_PUBLIC ze_result_t zeMemGetIpcHandle(ze_context_handle_t hContext, const void *ptr, ze_ipc_mem_handle_t *pIpcHandle)
 {
-    return ((ze_pfnMemGetIpcHandle_t)gc_slots[GS_FN_zeMemGetIpcHandle])(hContext, ptr, pIpcHandle);
+    return ((ze_pfnMemGetIpcHandle_t)GC_SLOT(GS_FN_zeMemGetIpcHandle))(hContext, ptr, pIpcHandle);
 }
 
 GS_PUBLIC ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t *pIpcHandle)
 {
-    return ((ze_pfnMemGetIpcHandleFromFileDescriptorExp_t)gc_slots[GS_FN_zeMemGetIpcHandleFromFileDescriptorExp])(hContext, handle, pIpcHandle);
+    return ((ze_pfnMemGetIpcHandleFromFileDescriptorExp_t)GC_SLOT(GS_FN_zeMemGetIpcHandleFromFileDescriptorExp))(hContext, handle, pIpcHandle);
 }
 
 GS_PUBLIC ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t *pHandle)
 {
-    return ((ze_pfnMemGetFileDescriptorFromIpcHandleExp_t)gc_slots[GS_FN_zeMemGetFileDescriptorFromIpcHandleExp])(hContext, ipcHandle, pHandle);
+    return ((ze_pfnMemGetFileDescriptorFromIpcHandleExp_t)GC_SLOT(GS_FN_zeMemGetFileDescriptorFromIpcHandleExp))(hContext, ipcHandle, pHandle);
 }
 
 GS_PUBLIC ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle)
 {
-    return ((ze_pfnMemPutIpcHandle_t)gc_slots[GS_FN_zeMemPutIpcHandle])(hContext, handle);
+    return ((ze_pfnMemPutIpcHandle_t)GC_SLOT(GS_FN_zeMemPutIpcHandle))(hContext, handle);
 }
 
 GS_PUBLIC ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void **pptr)
 {
-    return ((ze_pfnMemOpenIpcHandle_t)gc_slots[GS_FN_zeMemOpenIpcHandle])(hContext, hDevice, handle, flags, pptr);
+    return ((ze_pfnMemOpenIpcHandle_t)GC_SLOT(GS_FN_zeMemOpenIpcHandle))(hContext, hDevice, handle, flags, pptr);
 }
 
 GS_PUBLIC ze_result_t zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr)
 {
-    return ((ze_pfnMemCloseIpcHandle_t)gc_slots[GS_FN_zeMemCloseIpcHandle])(hContext, ptr);
+    return ((ze_pfnMemCloseIpcHandle_t)GC_SLOT(GS_FN_zeMemCloseIpcHandle))(hContext, ptr);
 }
 
 GS_PUBLIC ze_result_t zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void *ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr)
 {
-    return ((ze_pfnMemSetAtomicAccessAttributeExp_t)gc_slots[GS_FN_zeMemSetAtomicAccessAttributeExp])(hContext, hDevice, ptr, size, attr);
+    return ((ze_pfnMemSetAtomicAccessAttributeExp_t)GC_SLOT(GS_FN_zeMemSetAtomicAccessAttributeExp))(hContext, hDevice, ptr, size, attr);
 }
 
 GS_PUBLIC ze_result_t zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void *ptr, size_t size, ze_memory_atomic_attr_exp_flags_t *pAttr)
 {
-    return ((ze_pfnMemGetAtomicAccessAttributeExp_t)gc_slots[GS_FN_zeMemGetAtomicAccessAttributeExp])(hContext, hDevice, ptr, size, pAttr);
+    return ((ze_pfnMemGetAtomicAccessAttributeExp_t)GC_SLOT(GS_FN_zeMemGetAtomicAccessAttributeExp))(hContext, hDevice, ptr, size, pAttr);
 }
 
 GS_PUBLIC ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t *desc, ze_module_handle_t *phModule, ze_module_build_log_handle_t *phBuildLog)
 {
-    return ((ze_pfnModuleCreate_t)gc_slots[GS_FN_zeModuleCreate])(hContext, hDevice, desc, phModule, phBuildLog);
+    return ((ze_pfnModuleCreate_t)GC_SLOT(GS_FN_zeModuleCreate))(hContext, hDevice, desc, phModule, phBuildLog);
 }
 
 GS_PUBLIC ze_result_t zeModuleDestroy(ze_module_handle_t hModule)
 {
-    return ((ze_pfnModuleDestroy_t)gc_slots[GS_FN_zeModuleDestroy])(hModule);
+    return ((ze_pfnModuleDestroy_t)GC_SLOT(GS_FN_zeModuleDestroy))(hModule);
 }
 
 GS_PUBLIC ze_result_t zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t *phModules, ze_module_build_log_handle_t *phLinkLog)
 {
-    return ((ze_pfnModuleDynamicLink_t)gc_slots[GS_FN_zeModuleDynamicLink])(numModules, phModules, phLinkLog);
+    return ((ze_pfnModuleDynamicLink_t)GC_SLOT(GS_FN_zeModuleDynamicLink))(numModules, phModules, phLinkLog);
 }
 
 GS_PUBLIC ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog)
 {
-    return ((ze_pfnModuleBuildLogDestroy_t)gc_slots[GS_FN_zeModuleBuildLogDestroy])(hModuleBuildLog);
+    return ((ze_pfnModuleBuildLogDestroy_t)GC_SLOT(GS_FN_zeModuleBuildLogDestroy))(hModuleBuildLog);
 }
 
 GS_PUBLIC ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t *pSize, char *pBuildLog)
 {
-    return ((ze_pfnModuleBuildLogGetString_t)gc_slots[GS_FN_zeModuleBuildLogGetString])(hModuleBuildLog, pSize, pBuildLog);
+    return ((ze_pfnModuleBuildLogGetString_t)GC_SLOT(GS_FN_zeModuleBuildLogGetString))(hModuleBuildLog, pSize, pBuildLog);
 }
 
 GS_PUBLIC ze_result_t zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t *pSize, uint8_t *pModuleNativeBinary)
 {
-    return ((ze_pfnModuleGetNativeBinary_t)gc_slots[GS_FN_zeModuleGetNativeBinary])(hModule, pSize, pModuleNativeBinary);
+    return ((ze_pfnModuleGetNativeBinary_t)GC_SLOT(GS_FN_zeModuleGetNativeBinary))(hModule, pSize, pModuleNativeBinary);
 }
 
 GS_PUBLIC ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char *pGlobalName, size_t *pSize, void **pptr)
 {
-    return ((ze_pfnModuleGetGlobalPointer_t)gc_slots[GS_FN_zeModuleGetGlobalPointer])(hModule, pGlobalName, pSize, pptr);
+    return ((ze_pfnModuleGetGlobalPointer_t)GC_SLOT(GS_FN_zeModuleGetGlobalPointer))(hModule, pGlobalName, pSize, pptr);
 }
 
 GS_PUBLIC ze_result_t zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t *pCount, const char **pNames)
 {
-    return ((ze_pfnModuleGetKernelNames_t)gc_slots[GS_FN_zeModuleGetKernelNames])(hModule, pCount, pNames);
+    return ((ze_pfnModuleGetKernelNames_t)GC_SLOT(GS_FN_zeModuleGetKernelNames))(hModule, pCount, pNames);
 }
 
 GS_PUBLIC ze_result_t zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t *pModuleProperties)
 {
-    return ((ze_pfnModuleGetProperties_t)gc_slots[GS_FN_zeModuleGetProperties])(hModule, pModuleProperties);
+    return ((ze_pfnModuleGetProperties_t)GC_SLOT(GS_FN_zeModuleGetProperties))(hModule, pModuleProperties);
 }
 
 GS_PUBLIC ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *desc, ze_kernel_handle_t *phKernel)
 {
-    return ((ze_pfnKernelCreate_t)gc_slots[GS_FN_zeKernelCreate])(hModule, desc, phKernel);
+    return ((ze_pfnKernelCreate_t)GC_SLOT(GS_FN_zeKernelCreate))(hModule, desc, phKernel);
 }
 
 GS_PUBLIC ze_result_t zeKernelDestroy(ze_kernel_handle_t hKernel)
 {
-    return ((ze_pfnKernelDestroy_t)gc_slots[GS_FN_zeKernelDestroy])(hKernel);
+    return ((ze_pfnKernelDestroy_t)GC_SLOT(GS_FN_zeKernelDestroy))(hKernel);
 }
 
 GS_PUBLIC ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char *pFunctionName, void **pfnFunction)
 {
-    return ((ze_pfnModuleGetFunctionPointer_t)gc_slots[GS_FN_zeModuleGetFunctionPointer])(hModule, pFunctionName, pfnFunction);
+    return ((ze_pfnModuleGetFunctionPointer_t)GC_SLOT(GS_FN_zeModuleGetFunctionPointer))(hModule, pFunctionName, pfnFunction);
 }
 
 GS_PUBLIC ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ)
 {
-    return ((ze_pfnKernelSetGroupSize_t)gc_slots[GS_FN_zeKernelSetGroupSize])(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+    return ((ze_pfnKernelSetGroupSize_t)GC_SLOT(GS_FN_zeKernelSetGroupSize))(hKernel, groupSizeX, groupSizeY, groupSizeZ);
 }
 
 GS_PUBLIC ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t *groupSizeX, uint32_t *groupSizeY, uint32_t *groupSizeZ)
 {
-    return ((ze_pfnKernelSuggestGroupSize_t)gc_slots[GS_FN_zeKernelSuggestGroupSize])(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
+    return ((ze_pfnKernelSuggestGroupSize_t)GC_SLOT(GS_FN_zeKernelSuggestGroupSize))(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
 }
 
 GS_PUBLIC ze_result_t zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t *totalGroupCount)
 {
-    return ((ze_pfnKernelSuggestMaxCooperativeGroupCount_t)gc_slots[GS_FN_zeKernelSuggestMaxCooperativeGroupCount])(hKernel, totalGroupCount);
+    return ((ze_pfnKernelSuggestMaxCooperativeGroupCount_t)GC_SLOT(GS_FN_zeKernelSuggestMaxCooperativeGroupCount))(hKernel, totalGroupCount);
 }
 
 GS_PUBLIC ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void *pArgValue)
 {
-    return ((ze_pfnKernelSetArgumentValue_t)gc_slots[GS_FN_zeKernelSetArgumentValue])(hKernel, argIndex, argSize, pArgValue);
+    return ((ze_pfnKernelSetArgumentValue_t)GC_SLOT(GS_FN_zeKernelSetArgumentValue))(hKernel, argIndex, argSize, pArgValue);
 }
 
 GS_PUBLIC ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags)
 {
-    return ((ze_pfnKernelSetIndirectAccess_t)gc_slots[GS_FN_zeKernelSetIndirectAccess])(hKernel, flags);
+    return ((ze_pfnKernelSetIndirectAccess_t)GC_SLOT(GS_FN_zeKernelSetIndirectAccess))(hKernel, flags);
 }
 
 GS_PUBLIC ze_result_t zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t *pFlags)
 {
-    return ((ze_pfnKernelGetIndirectAccess_t)gc_slots[GS_FN_zeKernelGetIndirectAccess])(hKernel, pFlags);
+    return ((ze_pfnKernelGetIndirectAccess_t)GC_SLOT(GS_FN_zeKernelGetIndirectAccess))(hKernel, pFlags);
 }
 
 GS_PUBLIC ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pSize, char **pString)
 {
-    return ((ze_pfnKernelGetSourceAttributes_t)gc_slots[GS_FN_zeKernelGetSourceAttributes])(hKernel, pSize, pString);
+    return ((ze_pfnKernelGetSourceAttributes_t)GC_SLOT(GS_FN_zeKernelGetSourceAttributes))(hKernel, pSize, pString);
 }
 
 GS_PUBLIC ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags)
 {
-    return ((ze_pfnKernelSetCacheConfig_t)gc_slots[GS_FN_zeKernelSetCacheConfig])(hKernel, flags);
+    return ((ze_pfnKernelSetCacheConfig_t)GC_SLOT(GS_FN_zeKernelSetCacheConfig))(hKernel, flags);
 }
 
 GS_PUBLIC ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t *pKernelProperties)
 {
-    return ((ze_pfnKernelGetProperties_t)gc_slots[GS_FN_zeKernelGetProperties])(hKernel, pKernelProperties);
+    return ((ze_pfnKernelGetProperties_t)GC_SLOT(GS_FN_zeKernelGetProperties))(hKernel, pKernelProperties);
 }
 
 GS_PUBLIC ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pName)
 {
-    return ((ze_pfnKernelGetName_t)gc_slots[GS_FN_zeKernelGetName])(hKernel, pSize, pName);
+    return ((ze_pfnKernelGetName_t)GC_SLOT(GS_FN_zeKernelGetName))(hKernel, pSize, pName);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendLaunchKernel_t)gc_slots[GS_FN_zeCommandListAppendLaunchKernel])(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendLaunchKernel_t)GC_SLOT(GS_FN_zeCommandListAppendLaunchKernel))(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pGroupCounts, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendLaunchKernelWithParameters_t)gc_slots[GS_FN_zeCommandListAppendLaunchKernelWithParameters])(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendLaunchKernelWithParameters_t)GC_SLOT(GS_FN_zeCommandListAppendLaunchKernelWithParameters))(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t groupCounts, const ze_group_size_t groupSizes, void **pArguments, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendLaunchKernelWithArguments_t)gc_slots[GS_FN_zeCommandListAppendLaunchKernelWithArguments])(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendLaunchKernelWithArguments_t)GC_SLOT(GS_FN_zeCommandListAppendLaunchKernelWithArguments))(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendLaunchCooperativeKernel_t)gc_slots[GS_FN_zeCommandListAppendLaunchCooperativeKernel])(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendLaunchCooperativeKernel_t)GC_SLOT(GS_FN_zeCommandListAppendLaunchCooperativeKernel))(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t *pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendLaunchKernelIndirect_t)gc_slots[GS_FN_zeCommandListAppendLaunchKernelIndirect])(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendLaunchKernelIndirect_t)GC_SLOT(GS_FN_zeCommandListAppendLaunchKernelIndirect))(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t *phKernels, const uint32_t *pCountBuffer, const ze_group_count_t *pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendLaunchMultipleKernelsIndirect_t)gc_slots[GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect])(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendLaunchMultipleKernelsIndirect_t)GC_SLOT(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect))(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr, size_t size)
 {
-    return ((ze_pfnContextMakeMemoryResident_t)gc_slots[GS_FN_zeContextMakeMemoryResident])(hContext, hDevice, ptr, size);
+    return ((ze_pfnContextMakeMemoryResident_t)GC_SLOT(GS_FN_zeContextMakeMemoryResident))(hContext, hDevice, ptr, size);
 }
 
 GS_PUBLIC ze_result_t zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr, size_t size)
 {
-    return ((ze_pfnContextEvictMemory_t)gc_slots[GS_FN_zeContextEvictMemory])(hContext, hDevice, ptr, size);
+    return ((ze_pfnContextEvictMemory_t)GC_SLOT(GS_FN_zeContextEvictMemory))(hContext, hDevice, ptr, size);
 }
 
 GS_PUBLIC ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage)
 {
-    return ((ze_pfnContextMakeImageResident_t)gc_slots[GS_FN_zeContextMakeImageResident])(hContext, hDevice, hImage);
+    return ((ze_pfnContextMakeImageResident_t)GC_SLOT(GS_FN_zeContextMakeImageResident))(hContext, hDevice, hImage);
 }
 
 GS_PUBLIC ze_result_t zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage)
 {
-    return ((ze_pfnContextEvictImage_t)gc_slots[GS_FN_zeContextEvictImage])(hContext, hDevice, hImage);
+    return ((ze_pfnContextEvictImage_t)GC_SLOT(GS_FN_zeContextEvictImage))(hContext, hDevice, hImage);
 }
 
 GS_PUBLIC ze_result_t zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t *desc, ze_sampler_handle_t *phSampler)
 {
-    return ((ze_pfnSamplerCreate_t)gc_slots[GS_FN_zeSamplerCreate])(hContext, hDevice, desc, phSampler);
+    return ((ze_pfnSamplerCreate_t)GC_SLOT(GS_FN_zeSamplerCreate))(hContext, hDevice, desc, phSampler);
 }
 
 GS_PUBLIC ze_result_t zeSamplerDestroy(ze_sampler_handle_t hSampler)
 {
-    return ((ze_pfnSamplerDestroy_t)gc_slots[GS_FN_zeSamplerDestroy])(hSampler);
+    return ((ze_pfnSamplerDestroy_t)GC_SLOT(GS_FN_zeSamplerDestroy))(hSampler);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemReserve(ze_context_handle_t hContext, const void *pStart, size_t size, void **pptr)
 {
-    return ((ze_pfnVirtualMemReserve_t)gc_slots[GS_FN_zeVirtualMemReserve])(hContext, pStart, size, pptr);
+    return ((ze_pfnVirtualMemReserve_t)GC_SLOT(GS_FN_zeVirtualMemReserve))(hContext, pStart, size, pptr);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemFree(ze_context_handle_t hContext, const void *ptr, size_t size)
 {
-    return ((ze_pfnVirtualMemFree_t)gc_slots[GS_FN_zeVirtualMemFree])(hContext, ptr, size);
+    return ((ze_pfnVirtualMemFree_t)GC_SLOT(GS_FN_zeVirtualMemFree))(hContext, ptr, size);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t *pagesize)
 {
-    return ((ze_pfnVirtualMemQueryPageSize_t)gc_slots[GS_FN_zeVirtualMemQueryPageSize])(hContext, hDevice, size, pagesize);
+    return ((ze_pfnVirtualMemQueryPageSize_t)GC_SLOT(GS_FN_zeVirtualMemQueryPageSize))(hContext, hDevice, size, pagesize);
 }
 
 GS_PUBLIC ze_result_t zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t *pMemProperties)
 {
-    return ((ze_pfnPhysicalMemGetProperties_t)gc_slots[GS_FN_zePhysicalMemGetProperties])(hContext, hPhysicalMem, pMemProperties);
+    return ((ze_pfnPhysicalMemGetProperties_t)GC_SLOT(GS_FN_zePhysicalMemGetProperties))(hContext, hPhysicalMem, pMemProperties);
 }
 
 GS_PUBLIC ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t *desc, ze_physical_mem_handle_t *phPhysicalMemory)
 {
-    return ((ze_pfnPhysicalMemCreate_t)gc_slots[GS_FN_zePhysicalMemCreate])(hContext, hDevice, desc, phPhysicalMemory);
+    return ((ze_pfnPhysicalMemCreate_t)GC_SLOT(GS_FN_zePhysicalMemCreate))(hContext, hDevice, desc, phPhysicalMemory);
 }
 
 GS_PUBLIC ze_result_t zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory)
 {
-    return ((ze_pfnPhysicalMemDestroy_t)gc_slots[GS_FN_zePhysicalMemDestroy])(hContext, hPhysicalMemory);
+    return ((ze_pfnPhysicalMemDestroy_t)GC_SLOT(GS_FN_zePhysicalMemDestroy))(hContext, hPhysicalMemory);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access)
 {
-    return ((ze_pfnVirtualMemMap_t)gc_slots[GS_FN_zeVirtualMemMap])(hContext, ptr, size, hPhysicalMemory, offset, access);
+    return ((ze_pfnVirtualMemMap_t)GC_SLOT(GS_FN_zeVirtualMemMap))(hContext, ptr, size, hPhysicalMemory, offset, access);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, size_t size)
 {
-    return ((ze_pfnVirtualMemUnmap_t)gc_slots[GS_FN_zeVirtualMemUnmap])(hContext, ptr, size);
+    return ((ze_pfnVirtualMemUnmap_t)GC_SLOT(GS_FN_zeVirtualMemUnmap))(hContext, ptr, size);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void *ptr, size_t size, ze_memory_access_attribute_t access)
 {
-    return ((ze_pfnVirtualMemSetAccessAttribute_t)gc_slots[GS_FN_zeVirtualMemSetAccessAttribute])(hContext, ptr, size, access);
+    return ((ze_pfnVirtualMemSetAccessAttribute_t)GC_SLOT(GS_FN_zeVirtualMemSetAccessAttribute))(hContext, ptr, size, access);
 }
 
 GS_PUBLIC ze_result_t zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void *ptr, size_t size, ze_memory_access_attribute_t *access, size_t *outSize)
 {
-    return ((ze_pfnVirtualMemGetAccessAttribute_t)gc_slots[GS_FN_zeVirtualMemGetAccessAttribute])(hContext, ptr, size, access, outSize);
+    return ((ze_pfnVirtualMemGetAccessAttribute_t)GC_SLOT(GS_FN_zeVirtualMemGetAccessAttribute))(hContext, ptr, size, access, outSize);
 }
 
 GS_PUBLIC ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ)
 {
-    return ((ze_pfnKernelSetGlobalOffsetExp_t)gc_slots[GS_FN_zeKernelSetGlobalOffsetExp])(hKernel, offsetX, offsetY, offsetZ);
+    return ((ze_pfnKernelSetGlobalOffsetExp_t)GC_SLOT(GS_FN_zeKernelSetGlobalOffsetExp))(hKernel, offsetX, offsetY, offsetZ);
 }
 
 GS_PUBLIC ze_result_t zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize)
 {
-    return ((ze_pfnDeviceReserveCacheExt_t)gc_slots[GS_FN_zeDeviceReserveCacheExt])(hDevice, cacheLevel, cacheReservationSize);
+    return ((ze_pfnDeviceReserveCacheExt_t)GC_SLOT(GS_FN_zeDeviceReserveCacheExt))(hDevice, cacheLevel, cacheReservationSize);
 }
 
 GS_PUBLIC ze_result_t zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void *ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion)
 {
-    return ((ze_pfnDeviceSetCacheAdviceExt_t)gc_slots[GS_FN_zeDeviceSetCacheAdviceExt])(hDevice, ptr, regionSize, cacheRegion);
+    return ((ze_pfnDeviceSetCacheAdviceExt_t)GC_SLOT(GS_FN_zeDeviceSetCacheAdviceExt))(hDevice, ptr, regionSize, cacheRegion);
 }
 
 GS_PUBLIC ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount, ze_kernel_timestamp_result_t *pTimestamps)
 {
-    return ((ze_pfnEventQueryTimestampsExp_t)gc_slots[GS_FN_zeEventQueryTimestampsExp])(hEvent, hDevice, pCount, pTimestamps);
+    return ((ze_pfnEventQueryTimestampsExp_t)GC_SLOT(GS_FN_zeEventQueryTimestampsExp))(hEvent, hDevice, pCount, pTimestamps);
 }
 
 GS_PUBLIC ze_result_t zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t *pMemoryProperties)
 {
-    return ((ze_pfnImageGetMemoryPropertiesExp_t)gc_slots[GS_FN_zeImageGetMemoryPropertiesExp])(hImage, pMemoryProperties);
+    return ((ze_pfnImageGetMemoryPropertiesExp_t)GC_SLOT(GS_FN_zeImageGetMemoryPropertiesExp))(hImage, pMemoryProperties);
 }
 
 GS_PUBLIC ze_result_t zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_handle_t hImage, ze_image_handle_t *phImageView)
 {
-    return ((ze_pfnImageViewCreateExt_t)gc_slots[GS_FN_zeImageViewCreateExt])(hContext, hDevice, desc, hImage, phImageView);
+    return ((ze_pfnImageViewCreateExt_t)GC_SLOT(GS_FN_zeImageViewCreateExt))(hContext, hDevice, desc, hImage, phImageView);
 }
 
 GS_PUBLIC ze_result_t zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t *desc, ze_image_handle_t hImage, ze_image_handle_t *phImageView)
 {
-    return ((ze_pfnImageViewCreateExp_t)gc_slots[GS_FN_zeImageViewCreateExp])(hContext, hDevice, desc, hImage, phImageView);
+    return ((ze_pfnImageViewCreateExp_t)GC_SLOT(GS_FN_zeImageViewCreateExp))(hContext, hDevice, desc, hImage, phImageView);
 }
 
 GS_PUBLIC ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t *pHint)
 {
-    return ((ze_pfnKernelSchedulingHintExp_t)gc_slots[GS_FN_zeKernelSchedulingHintExp])(hKernel, pHint);
+    return ((ze_pfnKernelSchedulingHintExp_t)GC_SLOT(GS_FN_zeKernelSchedulingHintExp))(hKernel, pHint);
 }
 
 GS_PUBLIC ze_result_t zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t *pPciProperties)
 {
-    return ((ze_pfnDevicePciGetPropertiesExt_t)gc_slots[GS_FN_zeDevicePciGetPropertiesExt])(hDevice, pPciProperties);
+    return ((ze_pfnDevicePciGetPropertiesExt_t)GC_SLOT(GS_FN_zeDevicePciGetPropertiesExt))(hDevice, pPciProperties);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void *dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t *pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendImageCopyToMemoryExt_t)gc_slots[GS_FN_zeCommandListAppendImageCopyToMemoryExt])(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendImageCopyToMemoryExt_t)GC_SLOT(GS_FN_zeCommandListAppendImageCopyToMemoryExt))(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void *srcptr, const ze_image_region_t *pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendImageCopyFromMemoryExt_t)gc_slots[GS_FN_zeCommandListAppendImageCopyFromMemoryExt])(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendImageCopyFromMemoryExt_t)GC_SLOT(GS_FN_zeCommandListAppendImageCopyFromMemoryExt))(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t *pImageAllocProperties)
 {
-    return ((ze_pfnImageGetAllocPropertiesExt_t)gc_slots[GS_FN_zeImageGetAllocPropertiesExt])(hContext, hImage, pImageAllocProperties);
+    return ((ze_pfnImageGetAllocPropertiesExt_t)GC_SLOT(GS_FN_zeImageGetAllocPropertiesExt))(hContext, hImage, pImageAllocProperties);
 }
 
 GS_PUBLIC ze_result_t zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t *pInspectDesc, uint32_t numModules, ze_module_handle_t *phModules, ze_module_build_log_handle_t *phLog)
 {
-    return ((ze_pfnModuleInspectLinkageExt_t)gc_slots[GS_FN_zeModuleInspectLinkageExt])(pInspectDesc, numModules, phModules, phLog);
+    return ((ze_pfnModuleInspectLinkageExt_t)GC_SLOT(GS_FN_zeModuleInspectLinkageExt))(pInspectDesc, numModules, phModules, phLog);
 }
 
 GS_PUBLIC ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc, void *ptr)
 {
-    return ((ze_pfnMemFreeExt_t)gc_slots[GS_FN_zeMemFreeExt])(hContext, pMemFreeDesc, ptr);
+    return ((ze_pfnMemFreeExt_t)GC_SLOT(GS_FN_zeMemFreeExt))(hContext, pMemFreeDesc, ptr);
 }
 
 GS_PUBLIC ze_result_t zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t *pCount, ze_fabric_vertex_handle_t *phVertices)
 {
-    return ((ze_pfnFabricVertexGetExp_t)gc_slots[GS_FN_zeFabricVertexGetExp])(hDriver, pCount, phVertices);
+    return ((ze_pfnFabricVertexGetExp_t)GC_SLOT(GS_FN_zeFabricVertexGetExp))(hDriver, pCount, phVertices);
 }
 
 GS_PUBLIC ze_result_t zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t *pCount, ze_fabric_vertex_handle_t *phSubvertices)
 {
-    return ((ze_pfnFabricVertexGetSubVerticesExp_t)gc_slots[GS_FN_zeFabricVertexGetSubVerticesExp])(hVertex, pCount, phSubvertices);
+    return ((ze_pfnFabricVertexGetSubVerticesExp_t)GC_SLOT(GS_FN_zeFabricVertexGetSubVerticesExp))(hVertex, pCount, phSubvertices);
 }
 
 GS_PUBLIC ze_result_t zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t *pVertexProperties)
 {
-    return ((ze_pfnFabricVertexGetPropertiesExp_t)gc_slots[GS_FN_zeFabricVertexGetPropertiesExp])(hVertex, pVertexProperties);
+    return ((ze_pfnFabricVertexGetPropertiesExp_t)GC_SLOT(GS_FN_zeFabricVertexGetPropertiesExp))(hVertex, pVertexProperties);
 }
 
 GS_PUBLIC ze_result_t zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t *phDevice)
 {
-    return ((ze_pfnFabricVertexGetDeviceExp_t)gc_slots[GS_FN_zeFabricVertexGetDeviceExp])(hVertex, phDevice);
+    return ((ze_pfnFabricVertexGetDeviceExp_t)GC_SLOT(GS_FN_zeFabricVertexGetDeviceExp))(hVertex, phDevice);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t *phVertex)
 {
-    return ((ze_pfnDeviceGetFabricVertexExp_t)gc_slots[GS_FN_zeDeviceGetFabricVertexExp])(hDevice, phVertex);
+    return ((ze_pfnDeviceGetFabricVertexExp_t)GC_SLOT(GS_FN_zeDeviceGetFabricVertexExp))(hDevice, phVertex);
 }
 
 GS_PUBLIC ze_result_t zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t *pCount, ze_fabric_edge_handle_t *phEdges)
 {
-    return ((ze_pfnFabricEdgeGetExp_t)gc_slots[GS_FN_zeFabricEdgeGetExp])(hVertexA, hVertexB, pCount, phEdges);
+    return ((ze_pfnFabricEdgeGetExp_t)GC_SLOT(GS_FN_zeFabricEdgeGetExp))(hVertexA, hVertexB, pCount, phEdges);
 }
 
 GS_PUBLIC ze_result_t zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t *phVertexA, ze_fabric_vertex_handle_t *phVertexB)
 {
-    return ((ze_pfnFabricEdgeGetVerticesExp_t)gc_slots[GS_FN_zeFabricEdgeGetVerticesExp])(hEdge, phVertexA, phVertexB);
+    return ((ze_pfnFabricEdgeGetVerticesExp_t)GC_SLOT(GS_FN_zeFabricEdgeGetVerticesExp))(hEdge, phVertexA, phVertexB);
 }
 
 GS_PUBLIC ze_result_t zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t *pEdgeProperties)
 {
-    return ((ze_pfnFabricEdgeGetPropertiesExp_t)gc_slots[GS_FN_zeFabricEdgeGetPropertiesExp])(hEdge, pEdgeProperties);
+    return ((ze_pfnFabricEdgeGetPropertiesExp_t)GC_SLOT(GS_FN_zeFabricEdgeGetPropertiesExp))(hEdge, pEdgeProperties);
 }
 
 GS_PUBLIC ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount, ze_event_query_kernel_timestamps_results_ext_properties_t *pResults)
 {
-    return ((ze_pfnEventQueryKernelTimestampsExt_t)gc_slots[GS_FN_zeEventQueryKernelTimestampsExt])(hEvent, hDevice, pCount, pResults);
+    return ((ze_pfnEventQueryKernelTimestampsExt_t)GC_SLOT(GS_FN_zeEventQueryKernelTimestampsExt))(hEvent, hDevice, pCount, pResults);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t *pDescriptor, ze_rtas_builder_exp_handle_t *phBuilder)
 {
-    return ((ze_pfnRTASBuilderCreateExp_t)gc_slots[GS_FN_zeRTASBuilderCreateExp])(hDriver, pDescriptor, phBuilder);
+    return ((ze_pfnRTASBuilderCreateExp_t)GC_SLOT(GS_FN_zeRTASBuilderCreateExp))(hDriver, pDescriptor, phBuilder);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t *pBuildOpDescriptor, ze_rtas_builder_exp_properties_t *pProperties)
 {
-    return ((ze_pfnRTASBuilderGetBuildPropertiesExp_t)gc_slots[GS_FN_zeRTASBuilderGetBuildPropertiesExp])(hBuilder, pBuildOpDescriptor, pProperties);
+    return ((ze_pfnRTASBuilderGetBuildPropertiesExp_t)GC_SLOT(GS_FN_zeRTASBuilderGetBuildPropertiesExp))(hBuilder, pBuildOpDescriptor, pProperties);
 }
 
 GS_PUBLIC ze_result_t zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB)
 {
-    return ((ze_pfnDriverRTASFormatCompatibilityCheckExp_t)gc_slots[GS_FN_zeDriverRTASFormatCompatibilityCheckExp])(hDriver, rtasFormatA, rtasFormatB);
+    return ((ze_pfnDriverRTASFormatCompatibilityCheckExp_t)GC_SLOT(GS_FN_zeDriverRTASFormatCompatibilityCheckExp))(hDriver, rtasFormatA, rtasFormatB);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t *pBuildOpDescriptor, void *pScratchBuffer, size_t scratchBufferSizeBytes, void *pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void *pBuildUserPtr, ze_rtas_aabb_exp_t *pBounds, size_t *pRtasBufferSizeBytes)
 {
-    return ((ze_pfnRTASBuilderBuildExp_t)gc_slots[GS_FN_zeRTASBuilderBuildExp])(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+    return ((ze_pfnRTASBuilderBuildExp_t)GC_SLOT(GS_FN_zeRTASBuilderBuildExp))(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder)
 {
-    return ((ze_pfnRTASBuilderDestroyExp_t)gc_slots[GS_FN_zeRTASBuilderDestroyExp])(hBuilder);
+    return ((ze_pfnRTASBuilderDestroyExp_t)GC_SLOT(GS_FN_zeRTASBuilderDestroyExp))(hBuilder);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t *phParallelOperation)
 {
-    return ((ze_pfnRTASParallelOperationCreateExp_t)gc_slots[GS_FN_zeRTASParallelOperationCreateExp])(hDriver, phParallelOperation);
+    return ((ze_pfnRTASParallelOperationCreateExp_t)GC_SLOT(GS_FN_zeRTASParallelOperationCreateExp))(hDriver, phParallelOperation);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t *pProperties)
 {
-    return ((ze_pfnRTASParallelOperationGetPropertiesExp_t)gc_slots[GS_FN_zeRTASParallelOperationGetPropertiesExp])(hParallelOperation, pProperties);
+    return ((ze_pfnRTASParallelOperationGetPropertiesExp_t)GC_SLOT(GS_FN_zeRTASParallelOperationGetPropertiesExp))(hParallelOperation, pProperties);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation)
 {
-    return ((ze_pfnRTASParallelOperationJoinExp_t)gc_slots[GS_FN_zeRTASParallelOperationJoinExp])(hParallelOperation);
+    return ((ze_pfnRTASParallelOperationJoinExp_t)GC_SLOT(GS_FN_zeRTASParallelOperationJoinExp))(hParallelOperation);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation)
 {
-    return ((ze_pfnRTASParallelOperationDestroyExp_t)gc_slots[GS_FN_zeRTASParallelOperationDestroyExp])(hParallelOperation);
+    return ((ze_pfnRTASParallelOperationDestroyExp_t)GC_SLOT(GS_FN_zeRTASParallelOperationDestroyExp))(hParallelOperation);
 }
 
 GS_PUBLIC ze_result_t zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t *rowPitch)
 {
-    return ((ze_pfnMemGetPitchFor2dImage_t)gc_slots[GS_FN_zeMemGetPitchFor2dImage])(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
+    return ((ze_pfnMemGetPitchFor2dImage_t)GC_SLOT(GS_FN_zeMemGetPitchFor2dImage))(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
 }
 
 GS_PUBLIC ze_result_t zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t *pDeviceOffset)
 {
-    return ((ze_pfnImageGetDeviceOffsetExp_t)gc_slots[GS_FN_zeImageGetDeviceOffsetExp])(hImage, pDeviceOffset);
+    return ((ze_pfnImageGetDeviceOffsetExp_t)GC_SLOT(GS_FN_zeImageGetDeviceOffsetExp))(hImage, pDeviceOffset);
 }
 
 GS_PUBLIC ze_result_t zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t *phClonedCommandList)
 {
-    return ((ze_pfnCommandListCreateCloneExp_t)gc_slots[GS_FN_zeCommandListCreateCloneExp])(hCommandList, phClonedCommandList);
+    return ((ze_pfnCommandListCreateCloneExp_t)GC_SLOT(GS_FN_zeCommandListCreateCloneExp))(hCommandList, phClonedCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListImmediateAppendCommandListsExp_t)gc_slots[GS_FN_zeCommandListImmediateAppendCommandListsExp])(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListImmediateAppendCommandListsExp_t)GC_SLOT(GS_FN_zeCommandListImmediateAppendCommandListsExp))(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t *phCommandLists, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListImmediateAppendCommandListsWithParameters_t)gc_slots[GS_FN_zeCommandListImmediateAppendCommandListsWithParameters])(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListImmediateAppendCommandListsWithParameters_t)GC_SLOT(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters))(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t *desc, uint64_t *pCommandId)
 {
-    return ((ze_pfnCommandListGetNextCommandIdExp_t)gc_slots[GS_FN_zeCommandListGetNextCommandIdExp])(hCommandList, desc, pCommandId);
+    return ((ze_pfnCommandListGetNextCommandIdExp_t)GC_SLOT(GS_FN_zeCommandListGetNextCommandIdExp))(hCommandList, desc, pCommandId);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t *desc, uint32_t numKernels, ze_kernel_handle_t *phKernels, uint64_t *pCommandId)
 {
-    return ((ze_pfnCommandListGetNextCommandIdWithKernelsExp_t)gc_slots[GS_FN_zeCommandListGetNextCommandIdWithKernelsExp])(hCommandList, desc, numKernels, phKernels, pCommandId);
+    return ((ze_pfnCommandListGetNextCommandIdWithKernelsExp_t)GC_SLOT(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp))(hCommandList, desc, numKernels, phKernels, pCommandId);
 }
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t *desc)
 {
-    return ((ze_pfnCommandListUpdateMutableCommandsExp_t)gc_slots[GS_FN_zeCommandListUpdateMutableCommandsExp])(hCommandList, desc);
+    return ((ze_pfnCommandListUpdateMutableCommandsExp_t)GC_SLOT(GS_FN_zeCommandListUpdateMutableCommandsExp))(hCommandList, desc);
 }
 
 GS_PUBLIC ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t *pIsMutable)
 {
-    return ((ze_pfnCommandListIsMutableExp_t)gc_slots[GS_FN_zeCommandListIsMutableExp])(hCommandList, pIsMutable);
+    return ((ze_pfnCommandListIsMutableExp_t)GC_SLOT(GS_FN_zeCommandListIsMutableExp))(hCommandList, pIsMutable);
 }
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent)
 {
-    return ((ze_pfnCommandListUpdateMutableCommandSignalEventExp_t)gc_slots[GS_FN_zeCommandListUpdateMutableCommandSignalEventExp])(hCommandList, commandId, hSignalEvent);
+    return ((ze_pfnCommandListUpdateMutableCommandSignalEventExp_t)GC_SLOT(GS_FN_zeCommandListUpdateMutableCommandSignalEventExp))(hCommandList, commandId, hSignalEvent);
 }
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListUpdateMutableCommandWaitEventsExp_t)gc_slots[GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp])(hCommandList, commandId, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListUpdateMutableCommandWaitEventsExp_t)GC_SLOT(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp))(hCommandList, commandId, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t *pCommandId, ze_kernel_handle_t *phKernels)
 {
-    return ((ze_pfnCommandListUpdateMutableCommandKernelsExp_t)gc_slots[GS_FN_zeCommandListUpdateMutableCommandKernelsExp])(hCommandList, numKernels, pCommandId, phKernels);
+    return ((ze_pfnCommandListUpdateMutableCommandKernelsExp_t)GC_SLOT(GS_FN_zeCommandListUpdateMutableCommandKernelsExp))(hCommandList, numKernels, pCommandId, phKernels);
 }
 
 GS_PUBLIC ze_result_t zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t *pSize, uint8_t *pKernelBinary)
 {
-    return ((ze_pfnKernelGetBinaryExp_t)gc_slots[GS_FN_zeKernelGetBinaryExp])(hKernel, pSize, pKernelBinary);
+    return ((ze_pfnKernelGetBinaryExp_t)GC_SLOT(GS_FN_zeKernelGetBinaryExp))(hKernel, pSize, pKernelBinary);
 }
 
 GS_PUBLIC ze_result_t zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t *desc, ze_external_semaphore_ext_handle_t *phSemaphore)
 {
-    return ((ze_pfnDeviceImportExternalSemaphoreExt_t)gc_slots[GS_FN_zeDeviceImportExternalSemaphoreExt])(hDevice, desc, phSemaphore);
+    return ((ze_pfnDeviceImportExternalSemaphoreExt_t)GC_SLOT(GS_FN_zeDeviceImportExternalSemaphoreExt))(hDevice, desc, phSemaphore);
 }
 
 GS_PUBLIC ze_result_t zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore)
 {
-    return ((ze_pfnDeviceReleaseExternalSemaphoreExt_t)gc_slots[GS_FN_zeDeviceReleaseExternalSemaphoreExt])(hSemaphore);
+    return ((ze_pfnDeviceReleaseExternalSemaphoreExt_t)GC_SLOT(GS_FN_zeDeviceReleaseExternalSemaphoreExt))(hSemaphore);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t *phSemaphores, ze_external_semaphore_signal_params_ext_t *signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendSignalExternalSemaphoreExt_t)gc_slots[GS_FN_zeCommandListAppendSignalExternalSemaphoreExt])(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendSignalExternalSemaphoreExt_t)GC_SLOT(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt))(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t *phSemaphores, ze_external_semaphore_wait_params_ext_t *waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendWaitExternalSemaphoreExt_t)gc_slots[GS_FN_zeCommandListAppendWaitExternalSemaphoreExt])(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendWaitExternalSemaphoreExt_t)GC_SLOT(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt))(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t *pDescriptor, ze_rtas_builder_ext_handle_t *phBuilder)
 {
-    return ((ze_pfnRTASBuilderCreateExt_t)gc_slots[GS_FN_zeRTASBuilderCreateExt])(hDriver, pDescriptor, phBuilder);
+    return ((ze_pfnRTASBuilderCreateExt_t)GC_SLOT(GS_FN_zeRTASBuilderCreateExt))(hDriver, pDescriptor, phBuilder);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t *pBuildOpDescriptor, ze_rtas_builder_ext_properties_t *pProperties)
 {
-    return ((ze_pfnRTASBuilderGetBuildPropertiesExt_t)gc_slots[GS_FN_zeRTASBuilderGetBuildPropertiesExt])(hBuilder, pBuildOpDescriptor, pProperties);
+    return ((ze_pfnRTASBuilderGetBuildPropertiesExt_t)GC_SLOT(GS_FN_zeRTASBuilderGetBuildPropertiesExt))(hBuilder, pBuildOpDescriptor, pProperties);
 }
 
 GS_PUBLIC ze_result_t zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB)
 {
-    return ((ze_pfnDriverRTASFormatCompatibilityCheckExt_t)gc_slots[GS_FN_zeDriverRTASFormatCompatibilityCheckExt])(hDriver, rtasFormatA, rtasFormatB);
+    return ((ze_pfnDriverRTASFormatCompatibilityCheckExt_t)GC_SLOT(GS_FN_zeDriverRTASFormatCompatibilityCheckExt))(hDriver, rtasFormatA, rtasFormatB);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t *pBuildOpDescriptor, void *pScratchBuffer, size_t scratchBufferSizeBytes, void *pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void *pBuildUserPtr, ze_rtas_aabb_ext_t *pBounds, size_t *pRtasBufferSizeBytes)
 {
-    return ((ze_pfnRTASBuilderBuildExt_t)gc_slots[GS_FN_zeRTASBuilderBuildExt])(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+    return ((ze_pfnRTASBuilderBuildExt_t)GC_SLOT(GS_FN_zeRTASBuilderBuildExt))(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnRTASBuilderCommandListAppendCopyExt_t)gc_slots[GS_FN_zeRTASBuilderCommandListAppendCopyExt])(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnRTASBuilderCommandListAppendCopyExt_t)GC_SLOT(GS_FN_zeRTASBuilderCommandListAppendCopyExt))(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder)
 {
-    return ((ze_pfnRTASBuilderDestroyExt_t)gc_slots[GS_FN_zeRTASBuilderDestroyExt])(hBuilder);
+    return ((ze_pfnRTASBuilderDestroyExt_t)GC_SLOT(GS_FN_zeRTASBuilderDestroyExt))(hBuilder);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t *phParallelOperation)
 {
-    return ((ze_pfnRTASParallelOperationCreateExt_t)gc_slots[GS_FN_zeRTASParallelOperationCreateExt])(hDriver, phParallelOperation);
+    return ((ze_pfnRTASParallelOperationCreateExt_t)GC_SLOT(GS_FN_zeRTASParallelOperationCreateExt))(hDriver, phParallelOperation);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t *pProperties)
 {
-    return ((ze_pfnRTASParallelOperationGetPropertiesExt_t)gc_slots[GS_FN_zeRTASParallelOperationGetPropertiesExt])(hParallelOperation, pProperties);
+    return ((ze_pfnRTASParallelOperationGetPropertiesExt_t)GC_SLOT(GS_FN_zeRTASParallelOperationGetPropertiesExt))(hParallelOperation, pProperties);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation)
 {
-    return ((ze_pfnRTASParallelOperationJoinExt_t)gc_slots[GS_FN_zeRTASParallelOperationJoinExt])(hParallelOperation);
+    return ((ze_pfnRTASParallelOperationJoinExt_t)GC_SLOT(GS_FN_zeRTASParallelOperationJoinExt))(hParallelOperation);
 }
 
 GS_PUBLIC ze_result_t zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation)
 {
-    return ((ze_pfnRTASParallelOperationDestroyExt_t)gc_slots[GS_FN_zeRTASParallelOperationDestroyExt])(hParallelOperation);
+    return ((ze_pfnRTASParallelOperationDestroyExt_t)GC_SLOT(GS_FN_zeRTASParallelOperationDestroyExt))(hParallelOperation);
 }
 
 GS_PUBLIC ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t *pCount, ze_device_vector_width_properties_ext_t *pVectorWidthProperties)
 {
-    return ((ze_pfnDeviceGetVectorWidthPropertiesExt_t)gc_slots[GS_FN_zeDeviceGetVectorWidthPropertiesExt])(hDevice, pCount, pVectorWidthProperties);
+    return ((ze_pfnDeviceGetVectorWidthPropertiesExt_t)GC_SLOT(GS_FN_zeDeviceGetVectorWidthPropertiesExt))(hDevice, pCount, pVectorWidthProperties);
 }
 
 GS_PUBLIC ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount, ze_kernel_allocation_exp_properties_t *pAllocationProperties)
 {
-    return ((ze_pfnKernelGetAllocationPropertiesExp_t)gc_slots[GS_FN_zeKernelGetAllocationPropertiesExp])(hKernel, pCount, pAllocationProperties);
+    return ((ze_pfnKernelGetAllocationPropertiesExp_t)GC_SLOT(GS_FN_zeKernelGetAllocationPropertiesExp))(hKernel, pCount, pAllocationProperties);
 }
 
 GS_PUBLIC ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void *ptr, void *pNext, ze_ipc_mem_handle_t *pIpcHandle)
 {
-    return ((ze_pfnMemGetIpcHandleWithProperties_t)gc_slots[GS_FN_zeMemGetIpcHandleWithProperties])(hContext, ptr, pNext, pIpcHandle);
+    return ((ze_pfnMemGetIpcHandleWithProperties_t)GC_SLOT(GS_FN_zeMemGetIpcHandleWithProperties))(hContext, ptr, pNext, pIpcHandle);
 }
 
 GS_PUBLIC ze_result_t zeGraphCreateExt(ze_context_handle_t hContext, const void *pNext, ze_graph_handle_t *phGraph)
 {
-    return ((ze_pfnGraphCreateExt_t)gc_slots[GS_FN_zeGraphCreateExt])(hContext, pNext, phGraph);
+    return ((ze_pfnGraphCreateExt_t)GC_SLOT(GS_FN_zeGraphCreateExt))(hContext, pNext, phGraph);
 }
 
 GS_PUBLIC ze_result_t zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void *pNext)
 {
-    return ((ze_pfnCommandListBeginGraphCaptureExt_t)gc_slots[GS_FN_zeCommandListBeginGraphCaptureExt])(hCommandList, pNext);
+    return ((ze_pfnCommandListBeginGraphCaptureExt_t)GC_SLOT(GS_FN_zeCommandListBeginGraphCaptureExt))(hCommandList, pNext);
 }
 
 GS_PUBLIC ze_result_t zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void *pNext)
 {
-    return ((ze_pfnCommandListBeginCaptureIntoGraphExt_t)gc_slots[GS_FN_zeCommandListBeginCaptureIntoGraphExt])(hCommandList, hGraph, pNext);
+    return ((ze_pfnCommandListBeginCaptureIntoGraphExt_t)GC_SLOT(GS_FN_zeCommandListBeginCaptureIntoGraphExt))(hCommandList, hGraph, pNext);
 }
 
 GS_PUBLIC ze_result_t zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList)
 {
-    return ((ze_pfnCommandListIsGraphCaptureEnabledExt_t)gc_slots[GS_FN_zeCommandListIsGraphCaptureEnabledExt])(hCommandList);
+    return ((ze_pfnCommandListIsGraphCaptureEnabledExt_t)GC_SLOT(GS_FN_zeCommandListIsGraphCaptureEnabledExt))(hCommandList);
 }
 
 GS_PUBLIC ze_result_t zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void *pNext, ze_graph_handle_t *phGraph)
 {
-    return ((ze_pfnCommandListEndGraphCaptureExt_t)gc_slots[GS_FN_zeCommandListEndGraphCaptureExt])(hCommandList, pNext, phGraph);
+    return ((ze_pfnCommandListEndGraphCaptureExt_t)GC_SLOT(GS_FN_zeCommandListEndGraphCaptureExt))(hCommandList, pNext, phGraph);
 }
 
 GS_PUBLIC ze_result_t zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t *phGraph)
 {
-    return ((ze_pfnCommandListGetGraphExt_t)gc_slots[GS_FN_zeCommandListGetGraphExt])(hCommandList, phGraph);
+    return ((ze_pfnCommandListGetGraphExt_t)GC_SLOT(GS_FN_zeCommandListGetGraphExt))(hCommandList, phGraph);
 }
 
 GS_PUBLIC ze_result_t zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t *phCommandList)
 {
-    return ((ze_pfnGraphGetPrimaryCommandListExt_t)gc_slots[GS_FN_zeGraphGetPrimaryCommandListExt])(hGraph, phCommandList);
+    return ((ze_pfnGraphGetPrimaryCommandListExt_t)GC_SLOT(GS_FN_zeGraphGetPrimaryCommandListExt))(hGraph, phCommandList);
 }
 
 GS_PUBLIC ze_result_t zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void *pUserData, const void *pNext)
 {
-    return ((ze_pfnGraphSetDestructionCallbackExt_t)gc_slots[GS_FN_zeGraphSetDestructionCallbackExt])(hGraph, pfnCallback, pUserData, pNext);
+    return ((ze_pfnGraphSetDestructionCallbackExt_t)GC_SLOT(GS_FN_zeGraphSetDestructionCallbackExt))(hGraph, pfnCallback, pUserData, pNext);
 }
 
 GS_PUBLIC ze_result_t zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void *pNext, ze_executable_graph_handle_t *phExecutableGraph)
 {
-    return ((ze_pfnGraphInstantiateExt_t)gc_slots[GS_FN_zeGraphInstantiateExt])(hGraph, pNext, phExecutableGraph);
+    return ((ze_pfnGraphInstantiateExt_t)GC_SLOT(GS_FN_zeGraphInstantiateExt))(hGraph, pNext, phExecutableGraph);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendGraphExt_t)gc_slots[GS_FN_zeCommandListAppendGraphExt])(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendGraphExt_t)GC_SLOT(GS_FN_zeCommandListAppendGraphExt))(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t *phSourceGraph)
 {
-    return ((ze_pfnExecutableGraphGetSourceGraphExt_t)gc_slots[GS_FN_zeExecutableGraphGetSourceGraphExt])(hGraph, phSourceGraph);
+    return ((ze_pfnExecutableGraphGetSourceGraphExt_t)GC_SLOT(GS_FN_zeExecutableGraphGetSourceGraphExt))(hGraph, phSourceGraph);
 }
 
 GS_PUBLIC ze_result_t zeGraphIsEmptyExt(ze_graph_handle_t hGraph)
 {
-    return ((ze_pfnGraphIsEmptyExt_t)gc_slots[GS_FN_zeGraphIsEmptyExt])(hGraph);
+    return ((ze_pfnGraphIsEmptyExt_t)GC_SLOT(GS_FN_zeGraphIsEmptyExt))(hGraph);
 }
 
 GS_PUBLIC ze_result_t zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char *filePath, const void *pNext)
 {
-    return ((ze_pfnGraphDumpContentsExt_t)gc_slots[GS_FN_zeGraphDumpContentsExt])(hGraph, filePath, pNext);
+    return ((ze_pfnGraphDumpContentsExt_t)GC_SLOT(GS_FN_zeGraphDumpContentsExt))(hGraph, filePath, pNext);
 }
 
 GS_PUBLIC ze_result_t zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph)
 {
-    return ((ze_pfnExecutableGraphDestroyExt_t)gc_slots[GS_FN_zeExecutableGraphDestroyExt])(hGraph);
+    return ((ze_pfnExecutableGraphDestroyExt_t)GC_SLOT(GS_FN_zeExecutableGraphDestroyExt))(hGraph);
 }
 
 GS_PUBLIC ze_result_t zeGraphDestroyExt(ze_graph_handle_t hGraph)
 {
-    return ((ze_pfnGraphDestroyExt_t)gc_slots[GS_FN_zeGraphDestroyExt])(hGraph);
+    return ((ze_pfnGraphDestroyExt_t)GC_SLOT(GS_FN_zeGraphDestroyExt))(hGraph);
 }
 
 GS_PUBLIC ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void *pUserData, const void *pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((ze_pfnCommandListAppendHostFunction_t)gc_slots[GS_FN_zeCommandListAppendHostFunction])(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((ze_pfnCommandListAppendHostFunction_t)GC_SLOT(GS_FN_zeCommandListAppendHostFunction))(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zesInit(zes_init_flags_t flags)
 {
-    return ((zes_pfnInit_t)gc_slots[GS_FN_zesInit])(flags);
+    return ((zes_pfnInit_t)GC_SLOT(GS_FN_zesInit))(flags);
 }
 
 GS_PUBLIC ze_result_t zesDriverGet(uint32_t *pCount, zes_driver_handle_t *phDrivers)
 {
-    return ((zes_pfnDriverGet_t)gc_slots[GS_FN_zesDriverGet])(pCount, phDrivers);
+    return ((zes_pfnDriverGet_t)GC_SLOT(GS_FN_zesDriverGet))(pCount, phDrivers);
 }
 
 GS_PUBLIC ze_result_t zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t *pCount, zes_driver_extension_properties_t *pExtensionProperties)
 {
-    return ((zes_pfnDriverGetExtensionProperties_t)gc_slots[GS_FN_zesDriverGetExtensionProperties])(hDriver, pCount, pExtensionProperties);
+    return ((zes_pfnDriverGetExtensionProperties_t)GC_SLOT(GS_FN_zesDriverGetExtensionProperties))(hDriver, pCount, pExtensionProperties);
 }
 
 GS_PUBLIC ze_result_t zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char *name, void **ppFunctionAddress)
 {
-    return ((zes_pfnDriverGetExtensionFunctionAddress_t)gc_slots[GS_FN_zesDriverGetExtensionFunctionAddress])(hDriver, name, ppFunctionAddress);
+    return ((zes_pfnDriverGetExtensionFunctionAddress_t)GC_SLOT(GS_FN_zesDriverGetExtensionFunctionAddress))(hDriver, name, ppFunctionAddress);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGet(zes_driver_handle_t hDriver, uint32_t *pCount, zes_device_handle_t *phDevices)
 {
-    return ((zes_pfnDeviceGet_t)gc_slots[GS_FN_zesDeviceGet])(hDriver, pCount, phDevices);
+    return ((zes_pfnDeviceGet_t)GC_SLOT(GS_FN_zesDeviceGet))(hDriver, pCount, phDevices);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t *pProperties)
 {
-    return ((zes_pfnDeviceGetProperties_t)gc_slots[GS_FN_zesDeviceGetProperties])(hDevice, pProperties);
+    return ((zes_pfnDeviceGetProperties_t)GC_SLOT(GS_FN_zesDeviceGetProperties))(hDevice, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t *pState)
 {
-    return ((zes_pfnDeviceGetState_t)gc_slots[GS_FN_zesDeviceGetState])(hDevice, pState);
+    return ((zes_pfnDeviceGetState_t)GC_SLOT(GS_FN_zesDeviceGetState))(hDevice, pState);
 }
 
 GS_PUBLIC ze_result_t zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force)
 {
-    return ((zes_pfnDeviceReset_t)gc_slots[GS_FN_zesDeviceReset])(hDevice, force);
+    return ((zes_pfnDeviceReset_t)GC_SLOT(GS_FN_zesDeviceReset))(hDevice, force);
 }
 
 GS_PUBLIC ze_result_t zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t *pProperties)
 {
-    return ((zes_pfnDeviceResetExt_t)gc_slots[GS_FN_zesDeviceResetExt])(hDevice, pProperties);
+    return ((zes_pfnDeviceResetExt_t)GC_SLOT(GS_FN_zesDeviceResetExt))(hDevice, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t *pCount, zes_process_state_t *pProcesses)
 {
-    return ((zes_pfnDeviceProcessesGetState_t)gc_slots[GS_FN_zesDeviceProcessesGetState])(hDevice, pCount, pProcesses);
+    return ((zes_pfnDeviceProcessesGetState_t)GC_SLOT(GS_FN_zesDeviceProcessesGetState))(hDevice, pCount, pProcesses);
 }
 
 GS_PUBLIC ze_result_t zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t *pProperties)
 {
-    return ((zes_pfnDevicePciGetProperties_t)gc_slots[GS_FN_zesDevicePciGetProperties])(hDevice, pProperties);
+    return ((zes_pfnDevicePciGetProperties_t)GC_SLOT(GS_FN_zesDevicePciGetProperties))(hDevice, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t *pState)
 {
-    return ((zes_pfnDevicePciGetState_t)gc_slots[GS_FN_zesDevicePciGetState])(hDevice, pState);
+    return ((zes_pfnDevicePciGetState_t)GC_SLOT(GS_FN_zesDevicePciGetState))(hDevice, pState);
 }
 
 GS_PUBLIC ze_result_t zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t *pCount, zes_pci_bar_properties_t *pProperties)
 {
-    return ((zes_pfnDevicePciGetBars_t)gc_slots[GS_FN_zesDevicePciGetBars])(hDevice, pCount, pProperties);
+    return ((zes_pfnDevicePciGetBars_t)GC_SLOT(GS_FN_zesDevicePciGetBars))(hDevice, pCount, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t *pStats)
 {
-    return ((zes_pfnDevicePciGetStats_t)gc_slots[GS_FN_zesDevicePciGetStats])(hDevice, pStats);
+    return ((zes_pfnDevicePciGetStats_t)GC_SLOT(GS_FN_zesDevicePciGetStats))(hDevice, pStats);
 }
 
 GS_PUBLIC ze_result_t zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice)
 {
-    return ((zes_pfnDeviceSetOverclockWaiver_t)gc_slots[GS_FN_zesDeviceSetOverclockWaiver])(hDevice);
+    return ((zes_pfnDeviceSetOverclockWaiver_t)GC_SLOT(GS_FN_zesDeviceSetOverclockWaiver))(hDevice);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t *pOverclockDomains)
 {
-    return ((zes_pfnDeviceGetOverclockDomains_t)gc_slots[GS_FN_zesDeviceGetOverclockDomains])(hDevice, pOverclockDomains);
+    return ((zes_pfnDeviceGetOverclockDomains_t)GC_SLOT(GS_FN_zesDeviceGetOverclockDomains))(hDevice, pOverclockDomains);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t *pAvailableControls)
 {
-    return ((zes_pfnDeviceGetOverclockControls_t)gc_slots[GS_FN_zesDeviceGetOverclockControls])(hDevice, domainType, pAvailableControls);
+    return ((zes_pfnDeviceGetOverclockControls_t)GC_SLOT(GS_FN_zesDeviceGetOverclockControls))(hDevice, domainType, pAvailableControls);
 }
 
 GS_PUBLIC ze_result_t zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState)
 {
-    return ((zes_pfnDeviceResetOverclockSettings_t)gc_slots[GS_FN_zesDeviceResetOverclockSettings])(hDevice, onShippedState);
+    return ((zes_pfnDeviceResetOverclockSettings_t)GC_SLOT(GS_FN_zesDeviceResetOverclockSettings))(hDevice, onShippedState);
 }
 
 GS_PUBLIC ze_result_t zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t *pOverclockMode, ze_bool_t *pWaiverSetting, ze_bool_t *pOverclockState, zes_pending_action_t *pPendingAction, ze_bool_t *pPendingReset)
 {
-    return ((zes_pfnDeviceReadOverclockState_t)gc_slots[GS_FN_zesDeviceReadOverclockState])(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+    return ((zes_pfnDeviceReadOverclockState_t)GC_SLOT(GS_FN_zesDeviceReadOverclockState))(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_overclock_handle_t *phDomainHandle)
 {
-    return ((zes_pfnDeviceEnumOverclockDomains_t)gc_slots[GS_FN_zesDeviceEnumOverclockDomains])(hDevice, pCount, phDomainHandle);
+    return ((zes_pfnDeviceEnumOverclockDomains_t)GC_SLOT(GS_FN_zesDeviceEnumOverclockDomains))(hDevice, pCount, phDomainHandle);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t *pDomainProperties)
 {
-    return ((zes_pfnOverclockGetDomainProperties_t)gc_slots[GS_FN_zesOverclockGetDomainProperties])(hDomainHandle, pDomainProperties);
+    return ((zes_pfnOverclockGetDomainProperties_t)GC_SLOT(GS_FN_zesOverclockGetDomainProperties))(hDomainHandle, pDomainProperties);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t *pVFProperties)
 {
-    return ((zes_pfnOverclockGetDomainVFProperties_t)gc_slots[GS_FN_zesOverclockGetDomainVFProperties])(hDomainHandle, pVFProperties);
+    return ((zes_pfnOverclockGetDomainVFProperties_t)GC_SLOT(GS_FN_zesOverclockGetDomainVFProperties))(hDomainHandle, pVFProperties);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t *pControlProperties)
 {
-    return ((zes_pfnOverclockGetDomainControlProperties_t)gc_slots[GS_FN_zesOverclockGetDomainControlProperties])(hDomainHandle, DomainControl, pControlProperties);
+    return ((zes_pfnOverclockGetDomainControlProperties_t)GC_SLOT(GS_FN_zesOverclockGetDomainControlProperties))(hDomainHandle, DomainControl, pControlProperties);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double *pValue)
 {
-    return ((zes_pfnOverclockGetControlCurrentValue_t)gc_slots[GS_FN_zesOverclockGetControlCurrentValue])(hDomainHandle, DomainControl, pValue);
+    return ((zes_pfnOverclockGetControlCurrentValue_t)GC_SLOT(GS_FN_zesOverclockGetControlCurrentValue))(hDomainHandle, DomainControl, pValue);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double *pValue)
 {
-    return ((zes_pfnOverclockGetControlPendingValue_t)gc_slots[GS_FN_zesOverclockGetControlPendingValue])(hDomainHandle, DomainControl, pValue);
+    return ((zes_pfnOverclockGetControlPendingValue_t)GC_SLOT(GS_FN_zesOverclockGetControlPendingValue))(hDomainHandle, DomainControl, pValue);
 }
 
 GS_PUBLIC ze_result_t zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t *pPendingAction)
 {
-    return ((zes_pfnOverclockSetControlUserValue_t)gc_slots[GS_FN_zesOverclockSetControlUserValue])(hDomainHandle, DomainControl, pValue, pPendingAction);
+    return ((zes_pfnOverclockSetControlUserValue_t)GC_SLOT(GS_FN_zesOverclockSetControlUserValue))(hDomainHandle, DomainControl, pValue, pPendingAction);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t *pControlState, zes_pending_action_t *pPendingAction)
 {
-    return ((zes_pfnOverclockGetControlState_t)gc_slots[GS_FN_zesOverclockGetControlState])(hDomainHandle, DomainControl, pControlState, pPendingAction);
+    return ((zes_pfnOverclockGetControlState_t)GC_SLOT(GS_FN_zesOverclockGetControlState))(hDomainHandle, DomainControl, pControlState, pPendingAction);
 }
 
 GS_PUBLIC ze_result_t zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t *PointValue)
 {
-    return ((zes_pfnOverclockGetVFPointValues_t)gc_slots[GS_FN_zesOverclockGetVFPointValues])(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
+    return ((zes_pfnOverclockGetVFPointValues_t)GC_SLOT(GS_FN_zesOverclockGetVFPointValues))(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
 }
 
 GS_PUBLIC ze_result_t zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue)
 {
-    return ((zes_pfnOverclockSetVFPointValues_t)gc_slots[GS_FN_zesOverclockSetVFPointValues])(hDomainHandle, VFType, PointIndex, PointValue);
+    return ((zes_pfnOverclockSetVFPointValues_t)GC_SLOT(GS_FN_zesOverclockSetVFPointValues))(hDomainHandle, VFType, PointIndex, PointValue);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t *pCount, zes_diag_handle_t *phDiagnostics)
 {
-    return ((zes_pfnDeviceEnumDiagnosticTestSuites_t)gc_slots[GS_FN_zesDeviceEnumDiagnosticTestSuites])(hDevice, pCount, phDiagnostics);
+    return ((zes_pfnDeviceEnumDiagnosticTestSuites_t)GC_SLOT(GS_FN_zesDeviceEnumDiagnosticTestSuites))(hDevice, pCount, phDiagnostics);
 }
 
 GS_PUBLIC ze_result_t zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t *pProperties)
 {
-    return ((zes_pfnDiagnosticsGetProperties_t)gc_slots[GS_FN_zesDiagnosticsGetProperties])(hDiagnostics, pProperties);
+    return ((zes_pfnDiagnosticsGetProperties_t)GC_SLOT(GS_FN_zesDiagnosticsGetProperties))(hDiagnostics, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t *pCount, zes_diag_test_t *pTests)
 {
-    return ((zes_pfnDiagnosticsGetTests_t)gc_slots[GS_FN_zesDiagnosticsGetTests])(hDiagnostics, pCount, pTests);
+    return ((zes_pfnDiagnosticsGetTests_t)GC_SLOT(GS_FN_zesDiagnosticsGetTests))(hDiagnostics, pCount, pTests);
 }
 
 GS_PUBLIC ze_result_t zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t *pResult)
 {
-    return ((zes_pfnDiagnosticsRunTests_t)gc_slots[GS_FN_zesDiagnosticsRunTests])(hDiagnostics, startIndex, endIndex, pResult);
+    return ((zes_pfnDiagnosticsRunTests_t)GC_SLOT(GS_FN_zesDiagnosticsRunTests))(hDiagnostics, startIndex, endIndex, pResult);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t *pAvailable)
 {
-    return ((zes_pfnDeviceEccAvailable_t)gc_slots[GS_FN_zesDeviceEccAvailable])(hDevice, pAvailable);
+    return ((zes_pfnDeviceEccAvailable_t)GC_SLOT(GS_FN_zesDeviceEccAvailable))(hDevice, pAvailable);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t *pConfigurable)
 {
-    return ((zes_pfnDeviceEccConfigurable_t)gc_slots[GS_FN_zesDeviceEccConfigurable])(hDevice, pConfigurable);
+    return ((zes_pfnDeviceEccConfigurable_t)GC_SLOT(GS_FN_zesDeviceEccConfigurable))(hDevice, pConfigurable);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t *pState)
 {
-    return ((zes_pfnDeviceGetEccState_t)gc_slots[GS_FN_zesDeviceGetEccState])(hDevice, pState);
+    return ((zes_pfnDeviceGetEccState_t)GC_SLOT(GS_FN_zesDeviceGetEccState))(hDevice, pState);
 }
 
 GS_PUBLIC ze_result_t zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t *newState, zes_device_ecc_properties_t *pState)
 {
-    return ((zes_pfnDeviceSetEccState_t)gc_slots[GS_FN_zesDeviceSetEccState])(hDevice, newState, pState);
+    return ((zes_pfnDeviceSetEccState_t)GC_SLOT(GS_FN_zesDeviceSetEccState))(hDevice, newState, pState);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t *pCount, zes_engine_handle_t *phEngine)
 {
-    return ((zes_pfnDeviceEnumEngineGroups_t)gc_slots[GS_FN_zesDeviceEnumEngineGroups])(hDevice, pCount, phEngine);
+    return ((zes_pfnDeviceEnumEngineGroups_t)GC_SLOT(GS_FN_zesDeviceEnumEngineGroups))(hDevice, pCount, phEngine);
 }
 
 GS_PUBLIC ze_result_t zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t *pProperties)
 {
-    return ((zes_pfnEngineGetProperties_t)gc_slots[GS_FN_zesEngineGetProperties])(hEngine, pProperties);
+    return ((zes_pfnEngineGetProperties_t)GC_SLOT(GS_FN_zesEngineGetProperties))(hEngine, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t *pStats)
 {
-    return ((zes_pfnEngineGetActivity_t)gc_slots[GS_FN_zesEngineGetActivity])(hEngine, pStats);
+    return ((zes_pfnEngineGetActivity_t)GC_SLOT(GS_FN_zesEngineGetActivity))(hEngine, pStats);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events)
 {
-    return ((zes_pfnDeviceEventRegister_t)gc_slots[GS_FN_zesDeviceEventRegister])(hDevice, events);
+    return ((zes_pfnDeviceEventRegister_t)GC_SLOT(GS_FN_zesDeviceEventRegister))(hDevice, events);
 }
 
 GS_PUBLIC ze_result_t zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t *phDevices, uint32_t *pNumDeviceEvents, zes_event_type_flags_t *pEvents)
 {
-    return ((zes_pfnDriverEventListen_t)gc_slots[GS_FN_zesDriverEventListen])(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+    return ((zes_pfnDriverEventListen_t)GC_SLOT(GS_FN_zesDriverEventListen))(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
 }
 
 GS_PUBLIC ze_result_t zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t *phDevices, uint32_t *pNumDeviceEvents, zes_event_type_flags_t *pEvents)
 {
-    return ((zes_pfnDriverEventListenEx_t)gc_slots[GS_FN_zesDriverEventListenEx])(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+    return ((zes_pfnDriverEventListenEx_t)GC_SLOT(GS_FN_zesDriverEventListenEx))(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t *pCount, zes_fabric_port_handle_t *phPort)
 {
-    return ((zes_pfnDeviceEnumFabricPorts_t)gc_slots[GS_FN_zesDeviceEnumFabricPorts])(hDevice, pCount, phPort);
+    return ((zes_pfnDeviceEnumFabricPorts_t)GC_SLOT(GS_FN_zesDeviceEnumFabricPorts))(hDevice, pCount, phPort);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t *pProperties)
 {
-    return ((zes_pfnFabricPortGetProperties_t)gc_slots[GS_FN_zesFabricPortGetProperties])(hPort, pProperties);
+    return ((zes_pfnFabricPortGetProperties_t)GC_SLOT(GS_FN_zesFabricPortGetProperties))(hPort, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t *pLinkType)
 {
-    return ((zes_pfnFabricPortGetLinkType_t)gc_slots[GS_FN_zesFabricPortGetLinkType])(hPort, pLinkType);
+    return ((zes_pfnFabricPortGetLinkType_t)GC_SLOT(GS_FN_zesFabricPortGetLinkType))(hPort, pLinkType);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t *pConfig)
 {
-    return ((zes_pfnFabricPortGetConfig_t)gc_slots[GS_FN_zesFabricPortGetConfig])(hPort, pConfig);
+    return ((zes_pfnFabricPortGetConfig_t)GC_SLOT(GS_FN_zesFabricPortGetConfig))(hPort, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t *pConfig)
 {
-    return ((zes_pfnFabricPortSetConfig_t)gc_slots[GS_FN_zesFabricPortSetConfig])(hPort, pConfig);
+    return ((zes_pfnFabricPortSetConfig_t)GC_SLOT(GS_FN_zesFabricPortSetConfig))(hPort, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t *pState)
 {
-    return ((zes_pfnFabricPortGetState_t)gc_slots[GS_FN_zesFabricPortGetState])(hPort, pState);
+    return ((zes_pfnFabricPortGetState_t)GC_SLOT(GS_FN_zesFabricPortGetState))(hPort, pState);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t *pThroughput)
 {
-    return ((zes_pfnFabricPortGetThroughput_t)gc_slots[GS_FN_zesFabricPortGetThroughput])(hPort, pThroughput);
+    return ((zes_pfnFabricPortGetThroughput_t)GC_SLOT(GS_FN_zesFabricPortGetThroughput))(hPort, pThroughput);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t *pErrors)
 {
-    return ((zes_pfnFabricPortGetFabricErrorCounters_t)gc_slots[GS_FN_zesFabricPortGetFabricErrorCounters])(hPort, pErrors);
+    return ((zes_pfnFabricPortGetFabricErrorCounters_t)GC_SLOT(GS_FN_zesFabricPortGetFabricErrorCounters))(hPort, pErrors);
 }
 
 GS_PUBLIC ze_result_t zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t *phPort, zes_fabric_port_throughput_t **pThroughput)
 {
-    return ((zes_pfnFabricPortGetMultiPortThroughput_t)gc_slots[GS_FN_zesFabricPortGetMultiPortThroughput])(hDevice, numPorts, phPort, pThroughput);
+    return ((zes_pfnFabricPortGetMultiPortThroughput_t)GC_SLOT(GS_FN_zesFabricPortGetMultiPortThroughput))(hDevice, numPorts, phPort, pThroughput);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t *pCount, zes_fan_handle_t *phFan)
 {
-    return ((zes_pfnDeviceEnumFans_t)gc_slots[GS_FN_zesDeviceEnumFans])(hDevice, pCount, phFan);
+    return ((zes_pfnDeviceEnumFans_t)GC_SLOT(GS_FN_zesDeviceEnumFans))(hDevice, pCount, phFan);
 }
 
 GS_PUBLIC ze_result_t zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t *pProperties)
 {
-    return ((zes_pfnFanGetProperties_t)gc_slots[GS_FN_zesFanGetProperties])(hFan, pProperties);
+    return ((zes_pfnFanGetProperties_t)GC_SLOT(GS_FN_zesFanGetProperties))(hFan, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t *pConfig)
 {
-    return ((zes_pfnFanGetConfig_t)gc_slots[GS_FN_zesFanGetConfig])(hFan, pConfig);
+    return ((zes_pfnFanGetConfig_t)GC_SLOT(GS_FN_zesFanGetConfig))(hFan, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesFanSetDefaultMode(zes_fan_handle_t hFan)
 {
-    return ((zes_pfnFanSetDefaultMode_t)gc_slots[GS_FN_zesFanSetDefaultMode])(hFan);
+    return ((zes_pfnFanSetDefaultMode_t)GC_SLOT(GS_FN_zesFanSetDefaultMode))(hFan);
 }
 
 GS_PUBLIC ze_result_t zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t *speed)
 {
-    return ((zes_pfnFanSetFixedSpeedMode_t)gc_slots[GS_FN_zesFanSetFixedSpeedMode])(hFan, speed);
+    return ((zes_pfnFanSetFixedSpeedMode_t)GC_SLOT(GS_FN_zesFanSetFixedSpeedMode))(hFan, speed);
 }
 
 GS_PUBLIC ze_result_t zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t *speedTable)
 {
-    return ((zes_pfnFanSetSpeedTableMode_t)gc_slots[GS_FN_zesFanSetSpeedTableMode])(hFan, speedTable);
+    return ((zes_pfnFanSetSpeedTableMode_t)GC_SLOT(GS_FN_zesFanSetSpeedTableMode))(hFan, speedTable);
 }
 
 GS_PUBLIC ze_result_t zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t *pSpeed)
 {
-    return ((zes_pfnFanGetState_t)gc_slots[GS_FN_zesFanGetState])(hFan, units, pSpeed);
+    return ((zes_pfnFanGetState_t)GC_SLOT(GS_FN_zesFanGetState))(hFan, units, pSpeed);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t *pCount, zes_firmware_handle_t *phFirmware)
 {
-    return ((zes_pfnDeviceEnumFirmwares_t)gc_slots[GS_FN_zesDeviceEnumFirmwares])(hDevice, pCount, phFirmware);
+    return ((zes_pfnDeviceEnumFirmwares_t)GC_SLOT(GS_FN_zesDeviceEnumFirmwares))(hDevice, pCount, phFirmware);
 }
 
 GS_PUBLIC ze_result_t zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t *pProperties)
 {
-    return ((zes_pfnFirmwareGetProperties_t)gc_slots[GS_FN_zesFirmwareGetProperties])(hFirmware, pProperties);
+    return ((zes_pfnFirmwareGetProperties_t)GC_SLOT(GS_FN_zesFirmwareGetProperties))(hFirmware, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesFirmwareFlash(zes_firmware_handle_t hFirmware, void *pImage, uint32_t size)
 {
-    return ((zes_pfnFirmwareFlash_t)gc_slots[GS_FN_zesFirmwareFlash])(hFirmware, pImage, size);
+    return ((zes_pfnFirmwareFlash_t)GC_SLOT(GS_FN_zesFirmwareFlash))(hFirmware, pImage, size);
 }
 
 GS_PUBLIC ze_result_t zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t *pCompletionPercent)
 {
-    return ((zes_pfnFirmwareGetFlashProgress_t)gc_slots[GS_FN_zesFirmwareGetFlashProgress])(hFirmware, pCompletionPercent);
+    return ((zes_pfnFirmwareGetFlashProgress_t)GC_SLOT(GS_FN_zesFirmwareGetFlashProgress))(hFirmware, pCompletionPercent);
 }
 
 GS_PUBLIC ze_result_t zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t *pSize, char *pFirmwareLog)
 {
-    return ((zes_pfnFirmwareGetConsoleLogs_t)gc_slots[GS_FN_zesFirmwareGetConsoleLogs])(hFirmware, pSize, pFirmwareLog);
+    return ((zes_pfnFirmwareGetConsoleLogs_t)GC_SLOT(GS_FN_zesFirmwareGetConsoleLogs))(hFirmware, pSize, pFirmwareLog);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_freq_handle_t *phFrequency)
 {
-    return ((zes_pfnDeviceEnumFrequencyDomains_t)gc_slots[GS_FN_zesDeviceEnumFrequencyDomains])(hDevice, pCount, phFrequency);
+    return ((zes_pfnDeviceEnumFrequencyDomains_t)GC_SLOT(GS_FN_zesDeviceEnumFrequencyDomains))(hDevice, pCount, phFrequency);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t *pProperties)
 {
-    return ((zes_pfnFrequencyGetProperties_t)gc_slots[GS_FN_zesFrequencyGetProperties])(hFrequency, pProperties);
+    return ((zes_pfnFrequencyGetProperties_t)GC_SLOT(GS_FN_zesFrequencyGetProperties))(hFrequency, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t *pCount, double *phFrequency)
 {
-    return ((zes_pfnFrequencyGetAvailableClocks_t)gc_slots[GS_FN_zesFrequencyGetAvailableClocks])(hFrequency, pCount, phFrequency);
+    return ((zes_pfnFrequencyGetAvailableClocks_t)GC_SLOT(GS_FN_zesFrequencyGetAvailableClocks))(hFrequency, pCount, phFrequency);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t *pLimits)
 {
-    return ((zes_pfnFrequencyGetRange_t)gc_slots[GS_FN_zesFrequencyGetRange])(hFrequency, pLimits);
+    return ((zes_pfnFrequencyGetRange_t)GC_SLOT(GS_FN_zesFrequencyGetRange))(hFrequency, pLimits);
 }
 
 GS_PUBLIC ze_result_t zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t *pLimits)
 {
-    return ((zes_pfnFrequencySetRange_t)gc_slots[GS_FN_zesFrequencySetRange])(hFrequency, pLimits);
+    return ((zes_pfnFrequencySetRange_t)GC_SLOT(GS_FN_zesFrequencySetRange))(hFrequency, pLimits);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t *pState)
 {
-    return ((zes_pfnFrequencyGetState_t)gc_slots[GS_FN_zesFrequencyGetState])(hFrequency, pState);
+    return ((zes_pfnFrequencyGetState_t)GC_SLOT(GS_FN_zesFrequencyGetState))(hFrequency, pState);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t *pThrottleTime)
 {
-    return ((zes_pfnFrequencyGetThrottleTime_t)gc_slots[GS_FN_zesFrequencyGetThrottleTime])(hFrequency, pThrottleTime);
+    return ((zes_pfnFrequencyGetThrottleTime_t)GC_SLOT(GS_FN_zesFrequencyGetThrottleTime))(hFrequency, pThrottleTime);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t *pOcCapabilities)
 {
-    return ((zes_pfnFrequencyOcGetCapabilities_t)gc_slots[GS_FN_zesFrequencyOcGetCapabilities])(hFrequency, pOcCapabilities);
+    return ((zes_pfnFrequencyOcGetCapabilities_t)GC_SLOT(GS_FN_zesFrequencyOcGetCapabilities))(hFrequency, pOcCapabilities);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double *pCurrentOcFrequency)
 {
-    return ((zes_pfnFrequencyOcGetFrequencyTarget_t)gc_slots[GS_FN_zesFrequencyOcGetFrequencyTarget])(hFrequency, pCurrentOcFrequency);
+    return ((zes_pfnFrequencyOcGetFrequencyTarget_t)GC_SLOT(GS_FN_zesFrequencyOcGetFrequencyTarget))(hFrequency, pCurrentOcFrequency);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency)
 {
-    return ((zes_pfnFrequencyOcSetFrequencyTarget_t)gc_slots[GS_FN_zesFrequencyOcSetFrequencyTarget])(hFrequency, CurrentOcFrequency);
+    return ((zes_pfnFrequencyOcSetFrequencyTarget_t)GC_SLOT(GS_FN_zesFrequencyOcSetFrequencyTarget))(hFrequency, CurrentOcFrequency);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double *pCurrentVoltageTarget, double *pCurrentVoltageOffset)
 {
-    return ((zes_pfnFrequencyOcGetVoltageTarget_t)gc_slots[GS_FN_zesFrequencyOcGetVoltageTarget])(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
+    return ((zes_pfnFrequencyOcGetVoltageTarget_t)GC_SLOT(GS_FN_zesFrequencyOcGetVoltageTarget))(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset)
 {
-    return ((zes_pfnFrequencyOcSetVoltageTarget_t)gc_slots[GS_FN_zesFrequencyOcSetVoltageTarget])(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
+    return ((zes_pfnFrequencyOcSetVoltageTarget_t)GC_SLOT(GS_FN_zesFrequencyOcSetVoltageTarget))(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode)
 {
-    return ((zes_pfnFrequencyOcSetMode_t)gc_slots[GS_FN_zesFrequencyOcSetMode])(hFrequency, CurrentOcMode);
+    return ((zes_pfnFrequencyOcSetMode_t)GC_SLOT(GS_FN_zesFrequencyOcSetMode))(hFrequency, CurrentOcMode);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t *pCurrentOcMode)
 {
-    return ((zes_pfnFrequencyOcGetMode_t)gc_slots[GS_FN_zesFrequencyOcGetMode])(hFrequency, pCurrentOcMode);
+    return ((zes_pfnFrequencyOcGetMode_t)GC_SLOT(GS_FN_zesFrequencyOcGetMode))(hFrequency, pCurrentOcMode);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double *pOcIccMax)
 {
-    return ((zes_pfnFrequencyOcGetIccMax_t)gc_slots[GS_FN_zesFrequencyOcGetIccMax])(hFrequency, pOcIccMax);
+    return ((zes_pfnFrequencyOcGetIccMax_t)GC_SLOT(GS_FN_zesFrequencyOcGetIccMax))(hFrequency, pOcIccMax);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax)
 {
-    return ((zes_pfnFrequencyOcSetIccMax_t)gc_slots[GS_FN_zesFrequencyOcSetIccMax])(hFrequency, ocIccMax);
+    return ((zes_pfnFrequencyOcSetIccMax_t)GC_SLOT(GS_FN_zesFrequencyOcSetIccMax))(hFrequency, ocIccMax);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double *pOcTjMax)
 {
-    return ((zes_pfnFrequencyOcGetTjMax_t)gc_slots[GS_FN_zesFrequencyOcGetTjMax])(hFrequency, pOcTjMax);
+    return ((zes_pfnFrequencyOcGetTjMax_t)GC_SLOT(GS_FN_zesFrequencyOcGetTjMax))(hFrequency, pOcTjMax);
 }
 
 GS_PUBLIC ze_result_t zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax)
 {
-    return ((zes_pfnFrequencyOcSetTjMax_t)gc_slots[GS_FN_zesFrequencyOcSetTjMax])(hFrequency, ocTjMax);
+    return ((zes_pfnFrequencyOcSetTjMax_t)GC_SLOT(GS_FN_zesFrequencyOcSetTjMax))(hFrequency, ocTjMax);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t *pCount, zes_led_handle_t *phLed)
 {
-    return ((zes_pfnDeviceEnumLeds_t)gc_slots[GS_FN_zesDeviceEnumLeds])(hDevice, pCount, phLed);
+    return ((zes_pfnDeviceEnumLeds_t)GC_SLOT(GS_FN_zesDeviceEnumLeds))(hDevice, pCount, phLed);
 }
 
 GS_PUBLIC ze_result_t zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t *pProperties)
 {
-    return ((zes_pfnLedGetProperties_t)gc_slots[GS_FN_zesLedGetProperties])(hLed, pProperties);
+    return ((zes_pfnLedGetProperties_t)GC_SLOT(GS_FN_zesLedGetProperties))(hLed, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesLedGetState(zes_led_handle_t hLed, zes_led_state_t *pState)
 {
-    return ((zes_pfnLedGetState_t)gc_slots[GS_FN_zesLedGetState])(hLed, pState);
+    return ((zes_pfnLedGetState_t)GC_SLOT(GS_FN_zesLedGetState))(hLed, pState);
 }
 
 GS_PUBLIC ze_result_t zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable)
 {
-    return ((zes_pfnLedSetState_t)gc_slots[GS_FN_zesLedSetState])(hLed, enable);
+    return ((zes_pfnLedSetState_t)GC_SLOT(GS_FN_zesLedSetState))(hLed, enable);
 }
 
 GS_PUBLIC ze_result_t zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t *pColor)
 {
-    return ((zes_pfnLedSetColor_t)gc_slots[GS_FN_zesLedSetColor])(hLed, pColor);
+    return ((zes_pfnLedSetColor_t)GC_SLOT(GS_FN_zesLedSetColor))(hLed, pColor);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t *pCount, zes_mem_handle_t *phMemory)
 {
-    return ((zes_pfnDeviceEnumMemoryModules_t)gc_slots[GS_FN_zesDeviceEnumMemoryModules])(hDevice, pCount, phMemory);
+    return ((zes_pfnDeviceEnumMemoryModules_t)GC_SLOT(GS_FN_zesDeviceEnumMemoryModules))(hDevice, pCount, phMemory);
 }
 
 GS_PUBLIC ze_result_t zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t *pProperties)
 {
-    return ((zes_pfnMemoryGetProperties_t)gc_slots[GS_FN_zesMemoryGetProperties])(hMemory, pProperties);
+    return ((zes_pfnMemoryGetProperties_t)GC_SLOT(GS_FN_zesMemoryGetProperties))(hMemory, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t *pState)
 {
-    return ((zes_pfnMemoryGetState_t)gc_slots[GS_FN_zesMemoryGetState])(hMemory, pState);
+    return ((zes_pfnMemoryGetState_t)GC_SLOT(GS_FN_zesMemoryGetState))(hMemory, pState);
 }
 
 GS_PUBLIC ze_result_t zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t *pBandwidth)
 {
-    return ((zes_pfnMemoryGetBandwidth_t)gc_slots[GS_FN_zesMemoryGetBandwidth])(hMemory, pBandwidth);
+    return ((zes_pfnMemoryGetBandwidth_t)GC_SLOT(GS_FN_zesMemoryGetBandwidth))(hMemory, pBandwidth);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_perf_handle_t *phPerf)
 {
-    return ((zes_pfnDeviceEnumPerformanceFactorDomains_t)gc_slots[GS_FN_zesDeviceEnumPerformanceFactorDomains])(hDevice, pCount, phPerf);
+    return ((zes_pfnDeviceEnumPerformanceFactorDomains_t)GC_SLOT(GS_FN_zesDeviceEnumPerformanceFactorDomains))(hDevice, pCount, phPerf);
 }
 
 GS_PUBLIC ze_result_t zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t *pProperties)
 {
-    return ((zes_pfnPerformanceFactorGetProperties_t)gc_slots[GS_FN_zesPerformanceFactorGetProperties])(hPerf, pProperties);
+    return ((zes_pfnPerformanceFactorGetProperties_t)GC_SLOT(GS_FN_zesPerformanceFactorGetProperties))(hPerf, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double *pFactor)
 {
-    return ((zes_pfnPerformanceFactorGetConfig_t)gc_slots[GS_FN_zesPerformanceFactorGetConfig])(hPerf, pFactor);
+    return ((zes_pfnPerformanceFactorGetConfig_t)GC_SLOT(GS_FN_zesPerformanceFactorGetConfig))(hPerf, pFactor);
 }
 
 GS_PUBLIC ze_result_t zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor)
 {
-    return ((zes_pfnPerformanceFactorSetConfig_t)gc_slots[GS_FN_zesPerformanceFactorSetConfig])(hPerf, factor);
+    return ((zes_pfnPerformanceFactorSetConfig_t)GC_SLOT(GS_FN_zesPerformanceFactorSetConfig))(hPerf, factor);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_pwr_handle_t *phPower)
 {
-    return ((zes_pfnDeviceEnumPowerDomains_t)gc_slots[GS_FN_zesDeviceEnumPowerDomains])(hDevice, pCount, phPower);
+    return ((zes_pfnDeviceEnumPowerDomains_t)GC_SLOT(GS_FN_zesDeviceEnumPowerDomains))(hDevice, pCount, phPower);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t *phPower)
 {
-    return ((zes_pfnDeviceGetCardPowerDomain_t)gc_slots[GS_FN_zesDeviceGetCardPowerDomain])(hDevice, phPower);
+    return ((zes_pfnDeviceGetCardPowerDomain_t)GC_SLOT(GS_FN_zesDeviceGetCardPowerDomain))(hDevice, phPower);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t *pProperties)
 {
-    return ((zes_pfnPowerGetProperties_t)gc_slots[GS_FN_zesPowerGetProperties])(hPower, pProperties);
+    return ((zes_pfnPowerGetProperties_t)GC_SLOT(GS_FN_zesPowerGetProperties))(hPower, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t *pEnergy)
 {
-    return ((zes_pfnPowerGetEnergyCounter_t)gc_slots[GS_FN_zesPowerGetEnergyCounter])(hPower, pEnergy);
+    return ((zes_pfnPowerGetEnergyCounter_t)GC_SLOT(GS_FN_zesPowerGetEnergyCounter))(hPower, pEnergy);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t *pSustained, zes_power_burst_limit_t *pBurst, zes_power_peak_limit_t *pPeak)
 {
-    return ((zes_pfnPowerGetLimits_t)gc_slots[GS_FN_zesPowerGetLimits])(hPower, pSustained, pBurst, pPeak);
+    return ((zes_pfnPowerGetLimits_t)GC_SLOT(GS_FN_zesPowerGetLimits))(hPower, pSustained, pBurst, pPeak);
 }
 
 GS_PUBLIC ze_result_t zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t *pSustained, const zes_power_burst_limit_t *pBurst, const zes_power_peak_limit_t *pPeak)
 {
-    return ((zes_pfnPowerSetLimits_t)gc_slots[GS_FN_zesPowerSetLimits])(hPower, pSustained, pBurst, pPeak);
+    return ((zes_pfnPowerSetLimits_t)GC_SLOT(GS_FN_zesPowerSetLimits))(hPower, pSustained, pBurst, pPeak);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t *pThreshold)
 {
-    return ((zes_pfnPowerGetEnergyThreshold_t)gc_slots[GS_FN_zesPowerGetEnergyThreshold])(hPower, pThreshold);
+    return ((zes_pfnPowerGetEnergyThreshold_t)GC_SLOT(GS_FN_zesPowerGetEnergyThreshold))(hPower, pThreshold);
 }
 
 GS_PUBLIC ze_result_t zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold)
 {
-    return ((zes_pfnPowerSetEnergyThreshold_t)gc_slots[GS_FN_zesPowerSetEnergyThreshold])(hPower, threshold);
+    return ((zes_pfnPowerSetEnergyThreshold_t)GC_SLOT(GS_FN_zesPowerSetEnergyThreshold))(hPower, threshold);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t *pInstantPower, uint32_t *pAveragePower)
 {
-    return ((zes_pfnPowerGetUsage_t)gc_slots[GS_FN_zesPowerGetUsage])(hPower, pInstantPower, pAveragePower);
+    return ((zes_pfnPowerGetUsage_t)GC_SLOT(GS_FN_zesPowerGetUsage))(hPower, pInstantPower, pAveragePower);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t *pCount, zes_psu_handle_t *phPsu)
 {
-    return ((zes_pfnDeviceEnumPsus_t)gc_slots[GS_FN_zesDeviceEnumPsus])(hDevice, pCount, phPsu);
+    return ((zes_pfnDeviceEnumPsus_t)GC_SLOT(GS_FN_zesDeviceEnumPsus))(hDevice, pCount, phPsu);
 }
 
 GS_PUBLIC ze_result_t zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t *pProperties)
 {
-    return ((zes_pfnPsuGetProperties_t)gc_slots[GS_FN_zesPsuGetProperties])(hPsu, pProperties);
+    return ((zes_pfnPsuGetProperties_t)GC_SLOT(GS_FN_zesPsuGetProperties))(hPsu, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t *pState)
 {
-    return ((zes_pfnPsuGetState_t)gc_slots[GS_FN_zesPsuGetState])(hPsu, pState);
+    return ((zes_pfnPsuGetState_t)GC_SLOT(GS_FN_zesPsuGetState))(hPsu, pState);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t *pCount, zes_ras_handle_t *phRas)
 {
-    return ((zes_pfnDeviceEnumRasErrorSets_t)gc_slots[GS_FN_zesDeviceEnumRasErrorSets])(hDevice, pCount, phRas);
+    return ((zes_pfnDeviceEnumRasErrorSets_t)GC_SLOT(GS_FN_zesDeviceEnumRasErrorSets))(hDevice, pCount, phRas);
 }
 
 GS_PUBLIC ze_result_t zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t *pProperties)
 {
-    return ((zes_pfnRasGetProperties_t)gc_slots[GS_FN_zesRasGetProperties])(hRas, pProperties);
+    return ((zes_pfnRasGetProperties_t)GC_SLOT(GS_FN_zesRasGetProperties))(hRas, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t *pConfig)
 {
-    return ((zes_pfnRasGetConfig_t)gc_slots[GS_FN_zesRasGetConfig])(hRas, pConfig);
+    return ((zes_pfnRasGetConfig_t)GC_SLOT(GS_FN_zesRasGetConfig))(hRas, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t *pConfig)
 {
-    return ((zes_pfnRasSetConfig_t)gc_slots[GS_FN_zesRasSetConfig])(hRas, pConfig);
+    return ((zes_pfnRasSetConfig_t)GC_SLOT(GS_FN_zesRasSetConfig))(hRas, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t *pState)
 {
-    return ((zes_pfnRasGetState_t)gc_slots[GS_FN_zesRasGetState])(hRas, clear, pState);
+    return ((zes_pfnRasGetState_t)GC_SLOT(GS_FN_zesRasGetState))(hRas, clear, pState);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t *pCount, zes_sched_handle_t *phScheduler)
 {
-    return ((zes_pfnDeviceEnumSchedulers_t)gc_slots[GS_FN_zesDeviceEnumSchedulers])(hDevice, pCount, phScheduler);
+    return ((zes_pfnDeviceEnumSchedulers_t)GC_SLOT(GS_FN_zesDeviceEnumSchedulers))(hDevice, pCount, phScheduler);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t *pProperties)
 {
-    return ((zes_pfnSchedulerGetProperties_t)gc_slots[GS_FN_zesSchedulerGetProperties])(hScheduler, pProperties);
+    return ((zes_pfnSchedulerGetProperties_t)GC_SLOT(GS_FN_zesSchedulerGetProperties))(hScheduler, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t *pMode)
 {
-    return ((zes_pfnSchedulerGetCurrentMode_t)gc_slots[GS_FN_zesSchedulerGetCurrentMode])(hScheduler, pMode);
+    return ((zes_pfnSchedulerGetCurrentMode_t)GC_SLOT(GS_FN_zesSchedulerGetCurrentMode))(hScheduler, pMode);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t *pConfig)
 {
-    return ((zes_pfnSchedulerGetTimeoutModeProperties_t)gc_slots[GS_FN_zesSchedulerGetTimeoutModeProperties])(hScheduler, getDefaults, pConfig);
+    return ((zes_pfnSchedulerGetTimeoutModeProperties_t)GC_SLOT(GS_FN_zesSchedulerGetTimeoutModeProperties))(hScheduler, getDefaults, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t *pConfig)
 {
-    return ((zes_pfnSchedulerGetTimesliceModeProperties_t)gc_slots[GS_FN_zesSchedulerGetTimesliceModeProperties])(hScheduler, getDefaults, pConfig);
+    return ((zes_pfnSchedulerGetTimesliceModeProperties_t)GC_SLOT(GS_FN_zesSchedulerGetTimesliceModeProperties))(hScheduler, getDefaults, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t *pProperties, ze_bool_t *pNeedReload)
 {
-    return ((zes_pfnSchedulerSetTimeoutMode_t)gc_slots[GS_FN_zesSchedulerSetTimeoutMode])(hScheduler, pProperties, pNeedReload);
+    return ((zes_pfnSchedulerSetTimeoutMode_t)GC_SLOT(GS_FN_zesSchedulerSetTimeoutMode))(hScheduler, pProperties, pNeedReload);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t *pProperties, ze_bool_t *pNeedReload)
 {
-    return ((zes_pfnSchedulerSetTimesliceMode_t)gc_slots[GS_FN_zesSchedulerSetTimesliceMode])(hScheduler, pProperties, pNeedReload);
+    return ((zes_pfnSchedulerSetTimesliceMode_t)GC_SLOT(GS_FN_zesSchedulerSetTimesliceMode))(hScheduler, pProperties, pNeedReload);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t *pNeedReload)
 {
-    return ((zes_pfnSchedulerSetExclusiveMode_t)gc_slots[GS_FN_zesSchedulerSetExclusiveMode])(hScheduler, pNeedReload);
+    return ((zes_pfnSchedulerSetExclusiveMode_t)GC_SLOT(GS_FN_zesSchedulerSetExclusiveMode))(hScheduler, pNeedReload);
 }
 
 GS_PUBLIC ze_result_t zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t *pNeedReload)
 {
-    return ((zes_pfnSchedulerSetComputeUnitDebugMode_t)gc_slots[GS_FN_zesSchedulerSetComputeUnitDebugMode])(hScheduler, pNeedReload);
+    return ((zes_pfnSchedulerSetComputeUnitDebugMode_t)GC_SLOT(GS_FN_zesSchedulerSetComputeUnitDebugMode))(hScheduler, pNeedReload);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t *pCount, zes_standby_handle_t *phStandby)
 {
-    return ((zes_pfnDeviceEnumStandbyDomains_t)gc_slots[GS_FN_zesDeviceEnumStandbyDomains])(hDevice, pCount, phStandby);
+    return ((zes_pfnDeviceEnumStandbyDomains_t)GC_SLOT(GS_FN_zesDeviceEnumStandbyDomains))(hDevice, pCount, phStandby);
 }
 
 GS_PUBLIC ze_result_t zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t *pProperties)
 {
-    return ((zes_pfnStandbyGetProperties_t)gc_slots[GS_FN_zesStandbyGetProperties])(hStandby, pProperties);
+    return ((zes_pfnStandbyGetProperties_t)GC_SLOT(GS_FN_zesStandbyGetProperties))(hStandby, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t *pMode)
 {
-    return ((zes_pfnStandbyGetMode_t)gc_slots[GS_FN_zesStandbyGetMode])(hStandby, pMode);
+    return ((zes_pfnStandbyGetMode_t)GC_SLOT(GS_FN_zesStandbyGetMode))(hStandby, pMode);
 }
 
 GS_PUBLIC ze_result_t zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode)
 {
-    return ((zes_pfnStandbySetMode_t)gc_slots[GS_FN_zesStandbySetMode])(hStandby, mode);
+    return ((zes_pfnStandbySetMode_t)GC_SLOT(GS_FN_zesStandbySetMode))(hStandby, mode);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t *pCount, zes_temp_handle_t *phTemperature)
 {
-    return ((zes_pfnDeviceEnumTemperatureSensors_t)gc_slots[GS_FN_zesDeviceEnumTemperatureSensors])(hDevice, pCount, phTemperature);
+    return ((zes_pfnDeviceEnumTemperatureSensors_t)GC_SLOT(GS_FN_zesDeviceEnumTemperatureSensors))(hDevice, pCount, phTemperature);
 }
 
 GS_PUBLIC ze_result_t zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t *pProperties)
 {
-    return ((zes_pfnTemperatureGetProperties_t)gc_slots[GS_FN_zesTemperatureGetProperties])(hTemperature, pProperties);
+    return ((zes_pfnTemperatureGetProperties_t)GC_SLOT(GS_FN_zesTemperatureGetProperties))(hTemperature, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t *pConfig)
 {
-    return ((zes_pfnTemperatureGetConfig_t)gc_slots[GS_FN_zesTemperatureGetConfig])(hTemperature, pConfig);
+    return ((zes_pfnTemperatureGetConfig_t)GC_SLOT(GS_FN_zesTemperatureGetConfig))(hTemperature, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t *pConfig)
 {
-    return ((zes_pfnTemperatureSetConfig_t)gc_slots[GS_FN_zesTemperatureSetConfig])(hTemperature, pConfig);
+    return ((zes_pfnTemperatureSetConfig_t)GC_SLOT(GS_FN_zesTemperatureSetConfig))(hTemperature, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesTemperatureGetState(zes_temp_handle_t hTemperature, double *pTemperature)
 {
-    return ((zes_pfnTemperatureGetState_t)gc_slots[GS_FN_zesTemperatureGetState])(hTemperature, pTemperature);
+    return ((zes_pfnTemperatureGetState_t)GC_SLOT(GS_FN_zesTemperatureGetState))(hTemperature, pTemperature);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t *pCount, zes_power_limit_ext_desc_t *pSustained)
 {
-    return ((zes_pfnPowerGetLimitsExt_t)gc_slots[GS_FN_zesPowerGetLimitsExt])(hPower, pCount, pSustained);
+    return ((zes_pfnPowerGetLimitsExt_t)GC_SLOT(GS_FN_zesPowerGetLimitsExt))(hPower, pCount, pSustained);
 }
 
 GS_PUBLIC ze_result_t zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t *pCount, zes_power_limit_ext_desc_t *pSustained)
 {
-    return ((zes_pfnPowerSetLimitsExt_t)gc_slots[GS_FN_zesPowerSetLimitsExt])(hPower, pCount, pSustained);
+    return ((zes_pfnPowerSetLimitsExt_t)GC_SLOT(GS_FN_zesPowerSetLimitsExt))(hPower, pCount, pSustained);
 }
 
 GS_PUBLIC ze_result_t zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t *pLimit)
 {
-    return ((zes_pfnPowerGetLimitsExt2_t)gc_slots[GS_FN_zesPowerGetLimitsExt2])(hPower, pLimit);
+    return ((zes_pfnPowerGetLimitsExt2_t)GC_SLOT(GS_FN_zesPowerGetLimitsExt2))(hPower, pLimit);
 }
 
 GS_PUBLIC ze_result_t zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, const uint32_t limit)
 {
-    return ((zes_pfnPowerSetLimitsExt2_t)gc_slots[GS_FN_zesPowerSetLimitsExt2])(hPower, limit);
+    return ((zes_pfnPowerSetLimitsExt2_t)GC_SLOT(GS_FN_zesPowerSetLimitsExt2))(hPower, limit);
 }
 
 GS_PUBLIC ze_result_t zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t *pCount, zes_engine_stats_t *pStats)
 {
-    return ((zes_pfnEngineGetActivityExt_t)gc_slots[GS_FN_zesEngineGetActivityExt])(hEngine, pCount, pStats);
+    return ((zes_pfnEngineGetActivityExt_t)GC_SLOT(GS_FN_zesEngineGetActivityExt))(hEngine, pCount, pStats);
 }
 
 GS_PUBLIC ze_result_t zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t *pCount, zes_ras_state_exp_t *pState)
 {
-    return ((zes_pfnRasGetStateExp_t)gc_slots[GS_FN_zesRasGetStateExp])(hRas, pCount, pState);
+    return ((zes_pfnRasGetStateExp_t)GC_SLOT(GS_FN_zesRasGetStateExp))(hRas, pCount, pState);
 }
 
 GS_PUBLIC ze_result_t zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category)
 {
-    return ((zes_pfnRasClearStateExp_t)gc_slots[GS_FN_zesRasClearStateExp])(hRas, category);
+    return ((zes_pfnRasClearStateExp_t)GC_SLOT(GS_FN_zesRasClearStateExp))(hRas, category);
 }
 
 GS_PUBLIC ze_result_t zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t *pCount, zes_ras_error_category_exp_t *pCategories)
 {
-    return ((zes_pfnRasGetSupportedCategoriesExp_t)gc_slots[GS_FN_zesRasGetSupportedCategoriesExp])(hRas, pCount, pCategories);
+    return ((zes_pfnRasGetSupportedCategoriesExp_t)GC_SLOT(GS_FN_zesRasGetSupportedCategoriesExp))(hRas, pCount, pCategories);
 }
 
 GS_PUBLIC ze_result_t zesRasGetStateExp2(zes_ras_handle_t hRas, const uint32_t count, const zes_ras_error_category_exp_t *pCategories, zes_ras_state_exp2_t *pState)
 {
-    return ((zes_pfnRasGetStateExp2_t)gc_slots[GS_FN_zesRasGetStateExp2])(hRas, count, pCategories, pState);
+    return ((zes_pfnRasGetStateExp2_t)GC_SLOT(GS_FN_zesRasGetStateExp2))(hRas, count, pCategories, pState);
 }
 
 GS_PUBLIC ze_result_t zesRasGetConfigExp(zes_ras_handle_t hRas, const uint32_t count, zes_ras_config_exp_t *pConfig)
 {
-    return ((zes_pfnRasGetConfigExp_t)gc_slots[GS_FN_zesRasGetConfigExp])(hRas, count, pConfig);
+    return ((zes_pfnRasGetConfigExp_t)GC_SLOT(GS_FN_zesRasGetConfigExp))(hRas, count, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesRasSetConfigExp(zes_ras_handle_t hRas, const uint32_t count, const zes_ras_config_exp_t *pConfig)
 {
-    return ((zes_pfnRasSetConfigExp_t)gc_slots[GS_FN_zesRasSetConfigExp])(hRas, count, pConfig);
+    return ((zes_pfnRasSetConfigExp_t)GC_SLOT(GS_FN_zesRasSetConfigExp))(hRas, count, pConfig);
 }
 
 GS_PUBLIC ze_result_t zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char *pVersion)
 {
-    return ((zes_pfnFirmwareGetSecurityVersionExp_t)gc_slots[GS_FN_zesFirmwareGetSecurityVersionExp])(hFirmware, pVersion);
+    return ((zes_pfnFirmwareGetSecurityVersionExp_t)GC_SLOT(GS_FN_zesFirmwareGetSecurityVersionExp))(hFirmware, pVersion);
 }
 
 GS_PUBLIC ze_result_t zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware)
 {
-    return ((zes_pfnFirmwareSetSecurityVersionExp_t)gc_slots[GS_FN_zesFirmwareSetSecurityVersionExp])(hFirmware);
+    return ((zes_pfnFirmwareSetSecurityVersionExp_t)GC_SLOT(GS_FN_zesFirmwareSetSecurityVersionExp))(hFirmware);
 }
 
 GS_PUBLIC ze_result_t zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t *pCount, zes_subdevice_exp_properties_t *pSubdeviceProps)
 {
-    return ((zes_pfnDeviceGetSubDevicePropertiesExp_t)gc_slots[GS_FN_zesDeviceGetSubDevicePropertiesExp])(hDevice, pCount, pSubdeviceProps);
+    return ((zes_pfnDeviceGetSubDevicePropertiesExp_t)GC_SLOT(GS_FN_zesDeviceGetSubDevicePropertiesExp))(hDevice, pCount, pSubdeviceProps);
 }
 
 GS_PUBLIC ze_result_t zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t *phDevice, ze_bool_t *onSubdevice, uint32_t *subdeviceId)
 {
-    return ((zes_pfnDriverGetDeviceByUuidExp_t)gc_slots[GS_FN_zesDriverGetDeviceByUuidExp])(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
+    return ((zes_pfnDriverGetDeviceByUuidExp_t)GC_SLOT(GS_FN_zesDriverGetDeviceByUuidExp))(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t *pCount, zes_vf_handle_t *phVFhandle)
 {
-    return ((zes_pfnDeviceEnumActiveVFExp_t)gc_slots[GS_FN_zesDeviceEnumActiveVFExp])(hDevice, pCount, phVFhandle);
+    return ((zes_pfnDeviceEnumActiveVFExp_t)GC_SLOT(GS_FN_zesDeviceEnumActiveVFExp))(hDevice, pCount, phVFhandle);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t *pProperties)
 {
-    return ((zes_pfnVFManagementGetVFPropertiesExp_t)gc_slots[GS_FN_zesVFManagementGetVFPropertiesExp])(hVFhandle, pProperties);
+    return ((zes_pfnVFManagementGetVFPropertiesExp_t)GC_SLOT(GS_FN_zesVFManagementGetVFPropertiesExp))(hVFhandle, pProperties);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_mem_exp_t *pMemUtil)
 {
-    return ((zes_pfnVFManagementGetVFMemoryUtilizationExp_t)gc_slots[GS_FN_zesVFManagementGetVFMemoryUtilizationExp])(hVFhandle, pCount, pMemUtil);
+    return ((zes_pfnVFManagementGetVFMemoryUtilizationExp_t)GC_SLOT(GS_FN_zesVFManagementGetVFMemoryUtilizationExp))(hVFhandle, pCount, pMemUtil);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_engine_exp_t *pEngineUtil)
 {
-    return ((zes_pfnVFManagementGetVFEngineUtilizationExp_t)gc_slots[GS_FN_zesVFManagementGetVFEngineUtilizationExp])(hVFhandle, pCount, pEngineUtil);
+    return ((zes_pfnVFManagementGetVFEngineUtilizationExp_t)GC_SLOT(GS_FN_zesVFManagementGetVFEngineUtilizationExp))(hVFhandle, pCount, pEngineUtil);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable)
 {
-    return ((zes_pfnVFManagementSetVFTelemetryModeExp_t)gc_slots[GS_FN_zesVFManagementSetVFTelemetryModeExp])(hVFhandle, flags, enable);
+    return ((zes_pfnVFManagementSetVFTelemetryModeExp_t)GC_SLOT(GS_FN_zesVFManagementSetVFTelemetryModeExp))(hVFhandle, flags, enable);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval)
 {
-    return ((zes_pfnVFManagementSetVFTelemetrySamplingIntervalExp_t)gc_slots[GS_FN_zesVFManagementSetVFTelemetrySamplingIntervalExp])(hVFhandle, flag, samplingInterval);
+    return ((zes_pfnVFManagementSetVFTelemetrySamplingIntervalExp_t)GC_SLOT(GS_FN_zesVFManagementSetVFTelemetrySamplingIntervalExp))(hVFhandle, flag, samplingInterval);
 }
 
 GS_PUBLIC ze_result_t zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t *pCount, zes_vf_handle_t *phVFhandle)
 {
-    return ((zes_pfnDeviceEnumEnabledVFExp_t)gc_slots[GS_FN_zesDeviceEnumEnabledVFExp])(hDevice, pCount, phVFhandle);
+    return ((zes_pfnDeviceEnumEnabledVFExp_t)GC_SLOT(GS_FN_zesDeviceEnumEnabledVFExp))(hDevice, pCount, phVFhandle);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t *pCapability)
 {
-    return ((zes_pfnVFManagementGetVFCapabilitiesExp_t)gc_slots[GS_FN_zesVFManagementGetVFCapabilitiesExp])(hVFhandle, pCapability);
+    return ((zes_pfnVFManagementGetVFCapabilitiesExp_t)GC_SLOT(GS_FN_zesVFManagementGetVFCapabilitiesExp))(hVFhandle, pCapability);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_mem_exp2_t *pMemUtil)
 {
-    return ((zes_pfnVFManagementGetVFMemoryUtilizationExp2_t)gc_slots[GS_FN_zesVFManagementGetVFMemoryUtilizationExp2])(hVFhandle, pCount, pMemUtil);
+    return ((zes_pfnVFManagementGetVFMemoryUtilizationExp2_t)GC_SLOT(GS_FN_zesVFManagementGetVFMemoryUtilizationExp2))(hVFhandle, pCount, pMemUtil);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t *pCount, zes_vf_util_engine_exp2_t *pEngineUtil)
 {
-    return ((zes_pfnVFManagementGetVFEngineUtilizationExp2_t)gc_slots[GS_FN_zesVFManagementGetVFEngineUtilizationExp2])(hVFhandle, pCount, pEngineUtil);
+    return ((zes_pfnVFManagementGetVFEngineUtilizationExp2_t)GC_SLOT(GS_FN_zesVFManagementGetVFEngineUtilizationExp2))(hVFhandle, pCount, pEngineUtil);
 }
 
 GS_PUBLIC ze_result_t zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t *pCapability)
 {
-    return ((zes_pfnVFManagementGetVFCapabilitiesExp2_t)gc_slots[GS_FN_zesVFManagementGetVFCapabilitiesExp2])(hVFhandle, pCapability);
+    return ((zes_pfnVFManagementGetVFCapabilitiesExp2_t)GC_SLOT(GS_FN_zesVFManagementGetVFCapabilitiesExp2))(hVFhandle, pCapability);
 }
 
 GS_PUBLIC ze_result_t zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t *pendingAction)
 {
-    return ((zes_pfnDevicePciLinkSpeedUpdateExt_t)gc_slots[GS_FN_zesDevicePciLinkSpeedUpdateExt])(hDevice, shouldDowngrade, pendingAction);
+    return ((zes_pfnDevicePciLinkSpeedUpdateExt_t)GC_SLOT(GS_FN_zesDevicePciLinkSpeedUpdateExt))(hDevice, shouldDowngrade, pendingAction);
 }
 
 GS_PUBLIC ze_result_t zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t *pSize, uint8_t *pDebugInfo)
 {
-    return ((zet_pfnModuleGetDebugInfo_t)gc_slots[GS_FN_zetModuleGetDebugInfo])(hModule, format, pSize, pDebugInfo);
+    return ((zet_pfnModuleGetDebugInfo_t)GC_SLOT(GS_FN_zetModuleGetDebugInfo))(hModule, format, pSize, pDebugInfo);
 }
 
 GS_PUBLIC ze_result_t zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t *pDebugProperties)
 {
-    return ((zet_pfnDeviceGetDebugProperties_t)gc_slots[GS_FN_zetDeviceGetDebugProperties])(hDevice, pDebugProperties);
+    return ((zet_pfnDeviceGetDebugProperties_t)GC_SLOT(GS_FN_zetDeviceGetDebugProperties))(hDevice, pDebugProperties);
 }
 
 GS_PUBLIC ze_result_t zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t *config, zet_debug_session_handle_t *phDebug)
 {
-    return ((zet_pfnDebugAttach_t)gc_slots[GS_FN_zetDebugAttach])(hDevice, config, phDebug);
+    return ((zet_pfnDebugAttach_t)GC_SLOT(GS_FN_zetDebugAttach))(hDevice, config, phDebug);
 }
 
 GS_PUBLIC ze_result_t zetDebugDetach(zet_debug_session_handle_t hDebug)
 {
-    return ((zet_pfnDebugDetach_t)gc_slots[GS_FN_zetDebugDetach])(hDebug);
+    return ((zet_pfnDebugDetach_t)GC_SLOT(GS_FN_zetDebugDetach))(hDebug);
 }
 
 GS_PUBLIC ze_result_t zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t *event)
 {
-    return ((zet_pfnDebugReadEvent_t)gc_slots[GS_FN_zetDebugReadEvent])(hDebug, timeout, event);
+    return ((zet_pfnDebugReadEvent_t)GC_SLOT(GS_FN_zetDebugReadEvent))(hDebug, timeout, event);
 }
 
 GS_PUBLIC ze_result_t zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t *event)
 {
-    return ((zet_pfnDebugAcknowledgeEvent_t)gc_slots[GS_FN_zetDebugAcknowledgeEvent])(hDebug, event);
+    return ((zet_pfnDebugAcknowledgeEvent_t)GC_SLOT(GS_FN_zetDebugAcknowledgeEvent))(hDebug, event);
 }
 
 GS_PUBLIC ze_result_t zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread)
 {
-    return ((zet_pfnDebugInterrupt_t)gc_slots[GS_FN_zetDebugInterrupt])(hDebug, thread);
+    return ((zet_pfnDebugInterrupt_t)GC_SLOT(GS_FN_zetDebugInterrupt))(hDebug, thread);
 }
 
 GS_PUBLIC ze_result_t zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread)
 {
-    return ((zet_pfnDebugResume_t)gc_slots[GS_FN_zetDebugResume])(hDebug, thread);
+    return ((zet_pfnDebugResume_t)GC_SLOT(GS_FN_zetDebugResume))(hDebug, thread);
 }
 
 GS_PUBLIC ze_result_t zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t *desc, size_t size, void *buffer)
 {
-    return ((zet_pfnDebugReadMemory_t)gc_slots[GS_FN_zetDebugReadMemory])(hDebug, thread, desc, size, buffer);
+    return ((zet_pfnDebugReadMemory_t)GC_SLOT(GS_FN_zetDebugReadMemory))(hDebug, thread, desc, size, buffer);
 }
 
 GS_PUBLIC ze_result_t zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t *desc, size_t size, const void *buffer)
 {
-    return ((zet_pfnDebugWriteMemory_t)gc_slots[GS_FN_zetDebugWriteMemory])(hDebug, thread, desc, size, buffer);
+    return ((zet_pfnDebugWriteMemory_t)GC_SLOT(GS_FN_zetDebugWriteMemory))(hDebug, thread, desc, size, buffer);
 }
 
 GS_PUBLIC ze_result_t zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t *pCount, zet_debug_regset_properties_t *pRegisterSetProperties)
 {
-    return ((zet_pfnDebugGetRegisterSetProperties_t)gc_slots[GS_FN_zetDebugGetRegisterSetProperties])(hDevice, pCount, pRegisterSetProperties);
+    return ((zet_pfnDebugGetRegisterSetProperties_t)GC_SLOT(GS_FN_zetDebugGetRegisterSetProperties))(hDevice, pCount, pRegisterSetProperties);
 }
 
 GS_PUBLIC ze_result_t zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t *pCount, zet_debug_regset_properties_t *pRegisterSetProperties)
 {
-    return ((zet_pfnDebugGetThreadRegisterSetProperties_t)gc_slots[GS_FN_zetDebugGetThreadRegisterSetProperties])(hDebug, thread, pCount, pRegisterSetProperties);
+    return ((zet_pfnDebugGetThreadRegisterSetProperties_t)GC_SLOT(GS_FN_zetDebugGetThreadRegisterSetProperties))(hDebug, thread, pCount, pRegisterSetProperties);
 }
 
 GS_PUBLIC ze_result_t zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void *pRegisterValues)
 {
-    return ((zet_pfnDebugReadRegisters_t)gc_slots[GS_FN_zetDebugReadRegisters])(hDebug, thread, type, start, count, pRegisterValues);
+    return ((zet_pfnDebugReadRegisters_t)GC_SLOT(GS_FN_zetDebugReadRegisters))(hDebug, thread, type, start, count, pRegisterValues);
 }
 
 GS_PUBLIC ze_result_t zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void *pRegisterValues)
 {
-    return ((zet_pfnDebugWriteRegisters_t)gc_slots[GS_FN_zetDebugWriteRegisters])(hDebug, thread, type, start, count, pRegisterValues);
+    return ((zet_pfnDebugWriteRegisters_t)GC_SLOT(GS_FN_zetDebugWriteRegisters))(hDebug, thread, type, start, count, pRegisterValues);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t *pCount, zet_metric_group_handle_t *phMetricGroups)
 {
-    return ((zet_pfnMetricGroupGet_t)gc_slots[GS_FN_zetMetricGroupGet])(hDevice, pCount, phMetricGroups);
+    return ((zet_pfnMetricGroupGet_t)GC_SLOT(GS_FN_zetMetricGroupGet))(hDevice, pCount, phMetricGroups);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t *pProperties)
 {
-    return ((zet_pfnMetricGroupGetProperties_t)gc_slots[GS_FN_zetMetricGroupGetProperties])(hMetricGroup, pProperties);
+    return ((zet_pfnMetricGroupGetProperties_t)GC_SLOT(GS_FN_zetMetricGroupGetProperties))(hMetricGroup, pProperties);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t *pRawData, uint32_t *pMetricValueCount, zet_typed_value_t *pMetricValues)
 {
-    return ((zet_pfnMetricGroupCalculateMetricValues_t)gc_slots[GS_FN_zetMetricGroupCalculateMetricValues])(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
+    return ((zet_pfnMetricGroupCalculateMetricValues_t)GC_SLOT(GS_FN_zetMetricGroupCalculateMetricValues))(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
 }
 
 GS_PUBLIC ze_result_t zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t *pCount, zet_metric_handle_t *phMetrics)
 {
-    return ((zet_pfnMetricGet_t)gc_slots[GS_FN_zetMetricGet])(hMetricGroup, pCount, phMetrics);
+    return ((zet_pfnMetricGet_t)GC_SLOT(GS_FN_zetMetricGet))(hMetricGroup, pCount, phMetrics);
 }
 
 GS_PUBLIC ze_result_t zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t *pProperties)
 {
-    return ((zet_pfnMetricGetProperties_t)gc_slots[GS_FN_zetMetricGetProperties])(hMetric, pProperties);
+    return ((zet_pfnMetricGetProperties_t)GC_SLOT(GS_FN_zetMetricGetProperties))(hMetric, pProperties);
 }
 
 GS_PUBLIC ze_result_t zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t *phMetricGroups)
 {
-    return ((zet_pfnContextActivateMetricGroups_t)gc_slots[GS_FN_zetContextActivateMetricGroups])(hContext, hDevice, count, phMetricGroups);
+    return ((zet_pfnContextActivateMetricGroups_t)GC_SLOT(GS_FN_zetContextActivateMetricGroups))(hContext, hDevice, count, phMetricGroups);
 }
 
 GS_PUBLIC ze_result_t zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t *desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t *phMetricStreamer)
 {
-    return ((zet_pfnMetricStreamerOpen_t)gc_slots[GS_FN_zetMetricStreamerOpen])(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
+    return ((zet_pfnMetricStreamerOpen_t)GC_SLOT(GS_FN_zetMetricStreamerOpen))(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
 }
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value)
 {
-    return ((zet_pfnCommandListAppendMetricStreamerMarker_t)gc_slots[GS_FN_zetCommandListAppendMetricStreamerMarker])(hCommandList, hMetricStreamer, value);
+    return ((zet_pfnCommandListAppendMetricStreamerMarker_t)GC_SLOT(GS_FN_zetCommandListAppendMetricStreamerMarker))(hCommandList, hMetricStreamer, value);
 }
 
 GS_PUBLIC ze_result_t zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer)
 {
-    return ((zet_pfnMetricStreamerClose_t)gc_slots[GS_FN_zetMetricStreamerClose])(hMetricStreamer);
+    return ((zet_pfnMetricStreamerClose_t)GC_SLOT(GS_FN_zetMetricStreamerClose))(hMetricStreamer);
 }
 
 GS_PUBLIC ze_result_t zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t *pRawDataSize, uint8_t *pRawData)
 {
-    return ((zet_pfnMetricStreamerReadData_t)gc_slots[GS_FN_zetMetricStreamerReadData])(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
+    return ((zet_pfnMetricStreamerReadData_t)GC_SLOT(GS_FN_zetMetricStreamerReadData))(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
 }
 
 GS_PUBLIC ze_result_t zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t *desc, zet_metric_query_pool_handle_t *phMetricQueryPool)
 {
-    return ((zet_pfnMetricQueryPoolCreate_t)gc_slots[GS_FN_zetMetricQueryPoolCreate])(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
+    return ((zet_pfnMetricQueryPoolCreate_t)GC_SLOT(GS_FN_zetMetricQueryPoolCreate))(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
 }
 
 GS_PUBLIC ze_result_t zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool)
 {
-    return ((zet_pfnMetricQueryPoolDestroy_t)gc_slots[GS_FN_zetMetricQueryPoolDestroy])(hMetricQueryPool);
+    return ((zet_pfnMetricQueryPoolDestroy_t)GC_SLOT(GS_FN_zetMetricQueryPoolDestroy))(hMetricQueryPool);
 }
 
 GS_PUBLIC ze_result_t zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t *phMetricQuery)
 {
-    return ((zet_pfnMetricQueryCreate_t)gc_slots[GS_FN_zetMetricQueryCreate])(hMetricQueryPool, index, phMetricQuery);
+    return ((zet_pfnMetricQueryCreate_t)GC_SLOT(GS_FN_zetMetricQueryCreate))(hMetricQueryPool, index, phMetricQuery);
 }
 
 GS_PUBLIC ze_result_t zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery)
 {
-    return ((zet_pfnMetricQueryDestroy_t)gc_slots[GS_FN_zetMetricQueryDestroy])(hMetricQuery);
+    return ((zet_pfnMetricQueryDestroy_t)GC_SLOT(GS_FN_zetMetricQueryDestroy))(hMetricQuery);
 }
 
 GS_PUBLIC ze_result_t zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery)
 {
-    return ((zet_pfnMetricQueryReset_t)gc_slots[GS_FN_zetMetricQueryReset])(hMetricQuery);
+    return ((zet_pfnMetricQueryReset_t)GC_SLOT(GS_FN_zetMetricQueryReset))(hMetricQuery);
 }
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery)
 {
-    return ((zet_pfnCommandListAppendMetricQueryBegin_t)gc_slots[GS_FN_zetCommandListAppendMetricQueryBegin])(hCommandList, hMetricQuery);
+    return ((zet_pfnCommandListAppendMetricQueryBegin_t)GC_SLOT(GS_FN_zetCommandListAppendMetricQueryBegin))(hCommandList, hMetricQuery);
 }
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents)
 {
-    return ((zet_pfnCommandListAppendMetricQueryEnd_t)gc_slots[GS_FN_zetCommandListAppendMetricQueryEnd])(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
+    return ((zet_pfnCommandListAppendMetricQueryEnd_t)GC_SLOT(GS_FN_zetCommandListAppendMetricQueryEnd))(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 GS_PUBLIC ze_result_t zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList)
 {
-    return ((zet_pfnCommandListAppendMetricMemoryBarrier_t)gc_slots[GS_FN_zetCommandListAppendMetricMemoryBarrier])(hCommandList);
+    return ((zet_pfnCommandListAppendMetricMemoryBarrier_t)GC_SLOT(GS_FN_zetCommandListAppendMetricMemoryBarrier))(hCommandList);
 }
 
 GS_PUBLIC ze_result_t zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t *pRawDataSize, uint8_t *pRawData)
 {
-    return ((zet_pfnMetricQueryGetData_t)gc_slots[GS_FN_zetMetricQueryGetData])(hMetricQuery, pRawDataSize, pRawData);
+    return ((zet_pfnMetricQueryGetData_t)GC_SLOT(GS_FN_zetMetricQueryGetData))(hMetricQuery, pRawDataSize, pRawData);
 }
 
 GS_PUBLIC ze_result_t zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t *pProfileProperties)
 {
-    return ((zet_pfnKernelGetProfileInfo_t)gc_slots[GS_FN_zetKernelGetProfileInfo])(hKernel, pProfileProperties);
+    return ((zet_pfnKernelGetProfileInfo_t)GC_SLOT(GS_FN_zetKernelGetProfileInfo))(hKernel, pProfileProperties);
 }
 
 GS_PUBLIC ze_result_t zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t *desc, zet_tracer_exp_handle_t *phTracer)
 {
-    return ((zet_pfnTracerExpCreate_t)gc_slots[GS_FN_zetTracerExpCreate])(hContext, desc, phTracer);
+    return ((zet_pfnTracerExpCreate_t)GC_SLOT(GS_FN_zetTracerExpCreate))(hContext, desc, phTracer);
 }
 
 GS_PUBLIC ze_result_t zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer)
 {
-    return ((zet_pfnTracerExpDestroy_t)gc_slots[GS_FN_zetTracerExpDestroy])(hTracer);
+    return ((zet_pfnTracerExpDestroy_t)GC_SLOT(GS_FN_zetTracerExpDestroy))(hTracer);
 }
 
 GS_PUBLIC ze_result_t zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t *pCoreCbs)
 {
-    return ((zet_pfnTracerExpSetPrologues_t)gc_slots[GS_FN_zetTracerExpSetPrologues])(hTracer, pCoreCbs);
+    return ((zet_pfnTracerExpSetPrologues_t)GC_SLOT(GS_FN_zetTracerExpSetPrologues))(hTracer, pCoreCbs);
 }
 
 GS_PUBLIC ze_result_t zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t *pCoreCbs)
 {
-    return ((zet_pfnTracerExpSetEpilogues_t)gc_slots[GS_FN_zetTracerExpSetEpilogues])(hTracer, pCoreCbs);
+    return ((zet_pfnTracerExpSetEpilogues_t)GC_SLOT(GS_FN_zetTracerExpSetEpilogues))(hTracer, pCoreCbs);
 }
 
 GS_PUBLIC ze_result_t zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable)
 {
-    return ((zet_pfnTracerExpSetEnabled_t)gc_slots[GS_FN_zetTracerExpSetEnabled])(hTracer, enable);
+    return ((zet_pfnTracerExpSetEnabled_t)GC_SLOT(GS_FN_zetTracerExpSetEnabled))(hTracer, enable);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t *pRawData, uint32_t *pSetCount, uint32_t *pTotalMetricValueCount, uint32_t *pMetricCounts, zet_typed_value_t *pMetricValues)
 {
-    return ((zet_pfnMetricGroupCalculateMultipleMetricValuesExp_t)gc_slots[GS_FN_zetMetricGroupCalculateMultipleMetricValuesExp])(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+    return ((zet_pfnMetricGroupCalculateMultipleMetricValuesExp_t)GC_SLOT(GS_FN_zetMetricGroupCalculateMultipleMetricValuesExp))(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t *globalTimestamp, uint64_t *metricTimestamp)
 {
-    return ((zet_pfnMetricGroupGetGlobalTimestampsExp_t)gc_slots[GS_FN_zetMetricGroupGetGlobalTimestampsExp])(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
+    return ((zet_pfnMetricGroupGetGlobalTimestampsExp_t)GC_SLOT(GS_FN_zetMetricGroupGetGlobalTimestampsExp))(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t *pRawData, size_t rawDataSize, size_t *pExportDataSize, uint8_t *pExportData)
 {
-    return ((zet_pfnMetricGroupGetExportDataExp_t)gc_slots[GS_FN_zetMetricGroupGetExportDataExp])(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
+    return ((zet_pfnMetricGroupGetExportDataExp_t)GC_SLOT(GS_FN_zetMetricGroupGetExportDataExp))(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t *pExportData, zet_metric_calculate_exp_desc_t *pCalculateDescriptor, uint32_t *pSetCount, uint32_t *pTotalMetricValueCount, uint32_t *pMetricCounts, zet_typed_value_t *pMetricValues)
 {
-    return ((zet_pfnMetricGroupCalculateMetricExportDataExp_t)gc_slots[GS_FN_zetMetricGroupCalculateMetricExportDataExp])(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+    return ((zet_pfnMetricGroupCalculateMetricExportDataExp_t)GC_SLOT(GS_FN_zetMetricGroupCalculateMetricExportDataExp))(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
 }
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t *pCount, zet_metric_programmable_exp_handle_t *phMetricProgrammables)
 {
-    return ((zet_pfnMetricProgrammableGetExp_t)gc_slots[GS_FN_zetMetricProgrammableGetExp])(hDevice, pCount, phMetricProgrammables);
+    return ((zet_pfnMetricProgrammableGetExp_t)GC_SLOT(GS_FN_zetMetricProgrammableGetExp))(hDevice, pCount, phMetricProgrammables);
 }
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t *pProperties)
 {
-    return ((zet_pfnMetricProgrammableGetPropertiesExp_t)gc_slots[GS_FN_zetMetricProgrammableGetPropertiesExp])(hMetricProgrammable, pProperties);
+    return ((zet_pfnMetricProgrammableGetPropertiesExp_t)GC_SLOT(GS_FN_zetMetricProgrammableGetPropertiesExp))(hMetricProgrammable, pProperties);
 }
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t *pParameterCount, zet_metric_programmable_param_info_exp_t *pParameterInfo)
 {
-    return ((zet_pfnMetricProgrammableGetParamInfoExp_t)gc_slots[GS_FN_zetMetricProgrammableGetParamInfoExp])(hMetricProgrammable, pParameterCount, pParameterInfo);
+    return ((zet_pfnMetricProgrammableGetParamInfoExp_t)GC_SLOT(GS_FN_zetMetricProgrammableGetParamInfoExp))(hMetricProgrammable, pParameterCount, pParameterInfo);
 }
 
 GS_PUBLIC ze_result_t zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t *pValueInfoCount, zet_metric_programmable_param_value_info_exp_t *pValueInfo)
 {
-    return ((zet_pfnMetricProgrammableGetParamValueInfoExp_t)gc_slots[GS_FN_zetMetricProgrammableGetParamValueInfoExp])(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
+    return ((zet_pfnMetricProgrammableGetParamValueInfoExp_t)GC_SLOT(GS_FN_zetMetricProgrammableGetParamValueInfoExp))(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
 }
 
 GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t *pParameterValues, const char *pName, const char *pDescription, uint32_t *pMetricHandleCount, zet_metric_handle_t *phMetricHandles)
 {
-    return ((zet_pfnMetricCreateFromProgrammableExp2_t)gc_slots[GS_FN_zetMetricCreateFromProgrammableExp2])(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
+    return ((zet_pfnMetricCreateFromProgrammableExp2_t)GC_SLOT(GS_FN_zetMetricCreateFromProgrammableExp2))(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
 }
 
 GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t *pParameterValues, uint32_t parameterCount, const char *pName, const char *pDescription, uint32_t *pMetricHandleCount, zet_metric_handle_t *phMetricHandles)
 {
-    return ((zet_pfnMetricCreateFromProgrammableExp_t)gc_slots[GS_FN_zetMetricCreateFromProgrammableExp])(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
+    return ((zet_pfnMetricCreateFromProgrammableExp_t)GC_SLOT(GS_FN_zetMetricCreateFromProgrammableExp))(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
 }
 
 GS_PUBLIC ze_result_t zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t *phMetrics, const char *pMetricGroupNamePrefix, const char *pDescription, uint32_t *pMetricGroupCount, zet_metric_group_handle_t *phMetricGroup)
 {
-    return ((zet_pfnDeviceCreateMetricGroupsFromMetricsExp_t)gc_slots[GS_FN_zetDeviceCreateMetricGroupsFromMetricsExp])(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
+    return ((zet_pfnDeviceCreateMetricGroupsFromMetricsExp_t)GC_SLOT(GS_FN_zetDeviceCreateMetricGroupsFromMetricsExp))(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char *pName, const char *pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t *phMetricGroup)
 {
-    return ((zet_pfnMetricGroupCreateExp_t)gc_slots[GS_FN_zetMetricGroupCreateExp])(hDevice, pName, pDescription, samplingType, phMetricGroup);
+    return ((zet_pfnMetricGroupCreateExp_t)GC_SLOT(GS_FN_zetMetricGroupCreateExp))(hDevice, pName, pDescription, samplingType, phMetricGroup);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t *pErrorStringSize, char *pErrorString)
 {
-    return ((zet_pfnMetricGroupAddMetricExp_t)gc_slots[GS_FN_zetMetricGroupAddMetricExp])(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
+    return ((zet_pfnMetricGroupAddMetricExp_t)GC_SLOT(GS_FN_zetMetricGroupAddMetricExp))(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric)
 {
-    return ((zet_pfnMetricGroupRemoveMetricExp_t)gc_slots[GS_FN_zetMetricGroupRemoveMetricExp])(hMetricGroup, hMetric);
+    return ((zet_pfnMetricGroupRemoveMetricExp_t)GC_SLOT(GS_FN_zetMetricGroupRemoveMetricExp))(hMetricGroup, hMetric);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup)
 {
-    return ((zet_pfnMetricGroupCloseExp_t)gc_slots[GS_FN_zetMetricGroupCloseExp])(hMetricGroup);
+    return ((zet_pfnMetricGroupCloseExp_t)GC_SLOT(GS_FN_zetMetricGroupCloseExp))(hMetricGroup);
 }
 
 GS_PUBLIC ze_result_t zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup)
 {
-    return ((zet_pfnMetricGroupDestroyExp_t)gc_slots[GS_FN_zetMetricGroupDestroyExp])(hMetricGroup);
+    return ((zet_pfnMetricGroupDestroyExp_t)GC_SLOT(GS_FN_zetMetricGroupDestroyExp))(hMetricGroup);
 }
 
 GS_PUBLIC ze_result_t zetMetricDestroyExp(zet_metric_handle_t hMetric)
 {
-    return ((zet_pfnMetricDestroyExp_t)gc_slots[GS_FN_zetMetricDestroyExp])(hMetric);
+    return ((zet_pfnMetricDestroyExp_t)GC_SLOT(GS_FN_zetMetricDestroyExp))(hMetric);
 }
 
 GS_PUBLIC ze_result_t zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t *phMetricGroups, uint32_t *pMetricGroupsCountPerConcurrentGroup, uint32_t *pConcurrentGroupCount)
 {
-    return ((zet_pfnDeviceGetConcurrentMetricGroupsExp_t)gc_slots[GS_FN_zetDeviceGetConcurrentMetricGroupsExp])(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
+    return ((zet_pfnDeviceGetConcurrentMetricGroupsExp_t)GC_SLOT(GS_FN_zetDeviceGetConcurrentMetricGroupsExp))(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
 }
 
 GS_PUBLIC ze_result_t zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t *phMetricGroups, zet_metric_tracer_exp_desc_t *desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t *phMetricTracer)
 {
-    return ((zet_pfnMetricTracerCreateExp_t)gc_slots[GS_FN_zetMetricTracerCreateExp])(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
+    return ((zet_pfnMetricTracerCreateExp_t)GC_SLOT(GS_FN_zetMetricTracerCreateExp))(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
 }
 
 GS_PUBLIC ze_result_t zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer)
 {
-    return ((zet_pfnMetricTracerDestroyExp_t)gc_slots[GS_FN_zetMetricTracerDestroyExp])(hMetricTracer);
+    return ((zet_pfnMetricTracerDestroyExp_t)GC_SLOT(GS_FN_zetMetricTracerDestroyExp))(hMetricTracer);
 }
 
 GS_PUBLIC ze_result_t zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous)
 {
-    return ((zet_pfnMetricTracerEnableExp_t)gc_slots[GS_FN_zetMetricTracerEnableExp])(hMetricTracer, synchronous);
+    return ((zet_pfnMetricTracerEnableExp_t)GC_SLOT(GS_FN_zetMetricTracerEnableExp))(hMetricTracer, synchronous);
 }
 
 GS_PUBLIC ze_result_t zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous)
 {
-    return ((zet_pfnMetricTracerDisableExp_t)gc_slots[GS_FN_zetMetricTracerDisableExp])(hMetricTracer, synchronous);
+    return ((zet_pfnMetricTracerDisableExp_t)GC_SLOT(GS_FN_zetMetricTracerDisableExp))(hMetricTracer, synchronous);
 }
 
 GS_PUBLIC ze_result_t zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t *pRawDataSize, uint8_t *pRawData)
 {
-    return ((zet_pfnMetricTracerReadDataExp_t)gc_slots[GS_FN_zetMetricTracerReadDataExp])(hMetricTracer, pRawDataSize, pRawData);
+    return ((zet_pfnMetricTracerReadDataExp_t)GC_SLOT(GS_FN_zetMetricTracerReadDataExp))(hMetricTracer, pRawDataSize, pRawData);
 }
 
 GS_PUBLIC ze_result_t zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t *phMetricDecoder)
 {
-    return ((zet_pfnMetricDecoderCreateExp_t)gc_slots[GS_FN_zetMetricDecoderCreateExp])(hMetricTracer, phMetricDecoder);
+    return ((zet_pfnMetricDecoderCreateExp_t)GC_SLOT(GS_FN_zetMetricDecoderCreateExp))(hMetricTracer, phMetricDecoder);
 }
 
 GS_PUBLIC ze_result_t zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder)
 {
-    return ((zet_pfnMetricDecoderDestroyExp_t)gc_slots[GS_FN_zetMetricDecoderDestroyExp])(phMetricDecoder);
+    return ((zet_pfnMetricDecoderDestroyExp_t)GC_SLOT(GS_FN_zetMetricDecoderDestroyExp))(phMetricDecoder);
 }
 
 GS_PUBLIC ze_result_t zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t *pCount, zet_metric_handle_t *phMetrics)
 {
-    return ((zet_pfnMetricDecoderGetDecodableMetricsExp_t)gc_slots[GS_FN_zetMetricDecoderGetDecodableMetricsExp])(hMetricDecoder, pCount, phMetrics);
+    return ((zet_pfnMetricDecoderGetDecodableMetricsExp_t)GC_SLOT(GS_FN_zetMetricDecoderGetDecodableMetricsExp))(hMetricDecoder, pCount, phMetrics);
 }
 
 GS_PUBLIC ze_result_t zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t *pRawDataSize, uint8_t *pRawData, uint32_t metricsCount, zet_metric_handle_t *phMetrics, uint32_t *pSetCount, uint32_t *pMetricEntriesCountPerSet, uint32_t *pMetricEntriesCount, zet_metric_entry_exp_t *pMetricEntries)
 {
-    return ((zet_pfnMetricTracerDecodeExp_t)gc_slots[GS_FN_zetMetricTracerDecodeExp])(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
+    return ((zet_pfnMetricTracerDecodeExp_t)GC_SLOT(GS_FN_zetMetricTracerDecodeExp))(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
 }
 
 GS_PUBLIC ze_result_t zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value)
 {
-    return ((zet_pfnCommandListAppendMarkerExp_t)gc_slots[GS_FN_zetCommandListAppendMarkerExp])(hCommandList, hMetricGroup, value);
+    return ((zet_pfnCommandListAppendMarkerExp_t)GC_SLOT(GS_FN_zetCommandListAppendMarkerExp))(hCommandList, hMetricGroup, value);
 }
 
 GS_PUBLIC ze_result_t zetDeviceEnableMetricsExp(zet_device_handle_t hDevice)
 {
-    return ((zet_pfnDeviceEnableMetricsExp_t)gc_slots[GS_FN_zetDeviceEnableMetricsExp])(hDevice);
+    return ((zet_pfnDeviceEnableMetricsExp_t)GC_SLOT(GS_FN_zetDeviceEnableMetricsExp))(hDevice);
 }
 
 GS_PUBLIC ze_result_t zetDeviceDisableMetricsExp(zet_device_handle_t hDevice)
 {
-    return ((zet_pfnDeviceDisableMetricsExp_t)gc_slots[GS_FN_zetDeviceDisableMetricsExp])(hDevice);
+    return ((zet_pfnDeviceDisableMetricsExp_t)GC_SLOT(GS_FN_zetDeviceDisableMetricsExp))(hDevice);
 }
 
 GS_PUBLIC ze_result_t zerGetLastErrorDescription(const char **ppString)
 {
-    return ((zer_pfnGetLastErrorDescription_t)gc_slots[GS_FN_zerGetLastErrorDescription])(ppString);
+    return ((zer_pfnGetLastErrorDescription_t)GC_SLOT(GS_FN_zerGetLastErrorDescription))(ppString);
 }
 
 GS_PUBLIC uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice)
 {
-    return ((zer_pfnTranslateDeviceHandleToIdentifier_t)gc_slots[GS_FN_zerTranslateDeviceHandleToIdentifier])(hDevice);
+    return ((zer_pfnTranslateDeviceHandleToIdentifier_t)GC_SLOT(GS_FN_zerTranslateDeviceHandleToIdentifier))(hDevice);
 }
 
 GS_PUBLIC ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier)
 {
-    return ((zer_pfnTranslateIdentifierToDeviceHandle_t)gc_slots[GS_FN_zerTranslateIdentifierToDeviceHandle])(identifier);
+    return ((zer_pfnTranslateIdentifierToDeviceHandle_t)GC_SLOT(GS_FN_zerTranslateIdentifierToDeviceHandle))(identifier);
 }
 
 GS_PUBLIC ze_context_handle_t zerGetDefaultContext(void)
 {
-    return ((zer_pfnGetDefaultContext_t)gc_slots[GS_FN_zerGetDefaultContext])();
+    return ((zer_pfnGetDefaultContext_t)GC_SLOT(GS_FN_zerGetDefaultContext))();
 }
 
 const enum gc_absence gc_absences[GS_FN_COUNT] = {
