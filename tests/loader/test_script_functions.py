@@ -84,7 +84,7 @@ def test_all_arguments_of_all_functions(noted: Path, tmp_path: Path, language: s
     settings = Script(script, stop_on_error=True)
     done = subprocess.run(
         [sys.executable, "-m", "tests.loader.call_all", str(place.library()), str(noted)],
-        env={**os.environ, **place.script_environment(str(noted), settings)},
+        env={**os.environ, **place.player_environment(str(noted), None, settings)},
         cwd=ROOT,
         capture_output=True,
         text=True,
