@@ -17,6 +17,7 @@
 ...     _ = relu.execute(stream, {dnn.Arg.SRC: source, dnn.Arg.DST: target})
 """
 
+from groundstate.dnn.arrays import array_of, descriptor_of, fill, memory_of, run
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
@@ -73,5 +74,10 @@ __all__ = [
     "Status",
     "Stream",
     "StreamFlags",
+    "array_of",
     "create",
+    "descriptor_of",
+    "fill",
+    "memory_of",
+    "run",
 ]

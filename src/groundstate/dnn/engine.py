@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from groundstate import ze
 from groundstate.core.api import Api
@@ -13,6 +14,10 @@ from groundstate.dnn import level_zero, native
 from groundstate.dnn.errors import DnnError, invalid, require
 from groundstate.dnn.programs import Programs
 from groundstate.dnn.types import EngineKind, Status
+
+if TYPE_CHECKING:
+    from groundstate.core.context import Context
+    from groundstate.core.device import Device
 
 
 class Engine:
@@ -29,6 +34,7 @@ class Engine:
         self.kind = EngineKind.gpu
         self.programs = Programs(api, context, device)
         self._owned = owned
+        self._keeps: object = None
         path = api.library.path
         made = native.library().gs_engine_new(path.encode(), context, device)
         if not made:
@@ -50,6 +56,13 @@ class Engine:
         description = ze.ze_context_desc_t()
         context = api.create("zeContextCreate", api.driver, ctypes.byref(description))
         return cls(api, device, context, owned=True)
+
+    @classmethod
+    def of(cls, context: Context, device: Device | None = None) -> Engine:
+        """The engine of objects of `groundstate`; the context is kept as long as the engine."""
+        made = cls(context.api, context.choose_device(device).handle, context.handle)
+        made._keeps = context.resource
+        return made
 
     @classmethod
     def wrap(cls, driver: int, device: int, context: int) -> Engine:

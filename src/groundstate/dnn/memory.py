@@ -39,12 +39,15 @@ class Memory:
         engine: Engine,
         descriptor: Descriptor,
         handles: Sequence[int] | int = ALLOCATE,
+        *,
+        keeps: object = None,
     ) -> None:
+        """`keeps` is whatever has to live as long: the owner of the memory."""
         require(not descriptor.is_any, "memory needs a layout: `any` is for primitives")
         require(not descriptor.has_runtime, "memory needs dimensions that are known")
         scalar = descriptor.kind == FormatKind.host_scalar
         require(not scalar, "a value of the host is made with `HostScalar`")
-        self.engine, self.descriptor = engine, descriptor
+        self.engine, self.descriptor, self._keeps = engine, descriptor, keeps
         given = [handles] * descriptor.handles if isinstance(handles, int) else list(handles)
         require(len(given) > 0, "memory has at least one handle")
         require(len(given) <= MOST_HANDLES, f"memory has at most {MOST_HANDLES} handles")
@@ -64,6 +67,12 @@ class Memory:
                 if ours:
                     engine.free(address or 0)
             raise
+
+    @classmethod
+    def view(cls, memory: Memory, descriptor: Descriptor) -> Memory:
+        """The same memory under another descriptor."""
+        handles = [memory.get_handle(index) for index in range(memory.count)]
+        return cls(memory.engine, descriptor, handles, keeps=memory)
 
     def _usable(self, index: int, handle: int) -> tuple[int, bool]:
         """The address for a handle, and whether it is memory of our own."""
