@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import subprocess
+import sys
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from groundstate.capture import place
 from groundstate.capture.describe import named_calls
-from groundstate.capture.stream import Kind, Mark, StreamReader, unpack_mark
-from groundstate.capture.structure import Outline
-from groundstate.capture.subcapture import cut_by_kernel
+from groundstate.capture.stream import (
+    Kind,
+    Mark,
+    StreamError,
+    StreamReader,
+    StreamWriter,
+    unpack_mark,
+)
+from groundstate.capture.structure import Outline, Selection
+from groundstate.capture.subcapture import CutError, cut_by_kernel, cut_by_selection
+from groundstate.capture.subcapture.needs import Needs
+from groundstate.capture.subcapture.recorded import Recorded
 
 from .cuts import cut_by, cut_out, memory_after, memory_behind, memory_in
-from .recorded import GROUNDSTATE, numbered
+from .recorded import GROUNDSTATE, ROOT, numbered
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +117,47 @@ def test_a_cut_can_be_cut_again(stream: Path, tmp_path: Path) -> None:
     assert {start: whole[start] for start in part} == part
 
 
+def test_memory_is_the_same_on_another_topology(stream: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cut.gsstream"
+    cut_out(stream, target, "2-5")
+    code = (
+        "import json, sys, zlib; from pathlib import Path;"
+        "from tests.capture.cuts import memory_in;"
+        "found = memory_in(Path(sys.argv[1]));"
+        "print(json.dumps({str(start): zlib.crc32(data) for start, data in found.items()}))"
+    )
+    command = [sys.executable, "-c", code, str(target)]
+    environment = {**os.environ, "GROUNDSTATE_TOPOLOGY": "2x2"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    here = {str(start): zlib.crc32(data) for start, data in memory_in(target).items()}
+    assert json.loads(done.stdout) == here
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_streams_that_somebody_changed(stream: Path, tmp_path: Path, seed: int) -> None:
+    """What is needed is found from the calls alone, whatever they say."""
+    chance = random.Random(seed)
+    changed = tmp_path / "changed.gsstream"
+    with StreamReader(stream) as reader, StreamWriter(changed) as writer:
+        for found in reader.records():
+            body = bytearray(found.body)
+            if found.kind == Kind.CALL and chance.random() < 0.2:
+                for _ in range(chance.randrange(1, 6)):
+                    body[chance.randrange(len(body))] = chance.choice([0, 1, 255])
+            writer.add(found.kind, bytes(body))
+    text = chance.choice(["+", "1", "2/3/5", "+/+/2"])
+    with StreamReader(changed) as reader, suppress(CutError, StreamError):
+        recorded = Recorded(reader)
+        cut = cut_by_selection(recorded.submissions, Selection.parse(text), text)
+        assert all(number < cut.begin for number in Needs(recorded, cut).kept)
+
+
 def commands(stream: Path, out: Path) -> Iterator[list[str]]:
     yield [*GROUNDSTATE, "subcapture", str(stream), "-o", str(out), "--kernel", "twist", "--json"]
     yield [*GROUNDSTATE, "play", str(out)]
     yield [*GROUNDSTATE, "play", "--topology", "2x2", str(out)]
+    yield [*GROUNDSTATE, "play", "--checked", str(out)]
 
 
 def test_the_commands(stream: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
 from groundstate.capture.play.extents import EXTENTS
@@ -189,7 +189,12 @@ ADJUSTMENTS["zeMemAllocShared"] = lambda player, passing: player.topology.memory
 
 @_after("zeCommandListCreateImmediate")
 def _immediate(player: Player, passing: Passing) -> None:
-    player.work.immediate.add(_answer(passing, 3)[1])
+    """Takes note of a list whose work may have to be waited for; a synchronous one's never has."""
+    data = passing.before(passing.words[2]) or b""
+    mode: Any = ze.ze_command_queue_desc_t.mode
+    number = int.from_bytes(data[mode.offset : mode.offset + mode.size], "little")
+    if number != ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS:
+        player.work.immediate.add(_answer(passing, 3)[1])
 
 
 @_after("zeCommandListGetNextCommandIdExp")

@@ -45,6 +45,7 @@ class CommandList:
     handle: int
     made_by: int
     immediate: bool
+    synchronous: bool = False  # an immediate list whose work is done when an append returns
     submit: int | None = None  # the number that an immediate list's own work has
     queue: int | None = None
     generation: int = 0  # counts its resets

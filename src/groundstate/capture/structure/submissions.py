@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from groundstate import ze
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream.calls import Phase
 from groundstate.capture.structure.commands import (
@@ -113,6 +114,9 @@ class Submissions:
             if immediate:
                 self._submits += 1
                 made.submit = self._submits
+                description = structure(call, "altdesc")
+                mode = 0 if description is None else description.mode
+                made.synchronous = mode == ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS
             elif "Clone" in call.name and (
                 cloned := self._live.get(argument(call, "hCommandList"))
             ):

@@ -113,13 +113,15 @@ class Cutter:
 
     def _targets(self) -> dict[int, str]:
         """The queues and immediate lists that the range gives work to, and what waits for them."""
-        return {
-            run.target: "zeCommandQueueSynchronize"
-            if run.function == "zeCommandQueueExecuteCommandLists"
-            else "zeCommandListHostSynchronize"
-            for run in self._cut.submissions()
-            if not self._ends_in_range(run.target)
-        }
+        targets = {}
+        for run in self._cut.submissions():
+            if self._ends_in_range(run.target):
+                continue
+            if run.function == "zeCommandQueueExecuteCommandLists":
+                targets[run.target] = "zeCommandQueueSynchronize"
+            elif not all(batch.list.synchronous for batch in run.batches):
+                targets[run.target] = "zeCommandListHostSynchronize"
+        return targets
 
     def _ends_in_range(self, handle: int) -> bool:
         ended = self._recorded.lifetimes.ended

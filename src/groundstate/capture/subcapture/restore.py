@@ -34,7 +34,7 @@ class Restorer:
         self._player = player
         self._recorded = recorded
         self._begin = begin
-        self._lists: dict[tuple[int, int], int] = {}
+        self._lists: dict[tuple[tuple[int, int], bool], int] = {}
 
     def restore(self, lives: set[Life]) -> None:
         """Brings back everything that was alive where the cut begins."""
@@ -156,7 +156,7 @@ class Restorer:
     def _signal(self, life: Life) -> None:
         """Signals an event; one that follows a list's counter gets one of ours to follow."""
         if self._follows_counter(life):
-            commands = self._commands(life)
+            commands = self._commands(life, in_order=True)
             self._output.make("zeCommandListAppendSignalEvent", commands, life.value)
         else:
             self._output.make("zeEventHostSignal", life.value)
@@ -191,18 +191,21 @@ class Restorer:
 
     # --- Lists of our own ---
 
-    def _commands(self, life: Life) -> int:
-        """An immediate list in whose context and on whose device something lives."""
+    def _commands(self, life: Life, *, in_order: bool = False) -> int:
+        """An immediate list in whose context and on whose device something lives.
+
+        Only a list that is in order has a counter; libraries from before that refuse the flag.
+        """
         owner = self._owner(life)
-        if owner not in self._lists:
-            self._lists[owner] = self._output.new_handle()
+        if (owner, in_order) not in self._lists:
+            made = self._output.new_handle()
+            self._lists[owner, in_order] = made
             description = ze.ze_command_queue_desc_t(
-                flags=ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER,
+                flags=ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER if in_order else 0,
                 mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
             )
-            made = Wanted(self._lists[owner])
-            self._output.make("zeCommandListCreateImmediate", *owner, description, made)
-        return self._lists[owner]
+            self._output.make("zeCommandListCreateImmediate", *owner, description, Wanted(made))
+        return self._lists[owner, in_order]
 
     def _owner(self, life: Life) -> tuple[int, int]:
         """The context and the device that something was made with, directly or indirectly."""
