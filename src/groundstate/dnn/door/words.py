@@ -9,6 +9,7 @@ from functools import cache
 from groundstate.dnn import declarations, layout
 from groundstate.dnn import types as t
 from groundstate.dnn.door.api import HANDLERS, handler
+from groundstate.dnn.errors import require, support
 
 _NAMED: dict[str, type[IntEnum]] = {
     "dnnl_status2str": t.Status,
@@ -99,5 +100,6 @@ def dnnl_version() -> int:
 
 
 @handler
-def dnnl_set_verbose(level: int) -> int:
-    return t.Status.success if level in (0, 1, 2) else t.Status.invalid_arguments
+def dnnl_set_verbose(level: int) -> None:
+    require(0 <= level <= 2, "the levels are 0, 1 and 2")
+    support(level == 0, "this library prints nothing; profile a stream instead")
