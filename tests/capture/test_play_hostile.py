@@ -122,7 +122,7 @@ def test_more_than_there_is_is_neither_read_nor_written(tmp_path: Path, library:
     assert len(sentences) == 7
     assert "reach beyond an allocation of 4096" in sentences[0]
     assert "reach beyond" in sentences[1]
-    assert "more than the limit allows" in sentences[2]
+    assert "more than the limit of 64 MiB" in sentences[2]
     assert "more than anybody needs" in sentences[3]
     assert "more than anybody needs" in sentences[4]
     assert "were recorded" in sentences[5]

@@ -132,11 +132,16 @@ def test_memory_of_the_program_keeps_its_distances() -> None:
     assert memory.known(0x7FFC_0000_3000) is None
     sizes = [(each.start, each.size) for each in memory.ranges()]
     assert sizes == [(0x7FFC_0000_0000, 3 * PAGE)]
-    with pytest.raises(UnplayableError, match="more than the limit"):
+    with pytest.raises(UnplayableError, match="more than the limit of 1 MiB"):
         memory.at(0x5555_0000_0000, 1 << 30)
     with pytest.raises(UnplayableError, match="no memory"):
         memory.at(2**64 - 16, 32)
     assert memory.usable == 3 * PAGE
+    for page in (9, 11, 10, 8, 20):  # in a row in the end
+        memory.at(0x7FFC_0000_0000 + page * PAGE + 1, PAGE - 2)
+    rows = [(each.start // PAGE % 256, each.size // PAGE) for each in memory.ranges()]
+    assert rows == [(0, 3), (8, 4), (20, 1)]
+    assert memory.usable == 8 * PAGE
 
 
 @pytest.mark.usefixtures("library")

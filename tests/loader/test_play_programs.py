@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -210,6 +211,15 @@ def test_addresses_in_buffers_are_left_unless_told(recording: Recording) -> None
     assert any("see --scan-pointers" in each["note"] for each in report["notes"])
     assert report["differences"][0]["kind"] == "memory"
     assert "of add_up left" in report["differences"][0]["sentence"]
+
+
+def test_the_python_of_the_page_runs(recording: Recording, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "playing.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "trace").symlink_to(recording("indirect_launch"))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_is_said_in_text(recording: Recording) -> None:

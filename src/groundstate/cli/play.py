@@ -197,7 +197,7 @@ def _played(path: Path, library: str, options: Options, together: str | None) ->
     with StreamReader(path) as reader, _member(together, options) as member:
         player = Player(reader, library, options, member)
         try:
-            with _bar(path.name, len(reader)) as progress:
+            with _bar(path.name, 0 if member else len(reader)) as progress:
                 return player.run(progress=progress).as_json()
         finally:
             player.close()
@@ -230,7 +230,7 @@ def _member(together: str | None, options: Options) -> Any:
 @contextmanager
 def _bar(name: str, records: int) -> Iterator[Callable[[int], None] | None]:
     """A bar on standard error that says how far the recording is played; none if nobody looks."""
-    if not sys.stderr.isatty():
+    if not records or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

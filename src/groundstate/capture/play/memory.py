@@ -67,14 +67,23 @@ class Ranges:
 
     def add(self, new: Range) -> None:
         """Adds a range; those that it overlaps had ended, or it could not be there."""
-        first = bisect_right(self._starts, new.start)
-        if first and self._ranges[first - 1].end > new.start:
-            first -= 1
-        last = first
-        while last < len(self._ranges) and self._starts[last] < new.end:
-            last += 1
+        first, last = self._overlapping(new.start, new.end)
         self._ranges[first:last] = [new]
         self._starts[first:last] = [new.start]
+
+    def within(self, start: int, end: int) -> list[Range]:
+        """The ranges that have something in common with the addresses from one to another."""
+        first, last = self._overlapping(start, end)
+        return self._ranges[first:last]
+
+    def _overlapping(self, start: int, end: int) -> tuple[int, int]:
+        first = bisect_right(self._starts, start)
+        if first and self._ranges[first - 1].end > start:
+            first -= 1
+        last = first
+        while last < len(self._ranges) and self._starts[last] < end:
+            last += 1
+        return first, last
 
     def remove(self, start: int) -> Range | None:
         """Ends the range that begins at an address."""
@@ -100,7 +109,7 @@ class ProgramMemory:
         self.usable = 0
         self._windows = Ranges()
         self._count = 0
-        self._open: set[int] = set()
+        self._open = Ranges()
 
     def at(self, address: int, size: int) -> int:
         """Where `size` bytes of the program are now; they can be read and written from now on."""
@@ -112,22 +121,12 @@ class ProgramMemory:
 
     def known(self, address: int) -> int | None:
         """Where an address of the program is now, if a call has named its page before."""
-        window = self._windows.find(address)
-        if window is None or address // PAGE not in self._open:
-            return None
-        return window.at(address)
+        found = self._open.find(address)
+        return None if found is None else found.at(address)
 
     def ranges(self) -> Iterator[Range]:
-        """What calls have named so far, page by page in a row."""
-        pages = sorted(self._open)
-        begin = 0
-        for place in range(1, len(pages) + 1):
-            if place == len(pages) or pages[place] != pages[place - 1] + 1:
-                start, size = pages[begin] * PAGE, (place - begin) * PAGE
-                window = self._windows.find(start)
-                if window is not None:
-                    yield Range(start, size, window.at(start), "program")
-                begin = place
+        """What calls have named so far, in whole pages."""
+        return iter(self._open)
 
     def _reserve(self, address: int, size: int) -> Range:
         if address + size > ADDRESSES or self._count == WINDOWS:
@@ -139,28 +138,32 @@ class ProgramMemory:
         if present == _FAILED:
             raise UnplayableError("there is not enough address space for the program's memory")
         window = Range(start, length, present, "program")
+        for lost in self._windows.within(start, window.end):
+            for known in self._open.within(lost.start, lost.end):
+                self._open.remove(known.start)
         self._windows.add(window)
         self._count += 1
-        self._open = {page for page in self._open if not start <= page * PAGE < window.end}
         return window
 
     def _make_usable(self, window: Range, address: int, size: int) -> None:
-        first, last = address // PAGE, -(-(address + size) // PAGE)
-        if last - first > self.limit // PAGE:
-            raise UnplayableError(f"{size} bytes at 0x{address:x} are more than the limit allows")
-        pages = [page for page in range(first, last) if page not in self._open]
-        if not pages:
+        start, end = address // PAGE * PAGE, -(-(address + size) // PAGE) * PAGE
+        known = self._open.find(start)
+        if start == end or (known is not None and end <= known.end):
             return
-        if self.usable + len(pages) * PAGE > self.limit:
+        beside = self._open.within(max(start - 1, window.start), min(end + 1, window.end))
+        more = (end - start) - sum(min(end, e.end) - max(start, e.start) for e in beside)
+        if self.usable + more > self.limit:
             raise UnplayableError(
-                f"the program's own memory would exceed {self.limit >> 20} MiB; see --memory-limit"
+                f"{size} bytes at 0x{address:x} are more than the limit of {self.limit >> 20} MiB "
+                "for the program's own memory allows; see --memory-limit"
             )
         access = mmap.PROT_READ | mmap.PROT_WRITE
-        begin, length = window.at(first * PAGE), (last - first) * PAGE
-        if _libc.mprotect(begin, length, access) != 0:
+        if _libc.mprotect(window.at(start), end - start, access) != 0:
             raise UnplayableError("there is not enough memory for the program's memory")
-        self._open.update(pages)
-        self.usable += len(pages) * PAGE
+        first = min([start, *(each.start for each in beside)])
+        last = max([end, *(each.end for each in beside)])
+        self._open.add(Range(first, last - first, window.at(first), "program"))
+        self.usable += more
 
 
 Transfer = Callable[[Range, int, int, int, bool], None]
