@@ -83,7 +83,8 @@ def test_memory_that_holds_addresses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [("1", "take a larger range"), ("2", "begin the range earlier")]
+    ("text", "sentence"),
+    [("1", "take a larger range"), ("2", "begin the range at submission 1")],
 )
 def test_ranges_that_need_what_is_outside(text: str, sentence: str, tmp_path: Path) -> None:
     program = built(PROGRAMS / "pipeline.c", tmp_path)

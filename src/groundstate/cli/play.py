@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from groundstate.capture.stream.compression import CompressionMissing
 from groundstate.cli import play_together
 from groundstate.cli import run as running
 from groundstate.cli import script as scripting
+from groundstate.cli.progress import bar
 
 DESCRIPTION = """\
 Makes the calls of a recording again and compares what they answer with what was recorded.
@@ -197,7 +198,7 @@ def _played(path: Path, library: str, options: Options, together: str | None) ->
     with StreamReader(path) as reader, _member(together, options) as member:
         player = Player(reader, library, options, member)
         try:
-            with _bar(path.name, 0 if member else len(reader)) as progress:
+            with bar(path.name, 0 if member else len(reader)) as progress:
                 return player.run(progress=progress).as_json()
         finally:
             player.close()
@@ -225,20 +226,6 @@ def _member(together: str | None, options: Options) -> Any:
         return nullcontext(None)
     folder, _, number = together.rpartition(":")
     return Member(Path(folder), int(number), options.patience)
-
-
-@contextmanager
-def _bar(name: str, records: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on standard error that says how far the recording is played; none if nobody looks."""
-    if not records or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=records)
-        yield lambda number: progress.update(task, completed=number)
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -6,8 +6,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,6 +25,7 @@ from groundstate.capture.subcapture import (
 )
 from groundstate.capture.subcapture.cutter import Chooser
 from groundstate.cli import run as running
+from groundstate.cli.progress import bar
 
 DESCRIPTION = """\
 Cuts a range out of a recording, or a single launch of a kernel: a small recording of its own.
@@ -145,7 +144,7 @@ def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) ->
     library = args.driver or (place.machine_loader() if args.real_loader else place.driver())
     with StreamReader(stream) as reader:
         records = len(reader)
-    with _bar(records) as progress:
+    with bar("playing up to the range", records) as progress:
         return subcapture(
             stream,
             args.out / stream.name,
@@ -221,20 +220,6 @@ def _sizes(sizes: object) -> str:
     if not isinstance(sizes, tuple):
         return "?"
     return "x".join(str(size) for size in sizes)
-
-
-@contextmanager
-def _bar(records: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error that says how far the recording is played; none if nobody looks."""
-    if not sys.stderr.isatty():
-        yield lambda number: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("playing up to the range", total=records)
-        yield lambda number: progress.update(task, completed=number)
 
 
 def complain(sentence: str) -> int:

@@ -21,7 +21,7 @@ from groundstate.capture.subcapture.leading import Progress, player_at
 from groundstate.capture.subcapture.needs import Needs
 from groundstate.capture.subcapture.output import Output
 from groundstate.capture.subcapture.recorded import Recorded
-from groundstate.capture.subcapture.restore import FOREVER, Restorer
+from groundstate.capture.subcapture.restore import FOREVER, Restorer, is_signalled
 from groundstate.capture.subcapture.variants import Variants, with_lists
 from groundstate.capture.subcapture.waits import check_waits
 
@@ -74,7 +74,9 @@ class Cutter:
     def write_state(self, player: Player) -> None:
         """The contents of memory and the state of events, as a player has them."""
         restorer = Restorer(self._output, player, self._recorded, self._cut.begin)
-        elsewhere = check_waits(self._recorded, self._cut, restorer.is_signalled)
+        elsewhere = check_waits(
+            self._recorded, self._cut, lambda event: is_signalled(player, event)
+        )
         restorer.restore(self._needs.lives)
         restorer.signal(elsewhere)
         restorer.program_memory(self._program_runs())

@@ -21,7 +21,9 @@ from groundstate.capture.subcapture.cut import Cut, Part
 from groundstate.capture.subcapture.errors import CutError
 from groundstate.capture.subcapture.output import Output
 from groundstate.capture.subcapture.recorded import Recorded
+from groundstate.capture.subcapture.restore import is_signalled
 from groundstate.capture.subcapture.variants import Variants, with_lists
+from groundstate.capture.subcapture.waits import first_that_waits
 
 Progress = Callable[[int], None]
 
@@ -74,14 +76,21 @@ def player_at(
             except PlayError as problem:
                 raise CutError(f"the recording cannot be played up to there: {problem}") from None
             if not player.idle():
-                raise CutError(
-                    "where the range begins, earlier work still waits for something that the "
-                    "program does later; begin the range earlier"
-                )
+                raise CutError(_still_waiting(recorded, cut, player))
             try:
                 yield player
             finally:
                 player.close()
+
+
+def _still_waiting(recorded: Recorded, cut: Cut, player: Player) -> str:
+    """Says that earlier work has not ended, and where a range could begin."""
+    run = first_that_waits(recorded, cut, lambda event: is_signalled(player, event))
+    begin = "earlier" if run is None else f"at submission {run.number} (record {run.call})"
+    return (
+        "where the range begins, earlier work still waits for something that the program does "
+        f"later; begin the range {begin}, or give slow work more time with --patience"
+    )
 
 
 def _write_lead(recorded: Recorded, cut: Cut, parts: list[Part], path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from groundstate.capture.describe import NamedCall, named_records
@@ -51,6 +52,10 @@ class Recorded:
         """The life of a list."""
         lives = self.lifetimes.made.get(made.made_by, ())
         return next(life for life in lives if life.kind == LIST)
+
+    def step(self, number: int) -> Step:
+        """A call by its record."""
+        return self.steps[bisect_left(self.steps, number, key=lambda step: step.number)]
 
     def uses(self, number: int) -> tuple[Life, ...]:
         """What a call was given."""

@@ -21,6 +21,7 @@ from groundstate.capture.subcapture.recorded import Recorded
 STAGING = OURS
 STAGE_SIZE = 16 << 20
 PAGE = 4096
+ZEROS = bytes(PAGE)
 CONTEXT = "ze_context_handle_t"
 DEVICE = "ze_device_handle_t"
 FOREVER = (1 << 64) - 1
@@ -53,7 +54,7 @@ class Restorer:
             elif life.kind == "ze_image_handle_t":
                 self._image(life)
         for life in alive:
-            if life.kind == "ze_event_handle_t" and self.is_signalled(life):
+            if life.kind == "ze_event_handle_t" and is_signalled(self._player, life):
                 self._signal(life)
             elif life.kind == "ze_fence_handle_t":
                 self._fence(life)
@@ -82,7 +83,7 @@ class Restorer:
         commands = self._commands(life)
         for begin, length in _pieces(address, size):
             data = self._read(begin, length)
-            if any(data):
+            if data.count(0) != length:
                 self._output.writes([(STAGING, data)])
                 self._output.make(
                     "zeCommandListAppendMemoryCopy", commands, begin, STAGING, length, 0, 0, 0
@@ -150,7 +151,7 @@ class Restorer:
     def signal(self, events: list[Life]) -> None:
         """Signals events that are not signalled yet."""
         for event in events:
-            if not self.is_signalled(event):
+            if not is_signalled(self._player, event):
                 self._signal(event)
 
     def _signal(self, life: Life) -> None:
@@ -169,10 +170,6 @@ class Restorer:
             return False  # a library from before there were such events
         handle = self._player.handle(event.value)
         return ask(handle, ctypes.byref(flags)) == 0 and flags.value != 0
-
-    def is_signalled(self, event: Life) -> bool:
-        """Whether an event is signalled where the cut begins."""
-        return bool(self._player.library.zeEventQueryStatus(self._player.handle(event.value)) == 0)
 
     def _fence(self, life: Life) -> None:
         """Only an execution signals a fence; one of an empty list does."""
@@ -227,6 +224,11 @@ class Restorer:
         return next((life.value for life in alive if life.kind == DEVICE), None)
 
 
+def is_signalled(player: Player, event: Life) -> bool:
+    """Whether an event is signalled where a player is."""
+    return bool(player.library.zeEventQueryStatus(player.handle(event.value)) == 0)
+
+
 def _pieces(address: int, size: int) -> Iterator[tuple[int, int]]:
     for begin in range(0, size, STAGE_SIZE):
         yield address + begin, min(STAGE_SIZE, size - begin)
@@ -236,7 +238,7 @@ def _filled(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The runs of pages that are not all zeros, with their offsets."""
     begin = None
     for at in range(0, len(data), PAGE):
-        if any(data[at : at + PAGE]):
+        if data[at : at + PAGE] != ZEROS[: len(data) - at]:
             begin = at if begin is None else begin
         elif begin is not None:
             yield begin, data[begin:at]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.capture.structure import Life
+from groundstate.capture.structure import Life, Submission
 from groundstate.capture.structure.commands import Command
 from groundstate.capture.subcapture.cut import Cut
 from groundstate.capture.subcapture.errors import CutError
@@ -21,7 +21,6 @@ def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], boo
 
     Gives back the events of other processes that it waits for: those will have signalled them.
     """
-    steps = {step.number: step for step in recorded.steps}
     calls = [step.number for step in recorded.steps if cut.begin <= step.number <= cut.end]
     for parts in cut.parts().values():
         for part in parts:
@@ -30,13 +29,10 @@ def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], boo
     waited: set[Life] = set()
     signalled: set[Life] = set()
     for number in dict.fromkeys(calls):
-        step = steps[number]
-        events = [life for life in recorded.uses(number) if life.kind == EVENT]
-        signal = _signal_of(step, events)
+        signal, waits = _events_of(recorded, recorded.step(number))
+        waited |= waits
         if signal is not None:
             signalled.add(signal)
-        if step.name.startswith("zeCommandList") and step.name not in _NEITHER:
-            waited.update(event for event in events if event is not signal)
     elsewhere: list[Life] = []
     for event in waited - signalled:
         if any(is_foreign(need) for need in event.needs):
@@ -49,8 +45,35 @@ def check_waits(recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], boo
     return elsewhere
 
 
+def first_that_waits(
+    recorded: Recorded, cut: Cut, is_signalled: Callable[[Life], bool]
+) -> Submission | None:
+    """The first submission before the range that waits for an event which is not signalled yet."""
+    for run in recorded.submissions.submissions:
+        if run.call >= cut.begin:
+            break
+        calls = [run.call]
+        for batch in run.batches:
+            for command in batch.commands:
+                calls += _calls_of(command)
+        for number in calls:
+            _, waits = _events_of(recorded, recorded.step(number))
+            if any(not is_signalled(event) for event in waits if event.lives_at(cut.begin)):
+                return run
+    return None
+
+
 def _calls_of(command: Command) -> list[int]:
     return [command.call, *(call for inner in command.inside for call in _calls_of(inner))]
+
+
+def _events_of(recorded: Recorded, step: Step) -> tuple[Life | None, set[Life]]:
+    """The event that a call signals, or that its command will, and those that it waits for."""
+    events = [life for life in recorded.uses(step.number) if life.kind == EVENT]
+    signal = _signal_of(step, events)
+    if not step.name.startswith("zeCommandList") or step.name in _NEITHER:
+        return signal, set()
+    return signal, {event for event in events if event is not signal}
 
 
 def _signal_of(step: Step, events: list[Life]) -> Life | None:

@@ -1,0 +1,21 @@
+"""Bars for work that takes a while."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def bar(title: str, total: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error and how to move it; None if there is no work or nobody looks."""
+    if not total or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda number: progress.update(task, completed=number)
