@@ -50,8 +50,9 @@ def only_stream(out: Path) -> Path:
     return path
 
 
-def numbered(folder: Path) -> Path:
+def numbered(folder: Path, *options: str) -> Path:
     """The recording of a program with regular lists, an immediate one and memory of all kinds."""
     program = built(PROGRAMS / "numbered.c", folder)
-    record(folder / "recording", program, spirv_of(PROGRAMS / "numbered.cl", folder))
+    spirv = spirv_of(PROGRAMS / "numbered.cl", folder)
+    record(folder / "recording", program, spirv, options=options)
     return only_stream(folder / "recording")

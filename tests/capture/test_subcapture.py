@@ -16,6 +16,7 @@ import pytest
 
 from groundstate.capture import place
 from groundstate.capture.describe import named_calls
+from groundstate.capture.play import Player
 from groundstate.capture.stream import (
     Kind,
     Mark,
@@ -89,6 +90,17 @@ def test_one_kernel(stream: Path, tmp_path: Path, name: str, occurrence: int) ->
         ]
     part, whole = memory_in(target), memory_behind(stream, places[occurrence - 1])
     assert {start: whole[start] for start in part} == part
+
+
+def test_what_the_recorded_device_wrote_is_compared(tmp_path: Path) -> None:
+    """The results are those of the program itself, not of a player."""
+    stream, target = numbered(tmp_path, "--results"), tmp_path / "cut.gsstream"
+    cut_out(stream, target, "4-5")
+    with StreamReader(target) as reader:
+        player = Player(reader, str(place.driver()))
+        report = player.run()
+        player.close()
+    assert (report.compared > 0, report.differences) == (True, [])
 
 
 def test_marks_surround_the_restored_state(stream: Path, tmp_path: Path) -> None:
