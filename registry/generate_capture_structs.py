@@ -9,8 +9,15 @@ from registry.generate_functions import NOTICE
 from registry.load import load
 from registry.model import NAMESPACES, Field, Registry, Struct
 
-BY_HAND = frozenset({"ze_module_program_exp_desc_t", "ze_module_constants_t"})
-"""Structs whose arrays of arrays `native/capture/record.c` follows itself."""
+BY_HAND = frozenset(
+    {
+        "ze_module_program_exp_desc_t",
+        "ze_module_constants_t",
+        "ze_rtas_builder_build_op_ext_desc_t",
+        "ze_rtas_builder_build_op_exp_desc_t",
+    }
+)
+"""Structs whose arrays of arrays `native/capture/record.c` and `geometries.c` follow themselves."""
 
 
 def copied(registry: Registry) -> list[Struct]:

@@ -55,6 +55,8 @@ void gc_structs(gc_call *call, const void *from, size_t count, gc_phase phase, g
 /* Structs with arrays of arrays, followed by hand. */
 void gc_lead_ze_module_program_exp_desc_t(gc_call *call, const void *at, gc_phase phase);
 void gc_lead_ze_module_constants_t(gc_call *call, const void *at, gc_phase phase);
+void gc_lead_ze_rtas_builder_build_op_ext_desc_t(gc_call *call, const void *at, gc_phase phase);
+void gc_lead_ze_rtas_builder_build_op_exp_desc_t(gc_call *call, const void *at, gc_phase phase);
 
 static inline void gc_real(gc_call *call, double value) {
     uint64_t bits;

@@ -61,10 +61,15 @@ assert out.numpy()[0] == 654323, out.numpy()
 
 
 def launch_of(tmp_path: Path, *arguments: str) -> NamedCall:
+    return only_call(tmp_path, "zeCommandListAppendLaunchKernelWithArguments", PROGRAM, *arguments)
+
+
+def only_call(tmp_path: Path, name: str, program: str, *arguments: str) -> NamedCall:
+    """The one call of a function that a Python program makes."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "groundstate", "record", "-o", str(out), "--"]
     done = subprocess.run(
-        [*command, sys.executable, "-c", PROGRAM, *arguments],
+        [*command, sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
@@ -72,12 +77,40 @@ def launch_of(tmp_path: Path, *arguments: str) -> NamedCall:
     assert done.returncode == 0, done.stderr
     (stream,) = place.streams_in(out)
     with StreamReader(stream) as reader:
-        (launch,) = (
-            call
-            for call in named_calls(reader)
-            if call.name == "zeCommandListAppendLaunchKernelWithArguments"
-        )
-    return launch
+        (call,) = (call for call in named_calls(reader) if call.name == name)
+    return call
+
+
+BUILD = r"""
+import ctypes
+from groundstate import ze
+
+ze.zeInit(0)
+triangle = (ctypes.c_uint32 * 3)(0, 1, 2)
+vertices = (ctypes.c_float * 12)(*range(12))
+triangles = ze.ze_rtas_builder_triangles_geometry_info_ext_t(
+    geometryType=0, triangleFormat=5, triangleCount=1, vertexCount=3, vertexStride=16,
+    pTriangleBuffer=ctypes.addressof(triangle), pVertexBuffer=ctypes.addressof(vertices))
+matrix = (ctypes.c_float * 12)(*range(100, 112))
+bounds = ze.ze_rtas_aabb_ext_t()
+instance = ze.ze_rtas_builder_instance_geometry_info_ext_t(
+    geometryType=3, transformFormat=1, pTransform=ctypes.addressof(matrix),
+    pBounds=ctypes.addressof(bounds))
+pointers = (ctypes.c_void_p * 2)(ctypes.addressof(triangles), ctypes.addressof(instance))
+description = ze.ze_rtas_builder_build_op_ext_desc_t(
+    ppGeometries=ctypes.addressof(pointers), numGeometries=2)
+ze.zeRTASBuilderGetBuildPropertiesExt(
+    1, ctypes.byref(description), ctypes.byref(ze.ze_rtas_builder_ext_properties_t()))
+"""
+
+
+def test_geometries_are_followed(tmp_path: Path) -> None:
+    call = only_call(tmp_path, "zeRTASBuilderGetBuildPropertiesExt", BUILD)
+    floats = [block.data for block in call.call.blocks if block.phase == Phase.BEFORE]
+    assert bytes((ctypes.c_float * 12)(*range(12)))[:44] in floats  # two strides and a vertex
+    assert bytes((ctypes.c_float * 12)(*range(100, 112))) in floats
+    assert bytes((ctypes.c_uint32 * 3)(0, 1, 2)) in floats
+    assert not call.call.incomplete
 
 
 def values_of(launch: NamedCall) -> list[bytes]:

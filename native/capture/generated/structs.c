@@ -34,12 +34,6 @@ static void lead_ze_rtas_builder_instance_geometry_info_exp_t(gc_call *call, con
     gc_structs_ze_rtas_aabb_exp_t(call, from->pBounds, 1, phase);
 }
 
-static void lead_ze_rtas_builder_build_op_exp_desc_t(gc_call *call, const void *at, gc_phase phase)
-{
-    const ze_rtas_builder_build_op_exp_desc_t *from = at;
-    gc_copy(call, from->ppGeometries, (from->numGeometries) * sizeof *from->ppGeometries, phase);
-}
-
 static void lead_ze_mutable_kernel_argument_exp_desc_t(gc_call *call, const void *at, gc_phase phase)
 {
     const ze_mutable_kernel_argument_exp_desc_t *from = at;
@@ -68,12 +62,6 @@ static void lead_ze_rtas_builder_instance_geometry_info_ext_t(gc_call *call, con
 {
     const ze_rtas_builder_instance_geometry_info_ext_t *from = at;
     gc_structs_ze_rtas_aabb_ext_t(call, from->pBounds, 1, phase);
-}
-
-static void lead_ze_rtas_builder_build_op_ext_desc_t(gc_call *call, const void *at, gc_phase phase)
-{
-    const ze_rtas_builder_build_op_ext_desc_t *from = at;
-    gc_copy(call, from->ppGeometries, (from->numGeometries) * sizeof *from->ppGeometries, phase);
 }
 
 static void lead_zes_power_ext_properties_t(gc_call *call, const void *at, gc_phase phase)
@@ -704,7 +692,7 @@ void gc_structs_ze_rtas_builder_instance_geometry_info_exp_t(gc_call *call, cons
 
 void gc_structs_ze_rtas_builder_build_op_exp_desc_t(gc_call *call, const ze_rtas_builder_build_op_exp_desc_t *from, size_t count, gc_phase phase)
 {
-    gc_structs(call, from, count, phase, (gc_struct){sizeof *from, lead_ze_rtas_builder_build_op_exp_desc_t}, gc_find_ze);
+    gc_structs(call, from, count, phase, (gc_struct){sizeof *from, gc_lead_ze_rtas_builder_build_op_exp_desc_t}, gc_find_ze);
 }
 
 void gc_structs_ze_event_pool_counter_based_exp_desc_t(gc_call *call, const ze_event_pool_counter_based_exp_desc_t *from, size_t count, gc_phase phase)
@@ -904,7 +892,7 @@ void gc_structs_ze_rtas_builder_instance_geometry_info_ext_t(gc_call *call, cons
 
 void gc_structs_ze_rtas_builder_build_op_ext_desc_t(gc_call *call, const ze_rtas_builder_build_op_ext_desc_t *from, size_t count, gc_phase phase)
 {
-    gc_structs(call, from, count, phase, (gc_struct){sizeof *from, lead_ze_rtas_builder_build_op_ext_desc_t}, gc_find_ze);
+    gc_structs(call, from, count, phase, (gc_struct){sizeof *from, gc_lead_ze_rtas_builder_build_op_ext_desc_t}, gc_find_ze);
 }
 
 void gc_structs_ze_device_vector_width_properties_ext_t(gc_call *call, const ze_device_vector_width_properties_ext_t *from, size_t count, gc_phase phase)
@@ -1869,7 +1857,7 @@ gc_struct gc_find_ze(uint32_t stype)
     case ZE_STRUCTURE_TYPE_RTAS_GEOMETRY_AABBS_EXP_CB_PARAMS:
         return (gc_struct){sizeof(ze_rtas_geometry_aabbs_exp_cb_params_t), lead_ze_rtas_geometry_aabbs_exp_cb_params_t};
     case ZE_STRUCTURE_TYPE_RTAS_BUILDER_BUILD_OP_EXP_DESC:
-        return (gc_struct){sizeof(ze_rtas_builder_build_op_exp_desc_t), lead_ze_rtas_builder_build_op_exp_desc_t};
+        return (gc_struct){sizeof(ze_rtas_builder_build_op_exp_desc_t), gc_lead_ze_rtas_builder_build_op_exp_desc_t};
     case ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC:
         return (gc_struct){sizeof(ze_event_pool_counter_based_exp_desc_t), NULL};
     case ZE_STRUCTURE_TYPE_BINDLESS_IMAGE_EXP_DESC:
@@ -1925,7 +1913,7 @@ gc_struct gc_find_ze(uint32_t stype)
     case ZE_STRUCTURE_TYPE_RTAS_GEOMETRY_AABBS_EXT_CB_PARAMS:
         return (gc_struct){sizeof(ze_rtas_geometry_aabbs_ext_cb_params_t), lead_ze_rtas_geometry_aabbs_ext_cb_params_t};
     case ZE_STRUCTURE_TYPE_RTAS_BUILDER_BUILD_OP_EXT_DESC:
-        return (gc_struct){sizeof(ze_rtas_builder_build_op_ext_desc_t), lead_ze_rtas_builder_build_op_ext_desc_t};
+        return (gc_struct){sizeof(ze_rtas_builder_build_op_ext_desc_t), gc_lead_ze_rtas_builder_build_op_ext_desc_t};
     case ZE_STRUCTURE_TYPE_DEVICE_VECTOR_WIDTH_PROPERTIES_EXT:
         return (gc_struct){sizeof(ze_device_vector_width_properties_ext_t), NULL};
     case ZE_STRUCTURE_TYPE_EXTERNAL_MEMMAP_SYSMEM_EXT_DESC:
