@@ -120,14 +120,16 @@ def hook_of(function: Function) -> Hook:
     own = [line for table in (ARGUMENTS, COPIES, GATHERED) if (line := table.get(name)) is not None]
     handle = function.parameters[0].name
     return Hook(
-        (*own, f"gc_appending(call, {handle}, {_waits(function)})"),
+        (*own, f"gc_appending(call, {handle}, {_traits(function)})"),
         (f"gc_appended(call, result, {handle})",),
     )
 
 
-def _waits(function: Function) -> str:
-    """Whether a command may wait for what the host has to do, as an expression."""
-    if "Wait" in function.name or "HostFunction" in function.name:
-        return "true"
+def _traits(function: Function) -> str:
+    """What a command may have to do with the host, as an expression."""
+    if "HostFunction" in function.name:
+        return "GC_WAITS | GC_CALLS_HOST"
+    if "Wait" in function.name:
+        return "GC_WAITS"
     has_events = any(parameter.name == "numWaitEvents" for parameter in function.parameters)
-    return "numWaitEvents > 0" if has_events else "false"
+    return "numWaitEvents > 0 ? GC_WAITS : 0" if has_events else "0"

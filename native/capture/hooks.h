@@ -43,8 +43,8 @@ void gc_unmaking(const void *list_or_queue);
 void gc_unmade_list(ze_result_t result, ze_command_list_handle_t list);
 void gc_captures_graph(void);
 
-/* A command on a list; on an immediate one it is submitted. `waits` if it may wait for the host. */
-void gc_appending(gc_call *call, ze_command_list_handle_t list, bool waits);
+/* A command on a list; on an immediate one it is submitted. */
+void gc_appending(gc_call *call, ze_command_list_handle_t list, unsigned traits);
 void gc_appended(gc_call *call, ze_result_t result, ze_command_list_handle_t list);
 /* Work that was recorded before, on lists or in graphs: what its copies read and write. */
 void gc_gathers(gc_call *call, uint32_t count, const ze_command_list_handle_t *lists);

@@ -321,7 +321,8 @@ void gc_memory_after(gc_call *call, const gc_extents *targets, gc_outcome outcom
         return;
     pthread_mutex_lock(&lock);
     look(false);
-    bool mixed = outcome != GC_DONE || uncertain || (changed.count > 0 && call->has_company);
+    bool others = call->has_company || (call->traits & GC_CALLS_HOST) != 0;
+    bool mixed = outcome != GC_DONE || uncertain || (changed.count > 0 && others);
     if (mixed) {
         suspect_changed();
         uncertain = true;

@@ -99,7 +99,8 @@ gc_call *gc_begin(enum gs_function function) {
     call->words = call->blocks = 0;
     call->incomplete = false;
     call->reads.count = call->targets.count = 0;
-    call->waits = call->submits = false;
+    call->submits = false;
+    call->traits = 0;
     if (take(call, sizeof(call_head)) == NULL)
         return NULL;
     call->busy = true;

@@ -10,6 +10,9 @@
 #include "extents.h"
 #include "functions.h"
 
+/* What commands may have to do with the host: wait for it, or call functions of it. */
+enum gc_trait { GC_WAITS = 1, GC_CALLS_HOST = 2 };
+
 typedef enum gc_phase { GC_BEFORE = 1, GC_AFTER = 2 } gc_phase;
 
 enum { GC_KNOWN_PAGES = 64 };
@@ -26,7 +29,7 @@ typedef struct gc_call {
     gc_extents reads, targets;   /* memory that the call's copy reads and writes */
     struct gc_range *taken_out;  /* memory that the call frees */
     bool submits;                /* the call gives work to the device */
-    bool waits;                  /* that work may wait for the host */
+    unsigned traits;             /* of that work: gc_trait */
     uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
     bool has_company;            /* other threads of the program may write while the device works */
 } gc_call;

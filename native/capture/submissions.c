@@ -18,14 +18,15 @@ enum { UNENDED_LIMIT = 64 };
 
 /* What is known of a command list. */
 typedef struct command_list {
-    bool immediate, waits;
+    bool immediate;
+    unsigned traits;
     gc_extents reads, targets;
 } command_list;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gc_handles lists;
 static gc_extents graph_reads, graph_targets; /* of all lists while they recorded graphs */
-static bool graphs_wait;
+static unsigned graph_traits;
 static atomic_bool graphs_are_used;
 
 /* Queues and immediate lists whose work had not ended when somebody waited for it. */
@@ -81,7 +82,7 @@ void gc_cloned_list(ze_result_t result, ze_command_list_handle_t list, const ze_
     if (clone != NULL && from != NULL) {
         gc_extents_join(&clone->reads, &from->reads);
         gc_extents_join(&clone->targets, &from->targets);
-        clone->waits = from->waits;
+        clone->traits = from->traits;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -91,8 +92,10 @@ void gc_emptied_list(ze_result_t result, ze_command_list_handle_t handle) {
         return;
     pthread_mutex_lock(&lock);
     command_list *list = gc_handles_get(&lists, handle);
-    if (list != NULL)
-        list->reads.count = list->targets.count = 0, list->waits = false;
+    if (list != NULL) {
+        list->reads.count = list->targets.count = 0;
+        list->traits = 0;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -202,7 +205,7 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
     if (!gc_memory_waits())
         return;
     bool others = atomic_load(&unended_count) > 0;
-    gc_outcome outcome = wait_for(handle, is_queue, others ? IMPATIENCE : call->waits ? PATIENCE : GREAT_PATIENCE);
+    gc_outcome outcome = wait_for(handle, is_queue, others ? IMPATIENCE : call->traits != 0 ? PATIENCE : GREAT_PATIENCE);
     if (outcome == GC_UNDER_WAY)
         note_unended(handle, is_queue);
     if (others && is_under_way() && outcome == GC_DONE)
@@ -212,8 +215,8 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
 
 /* --- Submissions ------------------------------------------------------------------------------------------ */
 
-void gc_appending(gc_call *call, ze_command_list_handle_t handle, bool waits) {
-    call->waits |= waits;
+void gc_appending(gc_call *call, ze_command_list_handle_t handle, unsigned traits) {
+    call->traits |= traits;
     pthread_mutex_lock(&lock);
     const command_list *list = find_list(handle);
     bool submits = list != NULL && list->immediate;
@@ -242,12 +245,12 @@ void gc_appended(gc_call *call, ze_result_t result, ze_command_list_handle_t han
         finish(call, handle, false);
         return;
     }
-    if (call->reads.count == 0 && call->targets.count == 0 && !call->waits)
+    if (call->reads.count == 0 && call->targets.count == 0 && call->traits == 0)
         return;
     pthread_mutex_lock(&lock);
     command_list *list = find_list(handle);
     if (list != NULL)
-        *(list->immediate ? &graphs_wait : &list->waits) |= call->waits;
+        *(list->immediate ? &graph_traits : &list->traits) |= call->traits;
     if (list != NULL && list->immediate) {
         join_new(&graph_reads, &call->reads);
         join_new(&graph_targets, &call->targets);
@@ -268,7 +271,7 @@ void gc_gathers(gc_call *call, uint32_t count, const ze_command_list_handle_t *h
             continue;
         gc_extents_join(&call->reads, &list->reads);
         gc_extents_join(&call->targets, &list->targets);
-        call->waits |= list->waits;
+        call->traits |= list->traits;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -278,7 +281,7 @@ void gc_gathers_graphs(gc_call *call) {
     pthread_mutex_lock(&lock);
     gc_extents_join(&call->reads, &graph_reads);
     gc_extents_join(&call->targets, &graph_targets);
-    call->waits |= graphs_wait;
+    call->traits |= graph_traits;
     pthread_mutex_unlock(&lock);
 }
 

@@ -31,7 +31,7 @@ SUBMISSIONS = (
 )
 ALONE = ("allocations", "sources", "images", "sharing", "mapped", "imported", "nested", "forks")
 """Parts of the program in which nobody writes while the device works."""
-PARTS = (*ALONE, "waiting", "threads")
+PARTS = (*ALONE, "waiting", "threads", "host_function")
 
 
 @pytest.fixture(scope="session")
@@ -196,8 +196,8 @@ def test_a_killed_program_leaves_the_memory_of_its_submissions(
     command = [sys.executable, "-m", "groundstate", "record", "-o", str(out), "--"]
     running = subprocess.Popen([*command, str(program), "endless", str(tmp_path / "truth")])
     try:
-        # Parts of the journal have been moved to the stream by then, and others not.
-        while not [path for path in out.glob("*.gsstream") if path.stat().st_size > 5 << 20]:
+        # A part of the journal has been moved to the stream by then, and others have not.
+        while not [path for path in out.glob("*.gsstream") if path.stat().st_size > PAGE]:
             assert running.poll() is None
             time.sleep(0.01)
     finally:

@@ -832,7 +832,7 @@ static ze_result_t record_zeCommandListAppendWriteGlobalTimestamp(ze_command_lis
     gc_word(call, (uint64_t)numWaitEvents);
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendWriteGlobalTimestamp_t)gc_next[GS_FN_zeCommandListAppendWriteGlobalTimestamp])(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1000,7 +1000,7 @@ static ze_result_t record_zeCommandListAppendBarrier(ze_command_list_handle_t hC
     gc_word(call, (uint64_t)numWaitEvents);
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendBarrier_t)gc_next[GS_FN_zeCommandListAppendBarrier])(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1024,7 +1024,7 @@ static ze_result_t record_zeCommandListAppendMemoryRangesBarrier(ze_command_list
     gc_copy(call, pRangeSizes, (numRanges) * sizeof *pRangeSizes, GC_BEFORE);
     gc_copy(call, pRanges, (numRanges) * sizeof *pRanges, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryRangesBarrier_t)gc_next[GS_FN_zeCommandListAppendMemoryRangesBarrier])(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1061,7 +1061,7 @@ static ze_result_t record_zeCommandListAppendMemoryCopy(ze_command_list_handle_t
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopy_t)gc_next[GS_FN_zeCommandListAppendMemoryCopy])(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1086,7 +1086,7 @@ static ze_result_t record_zeCommandListAppendMemoryCopyWithParameters(ze_command
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopyWithParameters_t)gc_next[GS_FN_zeCommandListAppendMemoryCopyWithParameters])(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1111,7 +1111,7 @@ static ze_result_t record_zeCommandListAppendMemoryFill(ze_command_list_handle_t
     gc_copy(call, pattern, pattern_size, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, ptr, NULL, size);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryFill_t)gc_next[GS_FN_zeCommandListAppendMemoryFill])(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1138,7 +1138,7 @@ static ze_result_t record_zeCommandListAppendMemoryFillWithParameters(ze_command
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, ptr, NULL, size);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryFillWithParameters_t)gc_next[GS_FN_zeCommandListAppendMemoryFillWithParameters])(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1168,7 +1168,7 @@ static ze_result_t record_zeCommandListAppendMemoryCopyRegion(ze_command_list_ha
     gc_structs_ze_copy_region_t(call, srcRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies_region(call, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopyRegion_t)gc_next[GS_FN_zeCommandListAppendMemoryCopyRegion])(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1192,7 +1192,7 @@ static ze_result_t record_zeCommandListAppendMemoryCopyFromContext(ze_command_li
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopyFromContext_t)gc_next[GS_FN_zeCommandListAppendMemoryCopyFromContext])(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1213,7 +1213,7 @@ static ze_result_t record_zeCommandListAppendImageCopy(ze_command_list_handle_t 
     gc_word(call, (uint64_t)numWaitEvents);
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopy_t)gc_next[GS_FN_zeCommandListAppendImageCopy])(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1238,7 +1238,7 @@ static ze_result_t record_zeCommandListAppendImageCopyRegion(ze_command_list_han
     gc_structs_ze_image_region_t(call, pDstRegion, 1, GC_BEFORE);
     gc_structs_ze_image_region_t(call, pSrcRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyRegion_t)gc_next[GS_FN_zeCommandListAppendImageCopyRegion])(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1262,7 +1262,7 @@ static ze_result_t record_zeCommandListAppendImageCopyToMemory(ze_command_list_h
     gc_structs_ze_image_region_t(call, pSrcRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_writes_texels(call, hSrcImage, dstptr, pSrcRegion, 0, 0);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyToMemory_t)gc_next[GS_FN_zeCommandListAppendImageCopyToMemory])(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1286,7 +1286,7 @@ static ze_result_t record_zeCommandListAppendImageCopyFromMemory(ze_command_list
     gc_structs_ze_image_region_t(call, pDstRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_reads_texels(call, hDstImage, srcptr, pDstRegion, 0, 0);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyFromMemory_t)gc_next[GS_FN_zeCommandListAppendImageCopyFromMemory])(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1303,7 +1303,7 @@ static ze_result_t record_zeCommandListAppendMemoryPrefetch(ze_command_list_hand
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)ptr);
     gc_word(call, (uint64_t)size);
-    gc_appending(call, hCommandList, false);
+    gc_appending(call, hCommandList, 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryPrefetch_t)gc_next[GS_FN_zeCommandListAppendMemoryPrefetch])(hCommandList, ptr, size);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1322,7 +1322,7 @@ static ze_result_t record_zeCommandListAppendMemAdvise(ze_command_list_handle_t 
     gc_word(call, (uint64_t)(uintptr_t)ptr);
     gc_word(call, (uint64_t)size);
     gc_word(call, (uint64_t)advice);
-    gc_appending(call, hCommandList, false);
+    gc_appending(call, hCommandList, 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemAdvise_t)gc_next[GS_FN_zeCommandListAppendMemAdvise])(hCommandList, hDevice, ptr, size, advice);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1543,7 +1543,7 @@ static ze_result_t record_zeCommandListAppendSignalEvent(ze_command_list_handle_
         return ((ze_pfnCommandListAppendSignalEvent_t)gc_next[GS_FN_zeCommandListAppendSignalEvent])(hCommandList, hEvent);
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)hEvent);
-    gc_appending(call, hCommandList, false);
+    gc_appending(call, hCommandList, 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendSignalEvent_t)gc_next[GS_FN_zeCommandListAppendSignalEvent])(hCommandList, hEvent);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1561,7 +1561,7 @@ static ze_result_t record_zeCommandListAppendWaitOnEvents(ze_command_list_handle
     gc_word(call, (uint64_t)numEvents);
     gc_word(call, (uint64_t)(uintptr_t)phEvents);
     gc_copy(call, phEvents, (numEvents) * sizeof *phEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, true);
+    gc_appending(call, hCommandList, GC_WAITS);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendWaitOnEvents_t)gc_next[GS_FN_zeCommandListAppendWaitOnEvents])(hCommandList, numEvents, phEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1619,7 +1619,7 @@ static ze_result_t record_zeCommandListAppendEventReset(ze_command_list_handle_t
         return ((ze_pfnCommandListAppendEventReset_t)gc_next[GS_FN_zeCommandListAppendEventReset])(hCommandList, hEvent);
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)hEvent);
-    gc_appending(call, hCommandList, false);
+    gc_appending(call, hCommandList, 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendEventReset_t)gc_next[GS_FN_zeCommandListAppendEventReset])(hCommandList, hEvent);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1673,7 +1673,7 @@ static ze_result_t record_zeCommandListAppendQueryKernelTimestamps(ze_command_li
     gc_copy(call, phEvents, (numEvents) * sizeof *phEvents, GC_BEFORE);
     gc_copy(call, pOffsets, (numEvents) * sizeof *pOffsets, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendQueryKernelTimestamps_t)gc_next[GS_FN_zeCommandListAppendQueryKernelTimestamps])(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -2537,7 +2537,7 @@ static ze_result_t record_zeCommandListAppendLaunchKernel(ze_command_list_handle
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_structs_ze_group_count_t(call, pLaunchFuncArgs, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernel_t)gc_next[GS_FN_zeCommandListAppendLaunchKernel])(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -2561,7 +2561,7 @@ static ze_result_t record_zeCommandListAppendLaunchKernelWithParameters(ze_comma
     gc_structs_ze_group_count_t(call, pGroupCounts, 1, GC_BEFORE);
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelWithParameters_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelWithParameters])(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -2589,7 +2589,7 @@ static ze_result_t record_zeCommandListAppendLaunchKernelWithArguments(ze_comman
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_passes_arguments(call, hKernel, pArguments);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelWithArguments_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelWithArguments])(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -2611,7 +2611,7 @@ static ze_result_t record_zeCommandListAppendLaunchCooperativeKernel(ze_command_
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_structs_ze_group_count_t(call, pLaunchFuncArgs, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchCooperativeKernel_t)gc_next[GS_FN_zeCommandListAppendLaunchCooperativeKernel])(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -2632,7 +2632,7 @@ static ze_result_t record_zeCommandListAppendLaunchKernelIndirect(ze_command_lis
     gc_word(call, (uint64_t)numWaitEvents);
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelIndirect_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelIndirect])(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -2656,7 +2656,7 @@ static ze_result_t record_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_co
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phKernels, (numKernels) * sizeof *phKernels, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchMultipleKernelsIndirect_t)gc_next[GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect])(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3101,7 +3101,7 @@ static ze_result_t record_zeCommandListAppendImageCopyToMemoryExt(ze_command_lis
     gc_structs_ze_image_region_t(call, pSrcRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_writes_texels(call, hSrcImage, dstptr, pSrcRegion, destRowPitch, destSlicePitch);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyToMemoryExt_t)gc_next[GS_FN_zeCommandListAppendImageCopyToMemoryExt])(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3127,7 +3127,7 @@ static ze_result_t record_zeCommandListAppendImageCopyFromMemoryExt(ze_command_l
     gc_structs_ze_image_region_t(call, pDstRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_reads_texels(call, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyFromMemoryExt_t)gc_next[GS_FN_zeCommandListAppendImageCopyFromMemoryExt])(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3558,7 +3558,7 @@ static ze_result_t record_zeCommandListImmediateAppendCommandListsExp(ze_command
     gc_copy(call, phCommandLists, (numCommandLists) * sizeof *phCommandLists, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_gathers(call, numCommandLists, phCommandLists);
-    gc_appending(call, hCommandListImmediate, numWaitEvents > 0);
+    gc_appending(call, hCommandListImmediate, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListImmediateAppendCommandListsExp_t)gc_next[GS_FN_zeCommandListImmediateAppendCommandListsExp])(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3583,7 +3583,7 @@ static ze_result_t record_zeCommandListImmediateAppendCommandListsWithParameters
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_gathers(call, numCommandLists, phCommandLists);
-    gc_appending(call, hCommandListImmediate, numWaitEvents > 0);
+    gc_appending(call, hCommandListImmediate, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListImmediateAppendCommandListsWithParameters_t)gc_next[GS_FN_zeCommandListImmediateAppendCommandListsWithParameters])(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3774,7 +3774,7 @@ static ze_result_t record_zeCommandListAppendSignalExternalSemaphoreExt(ze_comma
     gc_copy(call, phSemaphores, (numSemaphores) * sizeof *phSemaphores, GC_BEFORE);
     gc_structs_ze_external_semaphore_signal_params_ext_t(call, signalParams, numSemaphores, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendSignalExternalSemaphoreExt_t)gc_next[GS_FN_zeCommandListAppendSignalExternalSemaphoreExt])(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3798,7 +3798,7 @@ static ze_result_t record_zeCommandListAppendWaitExternalSemaphoreExt(ze_command
     gc_copy(call, phSemaphores, (numSemaphores) * sizeof *phSemaphores, GC_BEFORE);
     gc_structs_ze_external_semaphore_wait_params_ext_t(call, waitParams, numSemaphores, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, true);
+    gc_appending(call, hCommandList, GC_WAITS);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendWaitExternalSemaphoreExt_t)gc_next[GS_FN_zeCommandListAppendWaitExternalSemaphoreExt])(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3897,7 +3897,7 @@ static ze_result_t record_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnRTASBuilderCommandListAppendCopyExt_t)gc_next[GS_FN_zeRTASBuilderCommandListAppendCopyExt])(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -4194,7 +4194,7 @@ static ze_result_t record_zeCommandListAppendGraphExt(ze_command_list_handle_t h
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_gathers_graphs(call);
-    gc_appending(call, hCommandList, numWaitEvents > 0);
+    gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendGraphExt_t)gc_next[GS_FN_zeCommandListAppendGraphExt])(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -4288,7 +4288,7 @@ static ze_result_t record_zeCommandListAppendHostFunction(ze_command_list_handle
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
-    gc_appending(call, hCommandList, true);
+    gc_appending(call, hCommandList, GC_WAITS | GC_CALLS_HOST);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendHostFunction_t)gc_next[GS_FN_zeCommandListAppendHostFunction])(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);

@@ -338,6 +338,24 @@ static void endless(void) {
     }
 }
 
+static void write_as_host(void *memory) {
+    scribble(memory, PAGE);
+}
+
+/* A function of the program among the commands: nobody can call it again, so what it writes has to be there. */
+static void host_function(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+    unsigned char *device = device_memory(on, SIZE), *host = new_host_memory(SIZE);
+    for (int turn = 0; turn < 2; turn++) {
+        submission_follows();
+        CHECK(zeCommandListAppendHostFunction(list, write_as_host, host + turn * PAGE, NULL, NULL, 0, NULL));
+        CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+        expect(host, SIZE);
+        copy(list, device, host, SIZE);
+        CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+    }
+}
+
 /* What the device writes: into shared memory, and into the program's own. What is said here is what is there afterwards. */
 static void results(void) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS), regular = new_list(on);
@@ -366,6 +384,7 @@ int main(int count, char **arguments) {
         {"waiting", waiting},         {"threads", threads}, {"sharing", sharing},
         {"mapped", mapped},           {"imported", imported}, {"nested", nested},
         {"results", results},         {"forks", forks},       {"endless", endless},
+        {"host_function", host_function},
     };
     REQUIRE(count == 3);
     truth = fopen(arguments[2], "wb");
