@@ -1,9 +1,9 @@
 """Loads, stores and addresses.
 
 An address that is the same in all lanes is a scalar access; addresses one element apart are one
-vector access; others gather and scatter. Composite values are read and written part by part,
-except that OpenCL vectors next to each other are read as one wide vector and taken apart by
-shuffles.
+vector access; loads at other fixed steps are one for each lane, and the rest gathers and scatters.
+Composite values are read and written part by part, except that OpenCL vectors next to each other
+are read as one wide vector and taken apart by shuffles, and so are vectors of four at fixed steps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.guesses import either_way, moved
 from groundstate.compiler.emit.streaming import store_vector
+from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
 from groundstate.compiler.errors import BuildError
@@ -74,6 +75,10 @@ def load(
     if packed and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Vector)
         return _load_neighbours(emitter, pointer, type_, align)
+    if packed and pointer.stride and emitter.mask is None and emitter.width % QUAD_LANES == 0:
+        assert isinstance(type_, Vector)
+        if type_.count == 4 and type_.element.size == 4:
+            return load_quads(emitter, pointer, scalar_type(type_.element), align)
     return [
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
         for part, offset in zip(parts, offsets(type_), strict=True)
@@ -109,6 +114,8 @@ def _load_scalar(
             name = text.emit(f"{keyword} {wide}, ptr {pointer.name}, align {align}")
         else:
             name = _masked_load(emitter, wide, pointer.name, align, emitter.mask)
+    elif pointer.stride is not None and emitter.mask is None and not volatile:
+        name = load_at_steps(emitter, pointer, stored, align)
     else:
         addresses = text.as_vector(pointer)
         name = text.emit(

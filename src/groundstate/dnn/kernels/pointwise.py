@@ -35,7 +35,7 @@ class Pointwise:
     ) -> None:
         self.kernel, self.target = kernel, target
         self.names = [f"x{dim}" for dim in range(target.ndims)]
-        self.flat = not coordinates and _lie_alike(target, sources)
+        self.flat = not coordinates and lie_alike(target, sources)
         self.dense = target.is_dense
         self.items = math.prod(target.padded_dims if self.dense else target.dims)
         self.kind = indexing.index_type(target, *sources)
@@ -116,7 +116,8 @@ def _sum(terms: Sequence[str]) -> str:
     return " + ".join(f"({term})" for term in terms) or "0"
 
 
-def _lie_alike(target: Descriptor, sources: Sequence[Descriptor]) -> bool:
+def lie_alike(target: Descriptor, sources: Sequence[Descriptor]) -> bool:
+    """True if elements of all lie at the same places, without holes."""
     return all(
         tensor.is_dense
         and not tensor.is_padded

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
-from groundstate.dnn.kernels import values
+from groundstate.dnn.kernels import relayout, values
 from groundstate.dnn.kernels.epilogue import Epilogue, Quantized
-from groundstate.dnn.kernels.pointwise import Pointwise
+from groundstate.dnn.kernels.pointwise import Pointwise, lie_alike
 from groundstate.dnn.kernels.text import Kernel, in_double
 from groundstate.dnn.plan import Launch
 from groundstate.dnn.types import Arg
@@ -15,10 +15,12 @@ from groundstate.dnn.types import Arg
 def reorder(source: Descriptor, target: Descriptor, attributes: Attributes) -> list[Launch]:
     """`target = source`, with scales and zero points on both sides."""
     plain = not (attributes.scales or attributes.zero_points or attributes.post_ops)
-    if plain and source.data_type == target.data_type:
-        return _copy(source, target)
     double = in_double(source.data_type, target.data_type)
     real = values.real(double)
+    if plain and not lie_alike(target, [source]) and relayout.digits(source, target) is not None:
+        return [_relayout(source, target, real)]
+    if plain and source.data_type == target.data_type:
+        return _copy(source, target)
     kernel = Kernel("reorder")
     kernel.input(Arg.SRC, source.data_type, "source")
     kernel.output(Arg.DST, target.data_type, "target")
@@ -39,6 +41,17 @@ def reorder(source: Descriptor, target: Descriptor, attributes: Attributes) -> l
         kernel.line(f"acc *= {scale.at(grid.names, real)};")
     kernel.extend(epilogue.lines(grid.names, "target", grid.index(target)))
     return grid.launches(Arg.DST)
+
+
+def _relayout(source: Descriptor, target: Descriptor, real: str) -> Launch:
+    """Another layout, and perhaps another type."""
+    kernel = Kernel("reorder")
+    if source.data_type == target.data_type:
+        kind = values.bits_type(source.data_type)
+        source, target = source.with_type(kind), target.with_type(kind)
+    kernel.input(Arg.SRC, source.data_type, "source")
+    kernel.output(Arg.DST, target.data_type, "target")
+    return relayout.copy(kernel, source, target, real)
 
 
 def _copy(source: Descriptor, target: Descriptor) -> list[Launch]:
