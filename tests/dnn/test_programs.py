@@ -12,12 +12,12 @@ import pytest
 from groundstate import dnnl
 
 PROGRAMS = Path(__file__).parent / "programs"
-FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]
 TIMEOUT_SECONDS = 120
 
 
 @pytest.mark.parametrize("way", ["direct", "loader"])
-@pytest.mark.parametrize("program", ["objects", "execution"])
+@pytest.mark.parametrize("program", ["objects", "execution", "threads"])
 def test_program(program: str, way: str, library: Path, tmp_path: Path) -> None:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
