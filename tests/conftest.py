@@ -26,13 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Says which tests stay in one process when several share the work.
 
     The tests of the driver do things to their process that others would notice. Files of the
-    compiler's tests depend on nothing.
+    tests of recordings, of the compiler and of neural networks depend on nothing.
     """
     for item in items:
         folder = item.path.parent.name
-        group = {"compiler": item.path.name, "driver": "driver", "dnn": item.path.name}.get(
-            folder, "others"
-        )
+        group = "driver" if folder == "driver" else "others"
+        if folder in ("capture", "compiler", "dnn"):
+            group = item.path.name
         item.add_marker(pytest.mark.xdist_group(group))
 
 

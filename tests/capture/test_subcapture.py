@@ -29,6 +29,7 @@ from groundstate.capture.structure import Outline, Selection
 from groundstate.capture.subcapture import CutError, cut_by_kernel, cut_by_selection
 from groundstate.capture.subcapture.needs import Needs
 from groundstate.capture.subcapture.recorded import Recorded
+from groundstate.cli.main import main
 
 from .cuts import cut_by, cut_out, memory_after, memory_behind, memory_in
 from .recorded import GROUNDSTATE, ROOT, numbered
@@ -179,8 +180,11 @@ def test_the_commands(stream: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         shown.append(done.stdout)
     assert json.loads(shown[0])["kernels"] == ["twist"]
-    listing = [*GROUNDSTATE, "subcapture", "--list", str(stream)]
-    lines = subprocess.run(listing, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_the_list_of_what_runs(stream: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["subcapture", "--list", str(stream)]) == 0
+    lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 10
     assert lines[-1].split()[:2] == ["5/2/3", "step"]
 
@@ -195,10 +199,12 @@ def test_the_commands(stream: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_there(
-    stream: Path, tmp_path: Path, arguments: tuple[str, ...], sentence: str
+    stream: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    command = [*GROUNDSTATE, "subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert place.streams_in(tmp_path / "o") == []
+    status = main(["subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments])
+    assert (status, place.streams_in(tmp_path / "o")) == (2, [])
+    assert sentence in capsys.readouterr().err

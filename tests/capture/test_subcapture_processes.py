@@ -12,6 +12,7 @@ from groundstate.capture.place import streams_in
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.structure import Outline
 from groundstate.capture.subcapture.foreign import is_foreign
+from groundstate.cli.main import main
 from tests.guide.kernels import write_kernels
 
 from .cuts import cut_by, memory_after, memory_in, submission
@@ -57,12 +58,12 @@ def test_a_cut_needs_no_other_process(streams: list[Path], tmp_path: Path) -> No
     assert {start: whole[start] for start in part} == part
 
 
-def test_the_command_asks_which_process(streams: list[Path], tmp_path: Path) -> None:
+def test_the_command_asks_which_process(
+    streams: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     recording, out = str(streams[0].parent), str(tmp_path / "out")
-    command = [*GROUNDSTATE, "subcapture", recording, "-o", out, "--range", "+"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "--process" in done.stderr
-    chosen = [*command, "--process", streams[0].stem.rpartition("-")[2]]
-    done = subprocess.run(chosen, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = ["subcapture", recording, "-o", out, "--range", "+"]
+    assert main(command) == 2
+    assert "--process" in capsys.readouterr().err
+    assert main([*command, "--process", streams[0].stem.rpartition("-")[2]]) == 0
+    assert "records" in capsys.readouterr().out
