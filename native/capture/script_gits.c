@@ -34,6 +34,8 @@ static const struct accessor {
 
 static char *element(lua_State *state, const struct accessor *of) {
     gc_owner array = {of->name, "the array"}, index = {of->name, "the index"};
+    if (lua.lua_type(state, 1) == LUA_STRING) /* its bytes are Lua's own, which shares them */
+        lua.luaL_error(state, "a string is no array; gits.allocUdtFromStr makes one of it");
     char *address = gc_take_pointer(state, 1, array);
     return address + gc_take_integer(state, 2, index) * of->type.size;
 }

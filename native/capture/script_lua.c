@@ -29,6 +29,7 @@ static const char names; /* its address names the numbers of functions by name i
 
 static void leave_thread(void *ending) {
     lua_here *thread = ending;
+    here = NULL; /* another destructor may make a call */
     pthread_mutex_lock(&lock);
     lua.luaL_unref(first, LUA_REGISTRY, thread->reference);
     pthread_mutex_unlock(&lock);

@@ -264,6 +264,17 @@ static void store_bytes(lua_State *state, void *to, const void *from, size_t siz
         lua.luaL_error(state, "%s of %s cannot be changed: its memory is read-only or gone", of.name, of.owner);
 }
 
+/* From other memory, which may be gone. */
+static void store_copy(lua_State *state, char *to, const char *from, size_t size, gc_owner of) {
+    char bytes[512];
+    for (size_t done = 0; done < size && from != to; done += sizeof bytes) {
+        size_t part = size - done < sizeof bytes ? size - done : sizeof bytes;
+        if (!gc_script_read(from + done, bytes, part))
+            lua.luaL_error(state, "%s of %s: there is no memory at %p to take it from", of.name, of.owner, from);
+        store_bytes(state, to + done, bytes, part, of);
+    }
+}
+
 /* A string with the zero after it, as far as there is room. */
 static void store_text(lua_State *state, int index, const gc_type *type, void *at, gc_owner of) {
     size_t length;
@@ -286,9 +297,7 @@ static void store_array(lua_State *state, int index, const gc_type *type, char *
             lua_pop(state, 1);
         }
     } else {
-        const void *from = gc_take_pointer(state, index, of);
-        if (from != at)
-            store_bytes(state, at, from, (size_t)type->size * type->length, of);
+        store_copy(state, at, gc_take_pointer(state, index, of), (size_t)type->size * type->length, of);
     }
 }
 
@@ -303,9 +312,7 @@ static void store_struct(lua_State *state, int index, const gc_type *type, char 
             return;
         }
     }
-    const void *from = gc_take_pointer(state, index, of);
-    if (from != at)
-        store_bytes(state, at, from, type->size, of);
+    store_copy(state, at, gc_take_pointer(state, index, of), type->size, of);
 }
 
 static void store_value(lua_State *state, int index, const gc_type *type, void *at, gc_owner of) {

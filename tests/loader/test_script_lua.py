@@ -63,6 +63,7 @@ def test_memory_by_index(check: Check) -> None:
     refused("there is no memory at", gits.getInt, 0x1234567000, 0)
     refused("read-only or not there", gits.setInt, 0x1234567000, 0, 1)
     refused("takes 2 arguments, not 1", gits.getInt, memory)
+    refused("a string is no array", gits.setByte, "text", 0, 1)
     refused("8 bits; 256 does not fit", gits.setByte, gits.allocBytes(1), 0, 256)
     """)
 
@@ -134,6 +135,7 @@ def test_structs_of_the_script(check: Check) -> None:
     assert(second.uuid.id[2] == 3 and second.uuid.id[3] == 243)
     second.name = "short"
     assert(tostring(second.name) == "short" and gits.udtToStr(second.name) == "short")
+    refused("there is no memory at", function() second.uuid = gits.nullUdt() end)
     refused("no room for a text of 300 bytes", function() second.name = ("x"):rep(300) end)
     refused("elements 0 to 15; there is no 16", function() return first.id[16] end)
     refused("has no field 'nmae'", function() second.nmae = "x" end)
