@@ -83,7 +83,7 @@ def eltwise(draw: Draw) -> Problem:
         problem = Problem("eltwise", tensors, (forward,), attributes, traits)
         return draw.special(problem, ["src"])
     data = "dst" if name.endswith("_dst") else "src"
-    tensors["diff_dst"] = Tensor(dims, dtype, layout, draw.whole(dims, -8, 8, dtype))
+    tensors["diff_dst"] = Tensor(dims, dtype, layout, draw.whole(dims, -2, 2, dtype))
     tensors["diff_src"] = Tensor(dims, dtype, layout)
     if data == "dst":
         tensors["dst"] = replace(tensors["dst"], values=values)

@@ -40,6 +40,8 @@ def quantization(
         scales.append(draw.scale("weights", problem.tensors["weights"].dims, weights_masks))
     if problem.tensors["dst"].dtype in NARROW:
         scales.append(draw.scale("dst", problem.tensors["dst"].dims, [0]))
+    if problem.family == "inner_product":  # it has no zero points
+        return replace(attributes, scales=tuple(scales))
     points = [draw.zero_point("src", ())] if draw.chance(0.5) else []
     if problem.tensors["dst"].dtype in NARROW and draw.chance(0.5):
         points.append(draw.zero_point("dst", ()))

@@ -40,6 +40,7 @@ def shapes(draw: Draw, name: str, direction: str) -> dict[str, tuple[int, ...]]:
         "src_2": state,
         "weights": (layers, directions, inputs, gates, width),
         "weights_1": (layers, directions, width, gates, width),
+        "weights_2": (layers, directions, 3, width),
         "bias": (layers, directions, gates + (name == "lbr_gru"), width),
         "dst": (steps, batch, result),
         "dst_1": state,
@@ -52,17 +53,21 @@ def recurrent(draw: Draw, name: str) -> Problem:
     direction = draw.pick(["left2right", "right2left", "concat", "sum"])
     sizes, dtype = shapes(draw, name, direction), draw.dtype(*FLOATS)
     absent = {"src_2", "dst_2"} if name != "lstm" else set()
+    if name != "lstm" or draw.chance(0.7):
+        absent.add("weights_2")
     if draw.chance(0.3) and not backward:
         absent |= {"src_1", "src_2"}
     if draw.chance(0.3) and not backward:
         absent |= {"dst_1", "dst_2"}
+    # Each number counts if there is one step alone: then sums have no parts that cancel.
+    lowest = 0.05 if sizes["src"][0] == sizes["weights"][0] == 1 else -0.5
     tensors = {
-        argument: tensor(draw, argument, dims, dtype, backward)
+        argument: tensor(draw, argument, dims, dtype, lowest)
         for argument, dims in sizes.items()
         if argument not in absent
     }
     order = ["src", "src_1", "src_2"][: 3 if name == "lstm" else 2]
-    order += ["weights", "weights_1"] + (["", ""] if name == "lstm" else [])
+    order += ["weights", "weights_1"] + (["weights_2", ""] if name == "lstm" else [])
     order += ["bias", "dst", "dst_1"] + (["dst_2"] if name == "lstm" else [])
     activation = draw.pick(["relu", "tanh", "logistic"])
     alpha = 0.5 if activation == "relu" else 0.0
@@ -115,10 +120,10 @@ def descriptors(order: list[str], tensors: dict[str, Tensor]) -> list[Any]:
     return [md(name) if name in tensors else "null" for name in order]
 
 
-def tensor(draw: Draw, name: str, dims: tuple[int, ...], dtype: str, backward: bool) -> Tensor:
+def tensor(draw: Draw, name: str, dims: tuple[int, ...], dtype: str, lowest: float) -> Tensor:
     """A tensor of a forward pass."""
-    kind = "f32" if name in ("bias", "src_2", "dst_2") else dtype
-    values = None if name.startswith("dst") else draw.real(dims, -0.5, 0.5, kind)
+    kind = "f32" if name in ("bias", "weights_2", "src_2", "dst_2") else dtype
+    values = None if name.startswith("dst") else draw.real(dims, lowest, 0.5, kind)
     return Tensor(dims, kind, values=values)
 
 
