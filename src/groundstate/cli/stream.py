@@ -22,6 +22,8 @@ examples:
   groundstate stream calls trace --failed        every call that answered with an error
   groundstate stream stats trace                 where the time went
   groundstate stream timeline trace              a picture of it, for a browser
+  groundstate stream dump trace --kernel scale   buffers before and after a kernel
+  groundstate stream diff trace --right topology=2x2
 
 'groundstate stream VIEW --help' says more about a view.
 """

@@ -18,6 +18,7 @@ from groundstate.capture.stream.calls import Phase
 from groundstate.capture.structure import Command, Submission, Submissions
 from groundstate.capture.structure.kernels import argument, listed, structure
 from groundstate.capture.views.runs import flat
+from groundstate.capture.views.summary import values_of
 
 WORK_LIMIT = 1_000_000
 """So many commands are kept; a list that is executed often counts each time."""
@@ -130,7 +131,7 @@ class DeviceWork:
         elif call.name in ("zeCommandQueueDestroy", "zeCommandListDestroy") and call.call.arguments:
             self._live.pop(call.call.arguments[0], None)
         elif call.name == "zeDeviceGetProperties":
-            for found in call.value("pDeviceProperties", Phase.AFTER) or ():
+            for found in values_of(call, "pDeviceProperties", Phase.AFTER):
                 self.timers[argument(call, "hDevice")] = _timer(found)
 
     def _make_queue(self, call: NamedCall) -> None:
@@ -195,7 +196,7 @@ class DeviceWork:
         if submitted.commands[-1] is ran:
             _complete(queue, submitted, time)
         if call.name == "zeEventQueryKernelTimestamp":
-            for found in call.value("dstptr", Phase.AFTER) or ():
+            for found in values_of(call, "dstptr", Phase.AFTER):
                 ticks = found.global_
                 ran.ticks = (ticks.kernelStart, ticks.kernelEnd)
 

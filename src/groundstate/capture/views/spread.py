@@ -7,6 +7,7 @@ from array import array
 
 KEPT = 1 << 17
 """So many values are kept; of more, a fair sample of that size."""
+MOST = (1 << 64) - 1
 
 
 class Spread:
@@ -28,7 +29,8 @@ class Spread:
         self._chance = random.Random(0)
 
     def add(self, value: int) -> None:
-        """Takes one more value of at most 64 bits."""
+        """Takes one more value; what needs more than 64 bits counts as the most that has them."""
+        value = min(value, MOST)
         self.least = value if not self.count else min(self.least, value)
         self.most = max(self.most, value)
         self.total += value

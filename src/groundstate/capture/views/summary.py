@@ -168,6 +168,15 @@ def _add_call(summary: Summary, call: NamedCall) -> None:
             summary.unlisted_modules += 1
 
 
+def values_of(call: NamedCall, parameter: str, phase: Phase) -> list[Any]:
+    """What a pointer parameter led to; nothing if the stream does not have it."""
+    try:
+        found = call.value(parameter, phase)
+    except KeyError:
+        return []
+    return found if isinstance(found, list) else []
+
+
 def has_failed(call: NamedCall) -> bool:
     """Whether a call answered with an error; a question whose answer is "not ready" has not."""
     answers = (ze.ZE_RESULT_SUCCESS, ze.ZE_RESULT_NOT_READY)
@@ -175,7 +184,7 @@ def has_failed(call: NamedCall) -> bool:
 
 
 def _devices(call: NamedCall) -> Iterator[DeviceSeen]:
-    for found in call.value("pDeviceProperties", Phase.AFTER) or ():
+    for found in values_of(call, "pDeviceProperties", Phase.AFTER):
         kind = _raw._symbol("ze_device_type_t", found.type)
         yield DeviceSeen(
             found.name.decode("utf-8", "replace"),
@@ -185,7 +194,7 @@ def _devices(call: NamedCall) -> Iterator[DeviceSeen]:
 
 
 def _module(call: NamedCall) -> ModuleSeen | None:
-    described = call.value("desc", Phase.BEFORE)
+    described = values_of(call, "desc", Phase.BEFORE)
     if not described:
         return None
     (first, *_) = described

@@ -23,6 +23,15 @@ function readColours() {
   colours.texts = colours.kinds.map(textOn);
 }
 
+/* Kernels have shades of one colour, so that different ones can be told apart. */
+const KERNEL = source.categories.indexOf("kernel");
+function fillOf(lane, i) {
+  const category = categoryOf(lane, i);
+  if (category !== KERNEL) return colours.kinds[category];
+  const step = ((lane.names[i] * 5) % 7) - 3;
+  return `hsl(${140 + step * 13} 50% ${38 + (step % 2) * 5}%)`;
+}
+
 /* Black or white, whichever can be read on a colour such as #8fa3c4. */
 function textOn(colour) {
   const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
@@ -126,7 +135,7 @@ function drawSpan(g, lane, i, left, y, width, dimmed) {
   const height = LANE_HEIGHT - 3;
   const estimated = isEstimated(lane, i);
   g.globalAlpha = dimmed ? 0.28 : 1;
-  g.fillStyle = colours.kinds[categoryOf(lane, i)];
+  g.fillStyle = fillOf(lane, i);
   if (estimated && width > 6) {
     g.globalAlpha *= 0.45;
     g.fillRect(left, y, width, height);
