@@ -31,6 +31,9 @@ const char *gc_memory_open(const char *way, bool results) {
     is_on = true;
     with_results = results;
     kernel_tells = (!is_given || strcmp(way, "compare") != 0) && gc_pages_open();
+    if (is_given && strcmp(way, "userfaultfd") == 0 && !kernel_tells)
+        fprintf(stderr, "groundstate: this kernel cannot tell which pages were written (Linux 6.7 can, where userfaultfd "
+                        "is allowed); all pages are compared instead, which is slower.\n");
     return kernel_tells ? "userfaultfd" : "compare";
 }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import re
 import struct
 import subprocess
 import sys
@@ -121,13 +124,24 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
     stream = record(tmp_path / "out", program, part, tmp_path / "truth", "--pages", pages)
     flags = compare(stream, tmp_path)
     with StreamReader(stream) as reader:
-        assert f"pages\0{pages}\0".encode() in reader.record(0).body
+        way = pages if kernel_tells() else "compare"
+        assert f"pages\0{way}\0".encode() in reader.record(0).body
     if part in ALONE:
         assert set(flags) == {WritesFlag.NONE}
     if part == "waiting":
         assert flags[1] & WritesFlag.IN_FLIGHT
         assert not flags[0] & WritesFlag.IN_FLIGHT
         assert not flags[-1] & WritesFlag.IN_FLIGHT
+
+
+def kernel_tells() -> bool:
+    """Whether the kernel can tell written pages: it is new enough, and nothing forbids to ask."""
+    release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+    number = {"x86_64": 323, "aarch64": 282}[os.uname().machine]
+    opened = ctypes.CDLL(None).syscall(number, os.O_CLOEXEC | 1)
+    if opened >= 0:
+        os.close(opened)
+    return opened >= 0 and release >= (6, 7)
 
 
 def compare(stream: Path, folder: Path) -> list[WritesFlag]:
