@@ -1,8 +1,11 @@
-"""What recording and scripts cost a program, in time and in bytes, against the program alone."""
+"""What recording and playing cost, in time and in bytes, against the same program alone."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,6 +48,7 @@ WAYS = {
     "empty script": "with a script that hooks nothing",
     "hooked in Lua": "hooked in Lua, called on",
     "hooked in Python": "hooked in Python, called on",
+    "played": "played from a recording",
 }
 SCRIPTS = {
     "empty script": "nothing.lua",
@@ -71,6 +75,8 @@ def plan(options: Options) -> Plan:
             programs.build("capture"), library, name, KERNEL, case.rounds, case.operations,
             env=environment,
         )  # fmt: skip
+        if way == "played":
+            measured = _played(case)
         samples.add(measured, f"{way} {name} ")
         stored = sum(path.stat().st_size for path in OUT.glob("*"))
         sizes.setdefault(f"{way} {name}", []).append(stored / (case.rounds * case.operations))
@@ -89,11 +95,22 @@ def plan(options: Options) -> Plan:
     )
 
 
+def _played(case: Case) -> dict[str, list[float]]:
+    """How long the recording that was just made takes to play, for each operation."""
+    command = [sys.executable, "-m", "groundstate", "play", "--json", str(OUT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=programs.TIMEOUT_S)
+    if done.returncode != 0:
+        raise programs.MeasuringError(f"play ended with {done.returncode}: {done.stderr}")
+    (report,) = json.loads(done.stdout)
+    return {"operation": [report["seconds"] * 1e9 / (case.rounds * case.operations)]}
+
+
 def _is_measured(name: str, way: str) -> bool:
     """Comparing 16 MiB a hundred thousand times takes minutes and says nothing new, and memory is
     nothing to a script."""
     is_endless = (name, way) == ("tracked", "compared")
-    return not is_endless and (way not in SCRIPTS or name in SCRIPTED_CASES)
+    is_short = way not in SCRIPTS and way != "played"
+    return not is_endless and (is_short or name in SCRIPTED_CASES)
 
 
 def _library_of(way: str) -> tuple[str, dict[str, str]]:
@@ -134,11 +151,12 @@ def _figures(samples: Samples, sizes: dict[str, list[float]]) -> list[Figure]:
 
 BENCHMARK = Benchmark(
     name="capture",
-    title="What recording and scripts cost",
+    title="What recording, scripts and playing cost",
     explanation="A C program that is linked to nothing and opens the driver, the capture library "
     "that passes calls on, records them or hands them to a script. What is recorded is every "
     "call with its structs, and before each submission the pages that the program wrote. Bytes "
     "stored are those of the files, for each operation: the rewritten pages are noise, and the "
-    "upload is the same each time.",
+    "upload is the same each time. A recording of the same calls is played, too; that takes the "
+    "whole time from the first call on.",
     plan=plan,
 )
