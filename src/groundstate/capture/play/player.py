@@ -24,7 +24,7 @@ from groundstate.capture.play.plan import Plan, plan_of
 from groundstate.capture.play.pointers_inside import PointersInside
 from groundstate.capture.play.report import Report, result_name
 from groundstate.capture.play.threads import Threads
-from groundstate.capture.play.timing import HEAD_SIZE, RESULT, TIME, Clock, call_head
+from groundstate.capture.play.timing import HEAD_SIZE, RESULT, RESULT_AT, TIME, Clock, call_head
 from groundstate.capture.play.together import Member
 from groundstate.capture.play.topology import Topology
 from groundstate.capture.play.turns import Turns
@@ -34,7 +34,10 @@ from groundstate.capture.scripting.events import Events
 from groundstate.capture.stream import Call, Kind, Record, StreamError, StreamReader
 from groundstate.capture.stream.writes import Writes
 
+CALL = int(Kind.CALL)
 REPEATED_LIMIT = 4096
+SUCCEEDED = bytes(8)
+"""The result of a call that succeeded, as it is in its record."""
 PROGRESS = 512
 LAST_WAIT_S = 2.0
 """A program may end while its device works, and so may a player."""
@@ -55,12 +58,16 @@ class Observer(Protocol):
 class Repeated:
     """A call that may come again: its function and arguments, ready to be used."""
 
-    __slots__ = ("arguments", "function", "plan")
+    __slots__ = ("arguments", "function", "gives_work_to", "is_plain", "plan")
 
-    def __init__(self, plan: Plan, function: Any, arguments: list[Any]) -> None:
+    def __init__(
+        self, plan: Plan, function: Any, arguments: list[Any], gives_work_to: int | None
+    ) -> None:
         self.plan = plan
         self.function = function
         self.arguments = arguments
+        self.gives_work_to = gives_work_to
+        self.is_plain = plan.name not in WAITS and plan.name not in ENDS
 
 
 class Worker:
@@ -111,6 +118,7 @@ class Player:
         self._functions: dict[int, str] = {}
         self._plans: dict[int, tuple[Plan, Any] | None] = {}
         self._observer: Observer | None = None
+        self._is_quick = False
         self._workers: list[Worker] = []
         self.worker = self.new_worker()
         self._clock = Clock() if self.options.real_speed else None
@@ -133,6 +141,8 @@ class Player:
         `progress` is told now and then how many records have been read.
         """
         self._observer = observer
+        others = (observer, self.events, self.turns, self._clock)
+        self._is_quick = all(other is None for other in others)
         begin = time.monotonic()
         try:
             threads = Threads(self) if self.options.threads else None
@@ -143,6 +153,7 @@ class Player:
                     self.play(record, self.worker)
                 if progress is not None and not record.number % PROGRESS:
                     progress(record.number)
+                self.report.records = record.number + 1
             if threads is not None:
                 threads.end()
             if self.turns is not None:
@@ -178,12 +189,13 @@ class Player:
 
     def play(self, record: Record, worker: Worker) -> None:
         """Does what a record says."""
-        self.report.records += 1
-        if self.events is not None:
-            self.events.see(record)
-        if record.kind == Kind.CALL:
-            self._call(record, worker)
-        elif record.kind == Kind.CONTENT:
+        if record.kind == CALL:
+            if not self._is_quick or not self._repeat(record, worker):
+                self._see(record)
+                self._call(record, worker)
+            return
+        self._see(record)
+        if record.kind == Kind.CONTENT:
             self.contents.remember(record.body)
         elif record.kind == Kind.FUNCTION:
             self._functions[int.from_bytes(record.body[:4], "little")] = record.body[4:].decode(
@@ -196,6 +208,31 @@ class Player:
                 self.turns.hold(record)
         elif record.kind == Kind.RESULTS:
             self._compare_memory(record)
+
+    def _see(self, record: Record) -> None:
+        if self.events is not None:
+            self.events.see(record)
+
+    def _repeat(self, record: Record, worker: Worker) -> bool:
+        """Makes a call that came before with the same arguments; False if it did not.
+
+        Programs make most of their calls in loops, so this is where playing them takes its time.
+        """
+        if worker.state != (self.names.changes, self.memory.changes):
+            return False
+        body = record.body
+        repeated = worker.repeated.get(body[:4] + body[HEAD_SIZE:])
+        if repeated is None or not repeated.is_plain or body[RESULT_AT:HEAD_SIZE] != SUCCEEDED:
+            return False
+        worker.calls += 1
+        result = repeated.function(*repeated.arguments)
+        if repeated.gives_work_to is not None:
+            self.work.submitted(repeated.plan.name, repeated.gives_work_to)
+        if result == NOT_READY:
+            result = self.work.poll(repeated.function, repeated.arguments)
+        if result != SUCCESS:
+            self._compare(record.number, repeated.plan.name, SUCCESS, result)
+        return True
 
     def _call(self, record: Record, worker: Worker) -> None:
         body = record.body
@@ -266,7 +303,8 @@ class Player:
         if named is not None and self._observer is not None:
             self._observer.after(self, named, result)
         if may_repeat and worker.state == (self.names.changes, self.memory.changes):
-            worker.repeated[key] = Repeated(plan, function, arguments)
+            target = self.work.target(plan.name, arguments)
+            worker.repeated[key] = Repeated(plan, function, arguments, target)
 
     def _known(self, function: int, name: str) -> tuple[Plan, Any] | None:
         """The plan and the function of a name; None, with a note, for what is not called."""
@@ -300,8 +338,9 @@ class Player:
         if name in ENDS:
             self._ending(name, arguments[0])
         result = function(*arguments)
-        if name.startswith("zeCommand") and arguments:
-            self.work.submitted(name, arguments[0])
+        target = self.work.target(name, arguments)
+        if target is not None:
+            self.work.submitted(name, target)
         if result == NOT_READY and recorded & 0xFFFFFFFF == SUCCESS and not plan.returns_handle:
             result = self.work.poll(function, arguments)
         return int(result or 0)

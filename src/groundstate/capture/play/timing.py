@@ -7,6 +7,7 @@ import time
 
 _HEAD = struct.Struct("<IIQQQQ")
 HEAD_SIZE = _HEAD.size
+RESULT_AT = HEAD_SIZE - 8
 FUNCTION, THREAD, BEGAN, TIME, DURATION, RESULT = range(6)
 """The places in what `call_head` gives back."""
 

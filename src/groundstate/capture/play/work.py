@@ -13,9 +13,11 @@ NOT_READY = int(ze.ZE_RESULT_NOT_READY)
 SLICE_NS = 200_000_000
 """How long a call may wait before somebody looks at the clock, or at Ctrl-C."""
 NAP_S = 0.0001
+QUEUE_WAIT = "zeCommandQueueSynchronize"
+LIST_WAIT = "zeCommandListHostSynchronize"
 WAITS = {
-    "zeCommandQueueSynchronize": 1,
-    "zeCommandListHostSynchronize": 1,
+    QUEUE_WAIT: 1,
+    LIST_WAIT: 1,
     "zeEventHostSynchronize": 1,
     "zeFenceHostSynchronize": 1,
 }
@@ -34,11 +36,17 @@ class Work:
         self._found: dict[str, Any] = {}
 
     def submitted(self, name: str, handle: int) -> None:
-        """Takes note of a call that may have given work to a queue or an immediate list."""
-        if name == "zeCommandQueueExecuteCommandLists":
-            self._busy[handle] = "zeCommandQueueSynchronize"
-        elif handle in self.immediate:
-            self._busy[handle] = "zeCommandListHostSynchronize"
+        """Takes note of a call that may have given work to its `target`."""
+        executes = name == "zeCommandQueueExecuteCommandLists"
+        self._busy[handle] = QUEUE_WAIT if executes else LIST_WAIT
+
+    def target(self, name: str, arguments: list[Any]) -> int | None:
+        """The queue or immediate list that a call may give work to."""
+        if not name.startswith("zeCommand") or not arguments:
+            return None
+        handle: int = arguments[0]
+        executes = name == "zeCommandQueueExecuteCommandLists"
+        return handle if executes or handle in self.immediate else None
 
     def ended(self, handle: int) -> None:
         """Takes note of a queue or list that is no more."""

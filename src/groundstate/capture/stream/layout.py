@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 MAJOR = 1
 MINOR = 1
@@ -70,8 +71,7 @@ class Kind(IntEnum):
     CONTENTS = 17
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One record; `kind` may be a number that is no `Kind`."""
 
     number: int
