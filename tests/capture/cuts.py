@@ -110,7 +110,9 @@ def cut_by(
 ) -> Outcome:
     """Cuts something out of a stream with our driver."""
     library = str(place.driver())
-    return subcapture(stream, target, choose, library=library, options=options, others=others)
+    outcome = subcapture(stream, target, choose, library=library, options=options, others=others)
+    assert outcome.differences == ()
+    return outcome
 
 
 def cut_out(stream: Path, target: Path, text: str, options: Options | None = None) -> Outcome:

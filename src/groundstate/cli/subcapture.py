@@ -128,6 +128,11 @@ def cut(args: argparse.Namespace) -> int:
         outcome = _cut(args, stream, choose, title)
     except (CutError, SelectionError, *UNREADABLE) as problem:
         return complain(str(problem))
+    if outcome.differences:
+        complain(
+            f"{len(outcome.differences)} calls before the range were not as recorded, so what the "
+            f"cut begins with may be wrong; the first: {outcome.differences[0]}"
+        )
     if args.json:
         print(json.dumps(asdict(outcome), indent=2))
     else:
@@ -141,6 +146,7 @@ def cut(args: argparse.Namespace) -> int:
 
 def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) -> Outcome:
     os.environ.update(running.driver_environment(args))
+    os.environ["ZE_ENABLE_ALT_DRIVERS"] = str(place.driver())
     library = args.driver or (place.machine_loader() if args.real_loader else place.driver())
     with StreamReader(stream) as reader:
         records = len(reader)

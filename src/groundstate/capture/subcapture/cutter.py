@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from groundstate.capture.describe import NamedCall, named_records
@@ -38,6 +38,7 @@ class Outcome:
     calls_before: int  # how many calls are kept of what came before the range
     records: int
     size: int  # of the file, in bytes
+    differences: tuple[str, ...] = ()  # what was not as recorded when it was played up to there
 
 
 class Cutter:
@@ -199,12 +200,13 @@ def subcapture(
                 ) as player:
                     cutter.write_before(player)
                     cutter.write_state(player)
+                    differences = tuple(str(each).strip() for each in player.report.differences)
                 output.add(Kind.MARK, Mark.RESTORE_END.pack())
                 cutter.write_range()
             unwritten.rename(target)
         finally:
             unwritten.unlink(missing_ok=True)
-        return _outcome(cut, needs, output, target)
+        return replace(_outcome(cut, needs, output, target), differences=differences)
 
 
 def _ignore(number: int) -> None:
