@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import numpy
 import pytest
 
 from groundstate import ze
+from groundstate.capture.play import Player
+from groundstate.capture.views.apart import Apart, PlayEnded, Side
 from groundstate.capture.views.comparing import difference
 from groundstate.capture.views.diff import Finding, Outcome
 from groundstate.cli.main import main
@@ -151,6 +156,16 @@ def test_lists_of_handles_are_compared(tmp_path: Path, capfd: pytest.CaptureFixt
         script.close()
     paths = tmp_path / "one.gsstream", tmp_path / "two.gsstream"
     assert compared(capfd, *paths, "--calls")[1]["calls"]["count"] == 1
+
+
+def _crash(player: Player, connection: Connection, data: Any) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def test_a_play_that_crashes_is_a_sentence(tmp_path: Path, library: Path) -> None:
+    side = Side(example(tmp_path / "a.gsstream"), str(library))
+    with Apart(side, _crash) as apart, pytest.raises(PlayEnded, match=r"a\.gsstream .* SIGSEGV"):
+        apart.result()
 
 
 def test_wrong_words_are_answered_with_a_sentence(

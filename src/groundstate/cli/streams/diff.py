@@ -6,8 +6,6 @@ import argparse
 import contextlib
 import dataclasses
 import re
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from groundstate.cli.streams.playing import (
     UNPLAYABLE,
     add_play_options,
     only_stream,
+    progress,
     side_of,
 )
 from groundstate.monitor.words import bytes_text, cut, printable
@@ -135,7 +134,7 @@ def play_both(args: argparse.Namespace, first: Path, second: Path) -> Outcome:
     tolerance = Tolerance(args.rtol, args.atol, max(0, args.ulp))
     left = changed(side_of(args, first), args.left)
     right = changed(side_of(args, second), args.right)
-    with progress() as say:
+    with progress("playing on both sides") as say:
         return compare_plays(left, right, tolerance, say)
 
 
@@ -151,18 +150,6 @@ def changed(side: Side, settings: list[tuple[str, str]]) -> Side:
         else:
             environment[_KNOBS[name].name if name in _KNOBS else name] = value
     return dataclasses.replace(side, environment=environment, **changes)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """A line that says how far it is, where somebody watches."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("playing on both sides") as status:
-        yield status.update
 
 
 def print_outcome(calls: CallComparison | None, outcome: Outcome | None) -> None:

@@ -9,7 +9,13 @@ from groundstate.capture.structure import Selection
 from groundstate.capture.views.apart import Apart
 from groundstate.capture.views.dump import DumpOrder, dump
 from groundstate.cli.streams.opening import add_view, complain, print_json
-from groundstate.cli.streams.playing import UNPLAYABLE, add_play_options, only_stream, side_of
+from groundstate.cli.streams.playing import (
+    UNPLAYABLE,
+    add_play_options,
+    only_stream,
+    progress,
+    side_of,
+)
 
 DESCRIPTION = """\
 Plays a recording and writes what kernels had before and after they ran, a folder for each run:
@@ -69,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
             all_memory=args.all_memory,
             limit=max(1, args.limit) << 20,
         )
-        with Apart(side_of(args, stream), dump, order) as apart:
+        with (
+            progress(f"playing {stream.name}"),
+            Apart(side_of(args, stream), dump, order) as apart,
+        ):
             done = apart.result()
     except UNPLAYABLE as problem:
         return complain(str(problem))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from groundstate import standin
@@ -49,7 +51,7 @@ def measured(args: argparse.Namespace, streams: list[Path]) -> dict[Path, Durati
     """What kernels and copies take when they are played now, if that was asked for."""
     found: dict[Path, Durations] = {}
     for path in streams if args.play else ():
-        with Apart(side_of(args, path), measure) as apart:
+        with progress(f"playing {path.name}"), Apart(side_of(args, path), measure) as apart:
             done = apart.result()
         found[path] = done["durations"]
         for note in done["notes"]:
@@ -64,3 +66,15 @@ def only_stream(recording: Path) -> Path | None:
         names = ", ".join(path.name for path in streams[:8])
         complain(f"'{recording}' has {len(streams)} processes; choose one of its streams: {names}")
     return streams[0] if len(streams) == 1 else None
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done and how far it is, where somebody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield status.update
