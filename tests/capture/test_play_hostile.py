@@ -145,6 +145,19 @@ def test_chains_in_a_circle_and_of_unknown_structs_end(tmp_path: Path, library: 
     assert "unknown type was left out of zeMemAllocHost" in str(report.notes)
 
 
+def test_only_our_driver_sees_handles_that_never_were(tmp_path: Path, library: Path) -> None:
+    with Stream(tmp_path / "s.gsstream") as stream:
+        context, _ = stream.begin()
+        stream.call("zeContextGetStatus", 0xDEAD, result=0x78000005)
+    with player_of(stream.path, library) as player:
+        assert player.run().same
+        assert player.handle(0xDEAD) == 0xDEAD
+    command = [sys.executable, "-m", "groundstate", "play", "--real-loader", str(stream.path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert context
+
+
 def test_no_file_of_the_player_is_reached(tmp_path: Path, library: Path) -> None:
     victim = tmp_path / "victim"
     with Stream(tmp_path / "s.gsstream") as stream:

@@ -1,4 +1,4 @@
-"""Functions that a library does not export, but hands out by name."""
+"""What a library has besides the functions that it exports, and whether it is our own driver."""
 
 from __future__ import annotations
 
@@ -22,3 +22,12 @@ def extension_function(library: _raw.Library, name: str) -> Any | None:
     types = [_raw._argument_type(each) for each in parameters.split(", ") if each]
     made = ctypes.CFUNCTYPE(_raw.c_type(f"{returns or 'ze_result_t'} _"), *types)
     return made(address.value)
+
+
+def is_our_driver(library: _raw.Library) -> bool:
+    """Whether a library is the driver of this package itself, with no loader before it."""
+    try:
+        library.find("gs_share_python")
+    except _raw.MissingFunctionError:
+        return False
+    return True

@@ -33,12 +33,17 @@ class Names:
         self.changes = 0
         """Counts changes of what handles are called."""
         self.scan_arguments = False
+        self.unknown_handles = False
         # Callbacks of the recorded program cannot be called; `free` does nothing with null.
         self.callback = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value or 0
 
     def handle(self, recorded: int) -> int:
-        """The present handle; one that was never valid stays what it was, for the driver to see."""
-        return self.handles.get(recorded, recorded)
+        """The present handle of a recorded one.
+
+        One that was never valid stays what it was for our driver, which tells it from others. Most
+        drivers would follow it, so they get none.
+        """
+        return self.handles.get(recorded, recorded if self.unknown_handles else 0)
 
     def learn(self, recorded: int, present: int) -> None:
         """A value that the driver has handed out."""

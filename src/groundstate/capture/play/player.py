@@ -15,7 +15,7 @@ from groundstate.capture.play.contents import Contents
 from groundstate.capture.play.device_copies import DeviceCopies
 from groundstate.capture.play.effects import ADJUSTMENTS, EFFECTS
 from groundstate.capture.play.errors import PlayError, UnplayableError
-from groundstate.capture.play.extensions import extension_function
+from groundstate.capture.play.extensions import extension_function, is_our_driver
 from groundstate.capture.play.memory import Memory
 from groundstate.capture.play.names import Names
 from groundstate.capture.play.options import Options
@@ -104,6 +104,7 @@ class Player:
         self.memory = Memory(self.options.memory_limit, self.copies.transfer)
         self.names = Names(self.memory, self.report.note)
         self.names.scan_arguments = self.options.scan_pointers
+        self.names.unknown_handles = is_our_driver(self.library)
         self.topology: Topology = Topology(self.library, self.names)
         self.work = Work(self.library, self.options.patience)
         self.contents = Contents(reader.path)
