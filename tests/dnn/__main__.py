@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tests.dnn.reference.contender import DOORS, contender
+from tests.dnn.reference.contender import DOORS
+from tests.dnn.reference.court import Court
 from tests.dnn.reference.families import FAMILIES
 from tests.dnn.reference.judge import (
     MISMATCHED,
@@ -24,11 +26,8 @@ from tests.dnn.reference.judge import (
     PASSED,
     REFUSED,
     UNIMPLEMENTED,
-    Solver,
     Verdict,
-    judge,
 )
-from tests.dnn.reference.worker import Reference, ReferenceCrashed
 
 RESULTS = (PASSED, UNIMPLEMENTED, REFUSED, MISMATCHED, NO_REFERENCE)
 SHOWN = 5  # wrong problems of a family that are printed
@@ -50,19 +49,9 @@ class Tally:
             self.wrong.append((index, verdict))
 
 
-def verdict_of(family: str, seed: int, index: int, ours: Solver, reference: Reference) -> Verdict:
-    """The verdict on one problem, whatever happens to the reference."""
-    problem = FAMILIES[family].problem(seed, index)
-    try:
-        return judge(FAMILIES[family], problem, ours, reference)
-    except ReferenceCrashed as crash:
-        return Verdict(NO_REFERENCE, str(problem), [str(crash)])
-
-
 def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
     """Solves all problems that were asked for."""
-    reference = Reference()
-    ours: Solver = reference if options.door == "reference" else contender(options.door)
+    court = Court(options.door, options.jobs)
     tallies: dict[str, Tally] = {}
     columns = (
         TextColumn("{task.description:20}"),
@@ -74,9 +63,11 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
     with Progress(*columns, console=console, disable=options.json) as progress:
         for name in options.families:
             tally = tallies[name] = Tally()
-            for index in progress.track(numbers, description=name):
-                tally.add(index, verdict_of(name, options.seed, index, ours, reference))
-    reference.close()
+            verdicts = court.verdicts(name, options.seed, numbers)
+            counted = progress.track(verdicts, total=len(numbers), description=name)
+            for number, verdict in zip(numbers, counted, strict=True):
+                tally.add(number, verdict)
+    court.close()
     return tallies
 
 
@@ -132,6 +123,12 @@ def main() -> int:
         choices=(*DOORS, "reference"),
         default="python",
         help="which library is judged: groundstate.dnnl, our C library, or the reference itself",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="processes that share the problems (as many as CPUs)",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args()
