@@ -18,7 +18,7 @@ from groundstate.dnn.door.api import (
 )
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require
-from groundstate.dnn.memory import HostScalar, Memory
+from groundstate.dnn.memory import MOST_HANDLES, HostScalar, Memory
 from groundstate.dnn.stream import Stream
 
 MemoryObject = (Memory, HostScalar)
@@ -31,7 +31,7 @@ def _create(memory: int, memory_desc: int, engine: int, handles: list[int]) -> N
 
 
 def _handles(count: int, address: int) -> list[int]:
-    require(count > 0, "there is at least one handle")
+    require(0 < count <= MOST_HANDLES, f"there are 1 to {MOST_HANDLES} handles")
     need(address)
     return [each or 0 for each in (ctypes.c_void_p * count).from_address(address)]
 
