@@ -149,6 +149,11 @@ def odd(name: str, function: Function, reach: float, terms: dict[str, int]) -> F
     return Fit(name, meaning, odd_rest(function), odd_weight(function), 0, reach**2, terms)
 
 
+def scaled_erfc(x: mpf) -> mpf:
+    """erfc(x) without the factor that makes it vanish."""
+    return mpmath.erfc(x) * mpmath.exp(x * x)
+
+
 def erf_tail(x: mpf) -> mpf:
     return -mpmath.log(mpmath.erfc(x))
 
@@ -256,6 +261,15 @@ FITS = [
         1,
         4,
         {"float": 6},
+    ),
+    Fit(
+        "erfc",
+        "erfc(x) = exp(-x^2) p(1 / (x + 3)) for 0 <= x <= 10.5",
+        lambda t: scaled_erfc(1 / t - 3),
+        lambda t: 1 / scaled_erfc(1 / t - 3),
+        1 / 13.5,
+        1 / 3,
+        {"float": 10},
     ),
 ]
 

@@ -182,3 +182,16 @@ def _erf(x: Vec) -> Vec:
     shifted, rest = _parts(-bounded.polynomial(coefficients.ERF_TAIL["float"]), 0)
     large = (1 - scale_safely(_series(rest), shifted)).copysign(x)
     return (size < 1.0).choose(small, large)
+
+
+@function("erfc", types=("float",))
+def _erfc(x: Vec) -> Vec:
+    """exp(-x^2), where x^2 is taken exactly, and a polynomial for what falls slowly."""
+    size = x.abs()
+    bounded = (size > 10.5).choose(10.5, size)
+    square = bounded * bounded
+    shifted, rest = _parts(-square, 0)
+    power = scale_far(_series(rest), shifted - x.constant(ROUNDER["float"]).bits())
+    power = power.fma(-bounded.fma(bounded, -square), power)
+    tail = power * (1 / (bounded + 3)).estrin(coefficients.ERFC["float"])
+    return (x < 0.0).choose(2 - tail, tail)
