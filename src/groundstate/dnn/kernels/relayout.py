@@ -2,8 +2,8 @@
 
 Blocks cut a dimension into digits, and so does the other layout's. With all cuts of both, each
 digit is an axis with a fixed step in the source and in the target. Work-items lie along the axis
-whose elements are neighbours in the target, and go along the one whose elements are neighbours in
-the source: what is read of a line of the cache is used while it is there.
+whose elements are neighbours in the target, and their rows along the one whose elements are
+neighbours in the source: what is read of a line of the cache is used while it is there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from groundstate.dnn.plan import Launch
 LANES = 16
 FEW = 8
 """Along an axis with fewer elements than that, most lanes would be idle."""
-ROUNDS = 512
+ROWS = 32
+"""Rows of work-items in a group. They take the place of a loop, in which a compiler could not tell
+that an element is written once."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +110,13 @@ class Relayout:
         self.outside = {dim for dim in self.ragged if covered[dim] > target.padded_dims[dim]}
         self.nest = _merged(found, self.ragged) or found[:1]
         self.kind = "long"  # an index that may wrap would hide that addresses are at fixed steps
-        self.lane_axis, self.loop_axis = self._axes()
+        self.lane_axis, self.row_axis = self._axes()
         self.rest = [
-            place
-            for place in range(len(self.nest))
-            if place not in (self.lane_axis, self.loop_axis)
+            place for place in range(len(self.nest)) if place not in (self.lane_axis, self.row_axis)
         ]
 
     def _axes(self) -> tuple[int, int]:
-        """The axis that lanes lie along, and the one that they go along; -1 if there is none."""
+        """The axis that lanes lie along, and that of their rows; -1 if there is none."""
         places = range(len(self.nest))
         wide = [place for place in places if self.nest[place].count >= FEW] or list(places)
         lanes = min(wide, key=lambda place: self.nest[place].target)
@@ -126,63 +126,48 @@ class Relayout:
         return lanes, min(others, key=lambda place: (self.nest[place].source, place))
 
     @property
-    def loop_count(self) -> int:
-        return self.nest[self.loop_axis].count if self.loop_axis >= 0 else 1
-
-    @property
-    def rounds(self) -> int:
-        """How far a group goes along its axis: a multiple of four, if there are as many."""
-        share = -(-self.loop_count // -(-self.loop_count // ROUNDS))
-        return min(self.loop_count, -(-share // 4) * 4)
+    def row_count(self) -> int:
+        return self.nest[self.row_axis].count if self.row_axis >= 0 else 1
 
     @property
     def goes_in_fours(self) -> bool:
         """True if four neighbours in the source are read at once."""
-        if self.loop_axis < 0 or self.ragged:
+        if self.row_axis < 0 or self.ragged:
             return False
-        digit = self.nest[self.loop_axis]
-        return digit.source == 1 and digit.count % 4 == 0 and self.rounds % 4 == 0
+        digit = self.nest[self.row_axis]
+        return digit.source == 1 and digit.count % 4 == 0
 
     def write(self, lines: Sequence[str], padding: str, step: int = 1) -> Launch:
         """The launch. The lines copy from `source[from]` to `target[to]`.
 
         `padding` is the statement for a place behind the elements of the target. With a `step` they
-        copy as many elements along the axis that the loop goes along.
+        copy as many elements along the axis of the rows.
         """
         kernel, nest, kind = self.kernel, self.nest, self.kind
         names = [f"i{place}" for place in range(len(nest))]
+        lanes, rows = nest[self.lane_axis].count, self.row_count // step
+        height = min(ROWS, rows)
         kernel.line(f"const {kind} {names[self.lane_axis]} = get_global_id(0);")
-        count = nest[self.lane_axis].count
-        if count % LANES:
-            kernel.line(f"if ({names[self.lane_axis]} >= {count}) return;")
-        parts = -(-self.loop_count // self.rounds)
-        sizes = [*(nest[place].count for place in self.rest), parts]
-        numbers = [*(names[place] for place in self.rest), "part"]
-        kernel.extend(indexing.coordinates(f"({kind})get_group_id(1)", sizes, numbers, kind))
-        self._loop(names, lines, padding, step)
-        items = (-(-count // LANES) * LANES, prod(sizes), 1)
-        return kernel.launch(items=items, group_size=(LANES, 1, 1))
+        outside = [f"{names[self.lane_axis]} >= {lanes}"] if lanes % LANES else []
+        if self.row_axis >= 0:
+            kernel.line(f"const {kind} {names[self.row_axis]} = get_global_id(1) * {step};")
+            outside += [f"{names[self.row_axis]} >= {self.row_count}"] if rows % height else []
+        if outside:
+            kernel.line(f"if ({' || '.join(outside)}) return;")
+        sizes, rest = [nest[place].count for place in self.rest], [names[p] for p in self.rest]
+        kernel.extend(indexing.coordinates(f"({kind})get_group_id(2)", sizes, rest, kind))
+        self._places(names)
+        kernel.extend(self._guarded(names, lines, padding))
+        return kernel.launch(items=(lanes, rows, prod(sizes)), group_size=(LANES, height, 1))
 
-    def _loop(self, names: list[str], lines: Sequence[str], padding: str, step: int) -> None:
-        kernel, kind = self.kernel, self.kind
-        if self.loop_axis >= 0:
-            name = names[self.loop_axis]
-            end = f"(part + 1) * {self.rounds}"
-            if self.loop_count % self.rounds:
-                end = f"min({end}, ({kind}){self.loop_count})"
-            kernel.line(
-                f"for ({kind} {name} = part * {self.rounds}; {name} < {end}; {name} += {step}) {{"
-            )
-        else:
-            kernel.line("{")
+    def _places(self, names: list[str]) -> None:
+        """Where the element is in the source and in the target."""
         for text, base in (("from", self.source.offset), ("to", self.target.offset)):
             terms = [str(base)] if base else []
             for name, digit in zip(names, self.nest, strict=True):
                 step = digit.source if text == "from" else digit.target
                 terms += [f"{name} * {step}"] if step and digit.count > 1 else []
-            kernel.line(f"    const {kind} {text} = {' + '.join(terms) or '0'};")
-        kernel.extend(f"    {line}" for line in self._guarded(names, lines, padding))
-        kernel.line("}")
+            self.kernel.line(f"const {self.kind} {text} = {' + '.join(terms) or '0'};")
 
     def _guarded(self, names: list[str], lines: Sequence[str], padding: str) -> list[str]:
         """The lines for elements; zeros behind them, and nothing behind the padding."""
@@ -220,7 +205,7 @@ def copy(kernel: Kernel, source: Descriptor, target: Descriptor, real: str) -> L
 
 def _four(relayout: Relayout, kind: str) -> list[str]:
     """Four neighbours of the source, each to its place."""
-    step = relayout.nest[relayout.loop_axis].target
+    step = relayout.nest[relayout.row_axis].target
     places = enumerate("xyzw")
     stores = [f"target[to + {place * step}] = four.{name};" for place, name in places]
     return [f"const {kind}4 four = vload4(0, source + from);", *stores]
