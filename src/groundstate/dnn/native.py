@@ -63,15 +63,22 @@ class Passed(ctypes.Structure):
 
 
 def path() -> str:
-    """Where the library is."""
-    return os.path.join(os.path.dirname(knobs.library()), NAME)
+    """Where the library is: beside the driver's, unless that is one from elsewhere."""
+    beside = os.path.join(os.path.dirname(knobs.library()), NAME)
+    if os.path.exists(beside):
+        return beside
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return os.path.join(package, "_native", NAME)
 
 
 @cache
 def library() -> ctypes.CDLL:
     """The library, with the functions that this package uses declared."""
     _raw.default_library()  # the driver is told first that this interpreter is to be used
-    opened = ctypes.CDLL(path())
+    try:
+        opened = ctypes.CDLL(path())
+    except OSError as problem:
+        raise OSError(f"cannot open {path()}, which `make native` builds: {problem}") from problem
     for name, (returns, *parameters) in _FUNCTIONS.items():
         function = getattr(opened, name)
         function.restype, function.argtypes = returns, parameters
