@@ -33,7 +33,9 @@ def _soft_relu(argument: str) -> str:
 
 _GELU_ARGUMENT = "({0.7978845608028654} * s * ({1} + {0.044715} * s * s))"
 _GELU_SLOPE = "({0.7978845608028654} * ({1} + {0.134145} * s * s))"
-_MISH_TANH = f"tanh({_soft_relu('s')})"
+# tanh(log(1 + e)) is n / (n + 2) with n = e * (e + 2).
+_MISH_PART = "exp(s) * (exp(s) + {2})"
+_MISH_TANH = f"(s > {{20}} ? {{1}} : {_MISH_PART} / ({_MISH_PART} + {{2}}))"
 
 TABLE = {
     A.eltwise_relu: Function("s > {0} ? s : s * a", "s > {0} ? d : d * a"),
@@ -72,8 +74,8 @@ TABLE = {
     ),
     A.eltwise_pow: Function("a * pow(s, b)", "b == {0} ? {0} : d * (a * b * pow(s, b - {1}))"),
     A.eltwise_gelu_erf: Function(
-        "{0.5} * s * erfc(-s * {0.7071067811865476})",
-        "d * {0.5} * (erfc(-s * {0.7071067811865476}) + "
+        "{0.5} * s * gs_erfc(-s * {0.7071067811865476})",
+        "d * {0.5} * (gs_erfc(-s * {0.7071067811865476}) + "
         "s * {0.7978845608028654} * exp({-0.5} * s * s))",
     ),
     A.eltwise_round: Function("rint(s)"),
@@ -140,6 +142,8 @@ def literal(value: float, double: bool = False) -> str:
 
 
 def _text(expression: str, names: dict[str, str], double: bool) -> str:
+    if double:  # what is fitted for single precision does not do
+        expression = expression.replace("gs_erfc", "erfc")
     filled = re.sub(r"\{(-?[\d.]+)\}", lambda m: literal(float(m[1]), double), expression)
     return re.sub(r"\b[sdab]\b", lambda m: names[m[0]], filled)
 

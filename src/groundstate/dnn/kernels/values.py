@@ -25,14 +25,26 @@ INTEGERS = frozenset({DataType.s32, DataType.s8, DataType.u8, DataType.s64})
 
 PRELUDE = """\
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-inline float gs_from_bf16(ushort x) { return as_float((uint)x << 16); }
-inline ushort gs_to_bf16(float x) {
+static inline float gs_from_bf16(ushort x) { return as_float((uint)x << 16); }
+static inline ushort gs_to_bf16(float x) {
     uint bits = as_uint(x);
     uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
     return isnan(x) ? (ushort)((bits >> 16) | 0x40u) : (ushort)(rounded >> 16);
 }
+static inline float gs_erfc(float x) {
+    float a = fabs(x), t = 1.0f / (1.0f + 0.5f * a), p = -0.0597149190f;
+    p = fma(p, t, 0.2877683095f), p = fma(p, t, -0.4938636487f), p = fma(p, t, 0.2856977103f);
+    p = fma(p, t, -0.0318417574f), p = fma(p, t, 0.2048536551f), p = fma(p, t, 0.2425728930f);
+    p = fma(p, t, 0.2824450420f), p = fma(p, t, 0.2820826737f);
+    float y = p * t * exp(-a * a);
+    return x < 0.0f ? 2.0f - y : y;
+}
 """
-"""What every program begins with."""
+"""What every program begins with.
+
+`gs_erfc` is a polynomial in 1 / (1 + x / 2), fitted to erfc(x) exp(x * x) with a relative error of
+5e-8; the built-in function costs several times as much.
+"""
 
 
 def c_type(data_type: DataType) -> str:
