@@ -39,7 +39,10 @@ _MISH_TANH = f"(s > {{20}} ? {{1}} : {_MISH_PART} / ({_MISH_PART} + {{2}}))"
 
 TABLE = {
     A.eltwise_relu: Function("s > {0} ? s : s * a", "s > {0} ? d : d * a"),
-    A.eltwise_tanh: Function("tanh(s)", "d * ({1} - tanh(s)) * ({1} + tanh(s))"),
+    # 1 - tanh(s) * tanh(s), without a difference of numbers that are nearly the same.
+    A.eltwise_tanh: Function(
+        "tanh(s)", f"d * {{4}} * {_logistic('{2} * s')} * {_logistic('{-2} * s')}"
+    ),
     A.eltwise_elu: Function("s > {0} ? s : a * expm1(s)", "d * (s > {0} ? {1} : a * exp(s))"),
     A.eltwise_square: Function("s * s", "d * {2} * s"),
     A.eltwise_abs: Function("fabs(s)", "s > {0} ? d : (s < {0} ? -d : {0})"),
@@ -50,9 +53,7 @@ TABLE = {
         "a * s + b <= {0} ? {0} : (a * s + b >= {1} ? {1} : a * s + b)",
         "a * s + b <= {0} ? {0} : (a * s + b >= {1} ? {0} : d * a)",
     ),
-    A.eltwise_logistic: Function(
-        _logistic("s"), f"d * {_logistic('s')} * ({{1}} - {_logistic('s')})"
-    ),
+    A.eltwise_logistic: Function(_logistic("s"), f"d * {_logistic('s')} * {_logistic('-s')}"),
     A.eltwise_exp: Function("exp(s)", "d * exp(s)"),
     # (1 + tanh(g)) / 2 is the logistic function of 2g, which stays exact where both are tiny.
     A.eltwise_gelu_tanh: Function(
@@ -62,8 +63,7 @@ TABLE = {
     ),
     A.eltwise_swish: Function(
         f"s * {_logistic('a * s')}",
-        f"d * ({_logistic('a * s')} + "
-        f"s * a * {_logistic('a * s')} * ({{1}} - {_logistic('a * s')}))",
+        f"d * {_logistic('a * s')} * ({{1}} + s * a * {_logistic('-a * s')})",
     ),
     A.eltwise_log: Function("log(s)", "d / s"),
     A.eltwise_clip: Function(

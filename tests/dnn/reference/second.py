@@ -34,7 +34,8 @@ def eltwise(problem: Problem, values: dict[str, Array | None]) -> dict[str, Arra
         return {}
     source = np.asarray(values["src"], np.float64)
     with np.errstate(all="ignore"):
-        found = function(source, problem.traits["alpha"], problem.traits["beta"])
+        alpha, beta = (float(np.float32(problem.traits[each])) for each in ("alpha", "beta"))
+        found = function(source, alpha, beta)
         if backward:
             return {"diff_src": np.asarray(values["diff_dst"]) * found}
     return {"dst": found}
