@@ -55,3 +55,6 @@ def test_a_play_of_a_wrong_stream_is_a_sentence(
     assert "groundstate stream:" in capfd.readouterr().err
     assert main(["stream", "diff", str(path), "--right", "threads=1"]) in (0, 1, 2)
     assert "Traceback" not in capfd.readouterr().err
+    path.write_bytes(path.read_bytes()[:-60])
+    assert main(["stream", "diff", str(path), "--right", "threads=1"]) == 2
+    assert "the stream is damaged at byte" in capfd.readouterr().err

@@ -48,6 +48,7 @@ class Outcome:
     first: Finding | None = None
     calls: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
 
     @property
     def same(self) -> bool:
@@ -65,6 +66,7 @@ class Outcome:
             "first": None if self.first is None else self.first.data(),
             "calls": self.calls,
             "notes": self.notes,
+            "damage": self.damage,
         }
 
 
@@ -204,7 +206,7 @@ class _Pair:
         for which, report in zip(("left", "right"), reports, strict=True):
             self._outcome.notes += [f"{which}: {note}" for note in report["notes"]]
             if report["damage"] is not None:
-                self._outcome.notes.append(f"{which}: the stream is damaged {report['damage']}")
+                self._outcome.damage.append(f"{which}: the stream is damaged {report['damage']}")
 
 
 def _narrowed(left: Side, right: Side, found: _Found, tolerance: Tolerance) -> Finding:

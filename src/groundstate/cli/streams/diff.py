@@ -118,6 +118,10 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         print_outcome(calls, outcome)
+    for damage in outcome.damage if outcome is not None else ():
+        complain(damage)
+    if outcome is not None and outcome.damage:
+        return TROUBLE  # what came before the damage was compared, the rest was not
     same = (calls is None or calls.same) and (outcome is None or outcome.same)
     return 0 if same else 1
 
@@ -158,12 +162,7 @@ def print_outcome(calls: CallComparison | None, outcome: Outcome | None) -> None
         print_calls(calls)
     if outcome is None:
         return
-    print(
-        f"memory: {outcome.items:,} buffers after {outcome.submissions:,} submissions, "
-        f"{bytes_text(outcome.size)}, "
-        + ("alike" if outcome.first is None else "alike until one differs")
-        + (f"; {outcome.close:,} within the tolerance" if outcome.close else "")
-    )
+    print(memory_line(outcome))
     if outcome.first is not None:
         print_finding(outcome.first)
     for text in outcome.calls[:SHOWN]:
@@ -172,6 +171,18 @@ def print_outcome(calls: CallComparison | None, outcome: Outcome | None) -> None
         print(f"and {len(outcome.calls) - SHOWN} more calls")
     for note in dict.fromkeys(outcome.notes):
         print(f"note: {printable(note)}")
+
+
+def memory_line(outcome: Outcome) -> str:
+    """How much memory was compared, and how that went."""
+    if not outcome.items:
+        return "memory: no kernel and no copy ran, so there was nothing to compare"
+    return (
+        f"memory: {outcome.items:,} buffers after {outcome.submissions:,} submissions, "
+        f"{bytes_text(outcome.size)}, "
+        + ("alike" if outcome.first is None else "alike until one differs")
+        + (f"; {outcome.close:,} within the tolerance" if outcome.close else "")
+    )
 
 
 def print_finding(first: Finding) -> None:
