@@ -164,7 +164,10 @@ class Draw:
 
     def scale(self, argument: str, dims: tuple[int, ...], masks: Sequence[int]) -> Quantization:
         """Scales that are powers of two, so that products with them are exact."""
-        return Quantization(argument, *self._values(dims, masks, [0.25, 0.5, 1.0, 2.0, 4.0]))
+        usual = [0.25, 0.5, 1.0, 2.0, 4.0]
+        extreme = [2.0**-12, 2.0**12]
+        choices = extreme if self.chance(0.05) else usual
+        return Quantization(argument, *self._values(dims, masks, choices))
 
     def zero_point(self, argument: str, dims: tuple[int, ...]) -> Quantization:
         return Quantization(argument, *self._values(dims, [0], [-2.0, -1.0, 1.0, 3.0]))

@@ -50,6 +50,8 @@ def eltwise(draw: Draw) -> Problem:
     name = draw.pick([n for n in names if not backward or n != "round"])
     dims = draw.dims([1, 2, 3, 4, 5])
     dtype = "f32" if name == "round" else draw.dtype(*FLOATS)
+    if name != "round" and draw.chance(0.08):
+        dtype = "f64"
     if not backward and draw.chance(0.1) and name in ("relu", "linear", "clip"):
         dtype = draw.pick(["s8", "u8", "s32"])
     alpha, beta = PARAMETERS.get(name, (0.0, 0.0))

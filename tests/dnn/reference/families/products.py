@@ -51,13 +51,16 @@ def quantization(
 # --- Matmul -----------------------------------------------------------------------------------
 
 
+MATMUL_TYPES = (*FORWARD_TYPES, ("f64", "f64", ("f64",)))
+
+
 def matmul(draw: Draw) -> Problem:
     rank = draw.pick([2, 2, 3, 4])
     batch = tuple(draw.integer(1, 4) for _ in range(rank - 2))
     m, k, n = (draw.size(48) for _ in range(3))
     if draw.edge == "zero":
         m, k, n = draw.pick([(0, k, n), (m, 0, n), (m, k, 0)])
-    first, second, results = draw.pick(FORWARD_TYPES)
+    first, second, results = draw.pick(MATMUL_TYPES)
     result = draw.pick(results)
     shapes = {
         "src": (*(1 if draw.chance(0.2) else b for b in batch), m, k),
@@ -80,7 +83,8 @@ def matmul(draw: Draw) -> Problem:
     has_bias = draw.chance(0.4)
     if has_bias:
         shape = draw.pick([(*([1] * (rank - 1)), n), dst, (1,) * rank])
-        tensors["bias"] = Tensor(shape, "f32", values=draw.whole(shape, -8, 8))
+        kind = "f64" if first == "f64" else "f32"
+        tensors["bias"] = Tensor(shape, kind, values=draw.whole(shape, -8, 8))
     only = step(
         "matmul",
         "engine",
