@@ -49,7 +49,6 @@ void gs_primitive_parameter(gs_primitive *primitive, int launch, int index, int 
         .argument = argument,
         .handle = handle,
         .value = value,
-        .last = primitive, /* nothing that it could be set to */
     };
 }
 
@@ -116,15 +115,11 @@ static int take_arguments(execution *of, int count, const gs_passed *passed) {
     return GS_DONE;
 }
 
+/* Set each time, even if it is what it was: the memory there may be another allocation by now, which some drivers
+ * look up when an argument is set. */
 static ze_result_t set_pointer(const execution *of, const gs_launch *launch, int index, void *pointer) {
-    gs_parameter *parameter = &launch->parameters[index];
-    if (parameter->last == pointer)
-        return ZE_RESULT_SUCCESS;
-    ze_result_t result = of->primitive->engine->ze->zeKernelSetArgumentValue(launch->kernel, (uint32_t)index,
-                                                                             sizeof pointer, &pointer);
-    if (result == ZE_RESULT_SUCCESS)
-        parameter->last = pointer;
-    return result;
+    return of->primitive->engine->ze->zeKernelSetArgumentValue(launch->kernel, (uint32_t)index, sizeof pointer,
+                                                               &pointer);
 }
 
 /* Everything that could be wrong is found before the first launch is appended. */

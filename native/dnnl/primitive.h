@@ -17,7 +17,6 @@ typedef struct gs_parameter {
     int argument; /* which of the primitive's arguments, by its place in the list */
     int handle;
     size_t value; /* an offset, or a size */
-    void *last;   /* what it was set to last, so that it need not be set again */
 } gs_parameter;
 
 typedef struct gs_launch {
