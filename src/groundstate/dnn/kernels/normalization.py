@@ -20,7 +20,7 @@ from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
 from groundstate.dnn.types import Arg, DataType
 
-LANES = 16
+LANES = 32
 
 
 @dataclass(frozen=True)
