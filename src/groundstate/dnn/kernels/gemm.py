@@ -66,6 +66,8 @@ class Product:
     """The type of both operands and of the sum."""
     is_lanewise: bool = False
     """True if each column has rows of its own in the left operand, next to each other."""
+    is_shared: bool = False
+    """True if all columns have the same numbers in the right operand."""
 
     @property
     def row_count(self) -> int:
@@ -219,7 +221,8 @@ class _Writer:
         index, product, parts = self.index, self.product, self.parts
         yield f"const {index} lane = get_local_id(0), batch = get_group_id(2);"
         yield f"left += {offset('batch', product.batches)};"
-        yield f"right += {offset('batch', product.batches, 'right')} + lane;"
+        lanes = "" if product.is_shared else " + lane"
+        yield f"right += {offset('batch', product.batches, 'right')}{lanes};"
         for noun, axis, share, total in (
             ("panel", 0, parts.panels_of_group, parts.panels),
             ("tile", 1, parts.tiles_of_group, parts.tiles),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 from groundstate.dnn.attributes import Attributes, Quantization
 from groundstate.dnn.descriptor import Descriptor
@@ -13,6 +14,8 @@ from groundstate.dnn.kernels.products import Ending, Operand
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.types import Arg
 
+FEWEST_ROWS = 2
+"""With no more rows than that, all that counts is to read the weights in the order of memory."""
 FEW_ROWS = 24
 """With no more rows than that, packing the weights takes longer than reading them as they are."""
 
@@ -52,6 +55,8 @@ class Matmul:
 
     def plan(self) -> Plan:
         """The launches."""
+        if self._is_vector():
+            return self._vector_plan()
         plan = Plan()
         left, right = self._left(), self._right()
         a, b = left.steps, right.steps
@@ -66,6 +71,34 @@ class Matmul:
         columns = self.dst.dims[-1]
         product = Product(rows, columns, sums, b["panel"], batch, self.number)
         products.add(plan, product, left, right, self._ending(), self.tile)
+        return plan
+
+    def _is_vector(self) -> bool:
+        """True if there are so few rows that weights are not used again."""
+        weights = self.weights
+        if self._scale_of_terms(Arg.WEIGHTS) or Arg.WEIGHTS in self.attributes.zero_points:
+            return False
+        usable = products.is_usable(weights, self.number) and weights.strides[-1] == 1
+        fits = usable and weights.dims[-1] % self.tile.lanes == 0
+        return fits and self.is_shared and prod(self.dst.dims[:-1]) <= FEWEST_ROWS
+
+    def _vector_plan(self) -> Plan:
+        """Rows of the product are pieces of a row of the weights, and work-items lie along them."""
+        plan, lanes = Plan(), self.tile.lanes
+        left, right = Operand(Arg.WEIGHTS, self.weights, {}), self._left()
+        b, depth = right.steps, self.src.dims[-1]
+        batch = tuple(Axis(size, 0, _step(b, self.src, dim)) for dim, size in enumerate(self.batch))
+        product = Product(
+            (Axis(self.dst.dims[-1] // lanes, lanes),),
+            lanes,
+            (Axis(depth, self.weights.strides[-2], b["k"]),),
+            0,
+            (*batch, Axis(self.dst.dims[-2], 0, b["m"])),
+            self.number,
+            is_lanewise=True,
+            is_shared=True,
+        )
+        products.add(plan, product, left, right, self._ending(is_vector=True), self.tile)
         return plan
 
     def _axes(self) -> list[str]:
@@ -129,14 +162,16 @@ class Matmul:
             )
         return None
 
-    def _ending(self) -> Ending:
+    def _ending(self, *, is_vector: bool = False) -> Ending:
         names = [f"y{dim}" for dim in range(self.dst.ndims)]
         kind = indexing.index_type(self.dst)
         where, inner = ("row", self.dst.dims[:-1]) if self.is_shared else ("batch", self.batch)
+        where = "batch" if is_vector else where
         lines = indexing.coordinates(where, inner, names[: len(inner)], kind)
         if not self.is_shared:
             lines.append(f"const {kind} {names[-2]} = row;")
-        lines.append(f"const {kind} {names[-1]} = column;")
+        column = f"row * {self.tile.lanes} + column" if is_vector else "column"
+        lines.append(f"const {kind} {names[-1]} = {column};")
         scaled = []
         for arg, tensor in ((Arg.SRC, self.src), (Arg.WEIGHTS, self.weights)):
             if arg in self.attributes.scales and not self._scale_of_terms(arg):
