@@ -141,3 +141,51 @@ def test_names() -> None:
     assert dnnl.dnnl_status2str(dnnl.dnnl_unimplemented) == b"unimplemented"
     assert dnnl.dnnl_fmt_tag2str(dnnl.dnnl_nhwc) == b"acdb"
     assert dnnl.dnnl_dt2str(dnnl.dnnl_bf16) == b"bf16"
+
+
+def test_primitives_from_blobs(engine: Handle, shape: Handle) -> None:
+    def described(algorithm: int) -> ctypes.c_void_p:
+        forward = (engine, dnnl.dnnl_forward_inference, algorithm, shape, shape, 0, 0, None)
+        return made("dnnl_eltwise_forward_primitive_desc_create", *forward)
+
+    square, root = described(dnnl.dnnl_eltwise_square), described(dnnl.dnnl_eltwise_sqrt)
+    primitive = made("dnnl_primitive_create", square)
+    size = ctypes.c_size_t()
+    assert dnnl.dnnl_primitive_get_cache_blob(primitive, ctypes.byref(size), None) == 0
+    blob = ctypes.create_string_buffer(size.value)
+    assert dnnl.dnnl_primitive_get_cache_blob(primitive, ctypes.byref(size), blob) == 0
+    again = made("dnnl_primitive_create_from_cache_blob", square, size, blob)
+    other = Handle()
+    create = dnnl.dnnl_primitive_create_from_cache_blob
+    assert create(ctypes.byref(other), root, size, blob) == dnnl.dnnl_invalid_arguments
+    assert b"another primitive" in dnnl.groundstate_dnnl_last_error()
+    assert create(ctypes.byref(other), square, size.value - 1, blob) == 2
+    for each in (primitive, again):
+        assert dnnl.dnnl_primitive_destroy(each) == 0
+    for each in (square, root):
+        assert dnnl.dnnl_primitive_desc_destroy(each) == 0
+
+
+def test_primitives_are_asked(engine: Handle, shape: Handle) -> None:
+    description = made(
+        "dnnl_eltwise_forward_primitive_desc_create",
+        *(engine, dnnl.dnnl_forward_training, dnnl.dnnl_eltwise_elu, shape, shape, 0.5, 0, None),
+    )
+    query = dnnl.dnnl_primitive_desc_query
+    number, value, text = ctypes.c_int32(), ctypes.c_float(), ctypes.c_char_p()
+    assert query(description, dnnl.dnnl_query_alg_kind, 0, ctypes.byref(number)) == 0
+    assert number.value == dnnl.dnnl_eltwise_elu
+    assert query(description, dnnl.dnnl_query_alpha_f32, 0, ctypes.byref(value)) == 0
+    assert value.value == 0.5
+    assert query(description, dnnl.dnnl_query_impl_info_str, 0, ctypes.byref(text)) == 0
+    assert text.value == b"groundstate:opencl"
+    assert query(description, dnnl.dnnl_query_epsilon_f32, 0, ctypes.byref(value)) == 3
+    found = Handle()
+    assert query(description, dnnl.dnnl_query_engine, 0, ctypes.byref(found)) == 0
+    assert found.value == engine.value
+    inputs = dnnl.dnnl_primitive_desc_query_s32(description, dnnl.dnnl_query_num_of_inputs_s32, 0)
+    assert inputs == 1
+    target = dnnl.dnnl_primitive_desc_query_md(description, dnnl.dnnl_query_dst_md, 0)
+    assert dnnl.dnnl_memory_desc_equal(target, shape) == 1
+    assert dnnl.dnnl_primitive_desc_next_impl(description) == dnnl.dnnl_last_impl_reached
+    assert dnnl.dnnl_primitive_desc_destroy(description) == 0

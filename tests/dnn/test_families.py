@@ -99,3 +99,39 @@ def test_a_large_reduction_is_shared_out(stream: dnn.Stream) -> None:
     made = dnn.create("reduction", stream.engine, Algorithm.reduction_sum, source, target)
     assert len(made.plan.launches) == 2
     assert run(stream, made, {Arg.SRC: values})[Arg.DST] == 256 * 300
+
+
+def test_values_of_the_host(stream: dnn.Stream) -> None:
+    values = _numbers(8, 16)
+    attributes = Attributes()
+    attributes.set_scales(Arg.SRC, 0, on_host=True)
+    shape = Descriptor.plain(values.shape)
+    made = dnn.create("reorder", shape, stream.engine, shape, stream.engine, attributes)
+    found = dnn.run(made, stream, {Arg.SRC: values, Arg.ATTR_SCALES | Arg.SRC: 0.25})[Arg.DST]
+    np.testing.assert_array_equal(found, values * np.float32(0.25))
+    memory = dnn.memory_of(stream, values)
+    wrong = {Arg.SRC: memory, Arg.DST: memory, Arg.ATTR_SCALES | Arg.SRC: memory}
+    with pytest.raises(dnn.DnnError, match="value of the host"):
+        dnn.Primitive(made).execute(stream, wrong)
+
+
+def test_the_scratchpad_of_the_caller(stream: dnn.Stream) -> None:
+    values = np.ones((256, 300), np.float32)
+    attributes = Attributes()
+    attributes.set_scratchpad(dnn.ScratchpadMode.user)
+    source, target = Descriptor.plain(values.shape), Descriptor.plain((1, 1))
+    kind = Algorithm.reduction_sum
+    made = dnn.create("reduction", stream.engine, kind, source, target, 0.0, 0.0, attributes)
+    wanted = made.descriptor(dnn.Query.scratchpad_md)
+    assert wanted is not None
+    assert wanted.size_bytes() == made.plan.scratchpad_bytes > 0
+    memories = {
+        Arg.SRC: dnn.memory_of(stream, values),
+        Arg.DST: dnn.Memory(stream.engine, target),
+    }
+    primitive = dnn.Primitive(made)
+    with pytest.raises(dnn.DnnError, match="the scratchpad is missing"):
+        primitive.execute(stream, memories)
+    passed = memories | {Arg.SCRATCHPAD: dnn.Memory(stream.engine, wanted)}
+    primitive.execute(stream, passed)
+    assert dnn.array_of(stream, memories[Arg.DST]) == values.size
