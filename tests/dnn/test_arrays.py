@@ -76,3 +76,25 @@ def test_what_does_not_fit_is_refused(stream: dnn.Stream) -> None:
         _squared(stream, Descriptor.plain((5,)), np.zeros(4, np.float32))
     with pytest.raises(DnnError, match="complex64"):
         dnn.descriptor_of(np.zeros(4, np.complex64))
+
+
+def test_closed_objects_say_so(stream: dnn.Stream) -> None:
+    shape = Descriptor.plain((4,))
+    memory = dnn.Memory(stream.engine, shape)
+    with memory:
+        assert memory.get_handle()
+    other = dnn.Stream(stream.engine)
+    primitive = dnn.Primitive(
+        dnn.create("binary", stream.engine, Algorithm.binary_add, shape, shape, shape)
+    )
+    for thing in (memory, other, primitive):
+        thing.close()
+        thing.close()
+    for use in (
+        memory.get_handle,
+        other.wait,
+        lambda: primitive.execute(stream, {}),
+        lambda: memory.read(stream),
+    ):
+        with pytest.raises(gs.ClosedError):
+            use()

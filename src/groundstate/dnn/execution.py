@@ -7,7 +7,6 @@ appends their launches.
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Mapping, Sequence
 
 from groundstate.dnn import native
@@ -23,7 +22,7 @@ from groundstate.dnn.types import Status
 Memories = Mapping[int, Memory | ScalarMemory]
 
 
-class Prepared:
+class Prepared(native.Owner):
     """A plan whose kernels are ready on an engine.
 
     `arguments` are those that have to be passed. `scratchpad` is memory for intermediate results,
@@ -39,7 +38,7 @@ class Prepared:
         self._places = {arg: place for place, arg in enumerate(arguments)}
         self._functions = native.library()
         numbers = (ctypes.c_int * max(1, len(arguments)))(*arguments)
-        self.native: int = native.made(
+        self._handle = native.made(
             self._functions.gs_primitive_new(
                 engine.native,
                 len(arguments),
@@ -106,14 +105,8 @@ class Prepared:
             raise DnnError(Status(outcome), text.value.decode())
         return made.value or 0
 
-    def close(self) -> None:
+    def _release(self, handle: int) -> None:
         """Destroys the kernels."""
-        handle, self.native = self.native, 0
-        if handle:
-            self._functions.gs_primitive_free(handle)
-            for kernel in self._kernels:
-                self.engine.api.raw("zeKernelDestroy", kernel)
-
-    def __del__(self) -> None:
-        if getattr(self, "native", 0) and not sys.is_finalizing():
-            self.close()
+        self._functions.gs_primitive_free(handle)
+        for kernel in self._kernels:
+            self.engine.api.raw("zeKernelDestroy", kernel)

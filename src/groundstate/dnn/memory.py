@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ _ON_DEVICE = int(ze.ZE_MEMORY_TYPE_DEVICE)
 _UNKNOWN = int(ze.ZE_MEMORY_TYPE_UNKNOWN)
 
 
-class Memory:
+class Memory(native.Owner):
     """A tensor in memory of an engine.
 
     A handle is an address that the device can use, which stays the caller's, or `ALLOCATE`, or
@@ -59,7 +58,7 @@ class Memory:
             for index, handle in enumerate(given):
                 addresses[index], owned[index] = self._usable(index, handle)
             functions = native.library()
-            self.native: int = native.made(
+            self._handle = native.made(
                 functions.gs_memory_new(engine.native, len(given), addresses, owned)
             )
         except DnnError:
@@ -140,18 +139,12 @@ class Memory:
         stream.wait()
         return kept.raw
 
-    def close(self) -> None:
+    def _release(self, handle: int) -> None:
         """Gives back what was allocated here."""
-        handle, self.native = self.native, 0
-        if handle:
-            native.library().gs_memory_free(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "native", 0) and not sys.is_finalizing():
-            self.close()
+        native.library().gs_memory_free(handle)
 
 
-class HostScalar:
+class HostScalar(native.Owner):
     """One value of the host, passed to kernels when a primitive is executed."""
 
     def __init__(self, descriptor: Descriptor, value: bytes) -> None:
@@ -159,7 +152,7 @@ class HostScalar:
         size = SIZES[descriptor.data_type]
         require(len(value) == size, f"a {descriptor.data_type.name} has {size} bytes")
         self.descriptor = descriptor
-        self.native: int = native.made(native.library().gs_scalar_new(size, value))
+        self._handle = native.made(native.library().gs_scalar_new(size, value))
 
     @property
     def value(self) -> bytes:
@@ -172,15 +165,9 @@ class HostScalar:
     def value(self, value: bytes) -> None:
         native.library().gs_scalar_set(self.native, value)
 
-    def close(self) -> None:
+    def _release(self, handle: int) -> None:
         """Lets go of the value."""
-        handle, self.native = self.native, 0
-        if handle:
-            native.library().gs_memory_free(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "native", 0) and not sys.is_finalizing():
-            self.close()
+        native.library().gs_memory_free(handle)
 
 
 def check_usable(engine: Engine, address: int) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from functools import cache
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from groundstate import _raw, knobs
+from groundstate.core.errors import ClosedError
 from groundstate.dnn.errors import DnnError
 from groundstate.dnn.types import Status
 
@@ -54,6 +57,50 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     ),
     "gs_ze_of_program": (ctypes.c_char_p,),
 }
+
+
+class Owner:
+    """An object of the C half, which is there until `close`."""
+
+    _handle = 0
+    """Where it is; 0 before it is made and after it was closed."""
+
+    @property
+    def native(self) -> int:
+        """The handle; raises `ClosedError` once this was closed."""
+        if not self._handle:
+            raise ClosedError(f"this {type(self).__name__} was closed")
+        return self._handle
+
+    @property
+    def closed(self) -> bool:
+        """True after `close()`."""
+        return not self._handle
+
+    def close(self) -> None:
+        """Lets go of the object; nothing if that was done already."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            self._release(handle)
+
+    def _release(self, handle: int) -> None:
+        """What closing does."""
+
+    def __enter__(self) -> Self:
+        self.native  # noqa: B018  a closed object cannot be entered
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._handle and not sys.is_finalizing():
+            self.close()
 
 
 class Passed(ctypes.Structure):

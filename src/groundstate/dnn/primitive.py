@@ -289,6 +289,12 @@ class Primitive:
         require(stream.engine is self.engine, "the stream is one of another engine")
         return self.prepared.execute(stream, memories, wait_for, want_event)
 
+    def close(self) -> None:
+        """Lets go of the kernels and of the memory for intermediate results."""
+        self.prepared.close()
+        if self.prepared.scratchpad is not None:
+            self.prepared.scratchpad.close()
+
 
 def checked_types(known: Collection[DataType], *tensors: Descriptor) -> None:
     """Unimplemented if the elements of a tensor are of a type that a family does not know."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import sys
 from types import TracebackType
 
 from groundstate import ze
@@ -15,7 +14,7 @@ from groundstate.dnn.errors import DnnError, invalid, require
 from groundstate.dnn.types import Status, StreamFlags
 
 
-class Stream:
+class Stream(native.Owner):
     """A command list of an engine: one made here, or a caller's.
 
     Level Zero does not say whether a caller's list is in order, so none of them is taken to be.
@@ -41,7 +40,7 @@ class Stream:
         self.in_order = self._owned and not disorder
         self.list = list_handle or self._create()
         self.immediate = self._is_immediate()
-        self.native: int = native.made(
+        self._handle = native.made(
             native.library().gs_stream_new(
                 engine.native, self.list, self.in_order, self.immediate, self.profiling
             )
@@ -105,19 +104,13 @@ class Stream:
         require(self.profiling, "the stream was not made for profiling")
         native.library().gs_stream_reset(self.native)
 
-    def close(self) -> None:
+    def _release(self, handle: int) -> None:
         """Destroys the events of executions, and the list if it was made here."""
-        handle, self.native = self.native, 0
-        if not handle:
-            return
         if self._owned:
             native.library().gs_stream_wait(handle)
         native.library().gs_stream_free(handle)
         if self._owned:
             self.engine.api.raw("zeCommandListDestroy", self.list)
-
-    def __enter__(self) -> Stream:
-        return self
 
     def __exit__(
         self,
@@ -125,9 +118,6 @@ class Stream:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.wait()
+        if problem is None:
+            self.wait()
         self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "native", 0) and not sys.is_finalizing():
-            self.close()
