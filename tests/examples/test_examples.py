@@ -93,13 +93,21 @@ EXPECTED = {
         "NumPy has the same result: True",
     ],
     "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
+    "gpt2.py": ["GPT-2, 5 tokens of the prompt at once", "scores (2x)", "total", "goes on with "],
+    "resnet18.py": ["ResNet-18, 1 x 3 x 32 x 32 pixels", "stem pool", "total", "is of class "],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }
 
-HELPERS = ["png.py"]
+HELPERS = ["png.py", "report.py"]
 """Modules of the examples that are no example by themselves."""
 
 PICTURES = ("mandelbrot.py", "pipeline.py")
+
+SIZES = {
+    "gpt2.py": "--layers 2 --width 48 --heads 3 --vocabulary 101 --context 20 --prompt 5",
+    "resnet18.py": "--image 32 --width 16 --classes 10",
+}
+"""Options that make an example smaller than it is."""
 
 
 def run_example(name: str, *arguments: str) -> str:
@@ -122,6 +130,7 @@ def test_every_example_is_here() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_example_shows_what_it_says(name: str, tmp_path: Path) -> None:
     arguments = [str(tmp_path / "picture.png")] if name in PICTURES else []
+    arguments += SIZES.get(name, "").split()
     shown = run_example(name, *arguments)
     place = 0
     for expected in EXPECTED[name]:

@@ -22,7 +22,9 @@ from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import DnnError
+from groundstate.dnn.layers import Network
 from groundstate.dnn.memory import HostScalar, Memory
+from groundstate.dnn.network import Time
 from groundstate.dnn.post_ops import PostOps
 from groundstate.dnn.primitive import Primitive, PrimitiveDescriptor, create
 from groundstate.dnn.stream import Stream
@@ -60,6 +62,7 @@ __all__ = [
     "FpmathMode",
     "HostScalar",
     "Memory",
+    "Network",
     "NormalizationFlags",
     "PostOps",
     "Primitive",
@@ -74,6 +77,7 @@ __all__ = [
     "Status",
     "Stream",
     "StreamFlags",
+    "Time",
     "array_of",
     "create",
     "descriptor_of",

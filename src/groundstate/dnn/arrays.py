@@ -180,6 +180,11 @@ def fill(memory: Memory, stream: Stream, thing: Any) -> None:
     from groundstate.dnn.primitives.reorder import Reorder
 
     source = memory_of(stream, thing)
-    described = Reorder(source.descriptor, stream.engine, memory.descriptor, stream.engine)
+    target = memory.descriptor
+    if target.is_dense and target.elements and source.descriptor.same_as(target):
+        stream.copy(memory.get_handle(), source.get_handle(), target.size_bytes())
+        stream.wait()
+        return
+    described = Reorder(source.descriptor, stream.engine, target, stream.engine)
     Primitive(described).execute(stream, {Arg.SRC: source, Arg.DST: memory})
     stream.wait()

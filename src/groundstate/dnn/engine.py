@@ -150,6 +150,10 @@ class Engine:
         )
         return int(properties.type)
 
+    @property
+    def name(self) -> str:
+        """What the device is called."""
+        return self.properties.name.decode(errors="replace")
+
     def __repr__(self) -> str:
-        name = self.properties.name.decode(errors="replace")
-        return f"<Engine {self.kind.name} {name!r}>"
+        return f"<Engine {self.kind.name} {self.name!r}>"

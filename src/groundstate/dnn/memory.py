@@ -73,6 +73,23 @@ class Memory(native.Owner):
         handles = [memory.get_handle(index) for index in range(memory.count)]
         return cls(memory.engine, descriptor, handles, keeps=memory)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dimensions of the tensor."""
+        return self.descriptor.dims
+
+    def part(self, dims: Sequence[int], offsets: Sequence[int]) -> Memory:
+        """A part of the tensor, in the same memory."""
+        return Memory.view(self, self.descriptor.part(dims, offsets))
+
+    def reshaped(self, *dims: int) -> Memory:
+        """The same elements as a tensor of another shape, in the same memory."""
+        return Memory.view(self, self.descriptor.reshaped(dims))
+
+    def permuted(self, *permutation: int) -> Memory:
+        """The same elements with dimension `d` moved to place `permutation[d]`."""
+        return Memory.view(self, self.descriptor.permuted(permutation))
+
     def _usable(self, index: int, handle: int) -> tuple[int, bool]:
         """The address for a handle, and whether it is memory of our own."""
         if handle == ALLOCATE:
