@@ -114,11 +114,12 @@ class PreluBackward(PrimitiveDescriptor):
         below, change = self.arguments[Arg.DIFF_SRC], self.arguments[Arg.DIFF_WEIGHTS]
         plan = Plan()
         src, above = self.arguments[Arg.SRC], self.arguments[Arg.DIFF_DST]
-        if below.elements:
-            weights = self.arguments[Arg.WEIGHTS]
-            plan.launches += [prelu.backward_source(src, weights, above, below)]
-            plan.launches += grid.zero_padding(Arg.DIFF_SRC, below)
-        if change.elements:
-            plan.launches += [prelu.backward_weights(src, above, change)]
-            plan.launches += grid.zero_padding(Arg.DIFF_WEIGHTS, change)
+        if not below.elements:
+            # The derivative of shared weights stays as it was, too; oneDNN does it like that.
+            return plan
+        weights = self.arguments[Arg.WEIGHTS]
+        plan.launches += [prelu.backward_source(src, weights, above, below)]
+        plan.launches += grid.zero_padding(Arg.DIFF_SRC, below)
+        plan.launches += [prelu.backward_weights(src, above, change)]
+        plan.launches += grid.zero_padding(Arg.DIFF_WEIGHTS, change)
         return plan
