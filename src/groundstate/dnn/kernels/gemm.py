@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import pow as power
 from math import prod
 from typing import NamedTuple
 
@@ -111,6 +112,20 @@ def sum_nest(product: Product) -> tuple[Axis, ...]:
     return nest
 
 
+def fitted(product: Product, tile: Tile) -> Tile:
+    """The tile with as many rows as are computed the fastest: few are slow, but so are idle ones.
+
+    >>> [fitted(Product((Axis(n, 1),), 16, (), 0), Tile()).rows for n in (1, 8, 49, 60)]
+    [1, 4, 5, 6]
+    """
+
+    def speed(rows: int) -> float:
+        used = product.row_count / (-(-product.row_count // rows) * rows)
+        return used * (1 - 0.5 * power(1 - rows / tile.rows, 1.5))
+
+    return tile._replace(rows=max(range(1, tile.rows + 1), key=speed))
+
+
 class Shares(NamedTuple):
     """How a product is shared out over groups, and its sums over blocks."""
 
@@ -167,6 +182,7 @@ def launch(kernel: Kernel, product: Product, finish: Sequence[str], tile: Tile) 
     `finish` are the lines that take a number of the result to where it belongs: its value is `acc`,
     its place `batch`, `row` and `column`.
     """
+    tile = fitted(product, tile)
     kernel.extend(_Writer(product, finish, tile).lines())
     parts = shares(product, tile)
     across = -(-parts.panels // parts.panels_of_group)
