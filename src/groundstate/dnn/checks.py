@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.errors import invalid, require, support
+from groundstate.dnn.kernels.indexing import INT_LIMIT
 from groundstate.dnn.types import DataType, PropKind
 
 FLOATS = frozenset({DataType.f32, DataType.f16, DataType.bf16})
@@ -41,7 +42,10 @@ def settled(descriptor: Descriptor, model: Descriptor) -> Descriptor:
 
 
 def usable(*descriptors: Descriptor) -> None:
-    """Unimplemented for sizes that are known only later, and for sparse tensors."""
+    """Unimplemented for sizes that are known only later, sparse tensors, and very large ones."""
     for descriptor in descriptors:
         support(not descriptor.has_runtime, "all sizes must be known")
         support(descriptor.sparse is None, "sparse tensors are not supported here")
+        # The kernels of these families count with int.
+        small = max(descriptor.elements, descriptor.size_bytes()) <= INT_LIMIT
+        support(small, "tensors of 2 GiB and more are not supported here")

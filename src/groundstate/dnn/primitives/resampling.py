@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import FLOATS, WHOLE, forward_kind, known_layout, needed, settled
+from groundstate.dnn.checks import (
+    FLOATS,
+    WHOLE,
+    forward_kind,
+    known_layout,
+    needed,
+    settled,
+    usable,
+)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import invalid, require, support
+from groundstate.dnn.errors import invalid, require
 from groundstate.dnn.kernels import grid, resampling
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import Binary, Eltwise, Sum
@@ -38,7 +46,7 @@ class _Resampling(PrimitiveDescriptor):
         require(not target.has_runtime, "all sizes must be known")
         require(source.ndims == target.ndims, "source and destination have as many dimensions")
         require(source.dims[:2] == target.dims[:2], "batch and channels stay the same")
-        support(source.sparse is None and target.sparse is None, "tensors are not sparse")
+        usable(source, target)
         self.algorithm = Algorithm(alg_kind)
         true = [
             to / size if size else 0.0

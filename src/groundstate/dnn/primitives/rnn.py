@@ -10,6 +10,7 @@ from groundstate.dnn.descriptor import ZERO, Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
 from groundstate.dnn.kernels import grid, rnn, rnn_backward
+from groundstate.dnn.kernels.indexing import INT_LIMIT
 from groundstate.dnn.kernels.rnn import Cell, Room, Weights, Where
 from groundstate.dnn.kernels.rnn_backward import Changes
 from groundstate.dnn.plan import Plan
@@ -79,6 +80,8 @@ class _Recurrent(PrimitiveDescriptor):
         self._check_types(cell, tensors)
         self.cell = self._cell(cell, direction, tensors, activation, alpha)
         self._check_shapes(tensors)
+        size = max(Room(self.cell).size, Changes(self.cell).size)
+        support(size <= INT_LIMIT, "the states of all steps are too many")
         support(Arg.WEIGHTS_PROJECTION not in tensors, "projections are not supported")
         self.attributes.allow()
         self.parameters |= {
