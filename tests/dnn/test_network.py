@@ -102,6 +102,8 @@ def test_what_is_wrong_is_said(engine: dnn.Engine) -> None:
         network.matmul("product", x, numbers(3, 4), then=["cube"])
     with pytest.raises(dnn.DnnError, match="not both"):
         network.matmul("product", x, numbers(3, 4), onto=y, into=y)
+    with pytest.raises(dnn.DnnError, match="its own source"):
+        network.matmul("product", x, numbers(3, 3), onto=x)
     with pytest.raises(dnn.DnnError, match="does not fit"):
         network.pooling("too small", network.input("p", (1, 1, 2)), "max", window=5, stride=1)
     with pytest.raises(dnn.DnnError, match="windows move on"):

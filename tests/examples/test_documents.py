@@ -15,7 +15,7 @@ import groundstate as gs
 from groundstate.cli.main import make_parser
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "dnn.md"]
 HEADERS = Path("/usr/include/level_zero/ze_api.h")
 
 
@@ -51,6 +51,21 @@ def test_the_python_of_the_guide_runs() -> None:
     durations = [int(line) for line in done.stdout.split()]
     assert len(durations) == 2
     assert min(durations) > 0
+
+
+def test_the_python_of_the_page_on_networks_runs() -> None:
+    programs = [
+        code for code in blocks(ROOT / "docs" / "dnn.md", "python") if code.startswith("import")
+    ]
+    assert len(programs) == 2
+    shown = []
+    for code in programs:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")
+        shown += done.stdout.splitlines()
+    names = [line.split()[0] for line in shown if not line.startswith(("[", " "))]
+    assert names == ["first", "first", "second", "third", "mean", "classes", "shares"]
 
 
 def test_the_c_program_of_the_readme_runs(tmp_path: Path) -> None:

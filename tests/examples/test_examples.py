@@ -88,9 +88,10 @@ EXPECTED = {
         "devices to watch: True\n",
     ],
     "12_networks.py": [
-        "layer 1: scores                   4x32x32 ",
-        "19 layers, ",
-        "NumPy has the same result: True",
+        "     .+++.     .+++.\n    ++.           .++\n   .+               +.\n",
+        "exactly one: [0, 1, 1, 0]\nhidden: 32 operations, measured: True\n",
+        "sums of rows: [[3.0], [12.0]]\n",
+        "a row of the source is as long as a column of weights (dnnl_invalid_arguments)\n",
     ],
     "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
     "gpt2.py": ["GPT-2, 5 tokens of the prompt at once", "scores (2x)", "total", "goes on with "],
@@ -137,12 +138,6 @@ def test_an_example_shows_what_it_says(name: str, tmp_path: Path) -> None:
         found = shown.find(expected, place)
         assert found >= 0, f"{expected!r} is not in this, or not in its place:\n{shown}"
         place = found + len(expected)
-
-
-def test_the_residual_network_is_right() -> None:
-    shown = run_example("12_networks.py", "resnet", "--image", "32", "--stages", "2")
-    assert "stage 2.2: second " in shown
-    assert "NumPy has the same result: True" in shown
 
 
 def test_the_picture_of_the_pipeline_is_right(tmp_path: Path) -> None:

@@ -188,6 +188,11 @@ class Network(Steps):
         bias: Any,
         tensors: dict[int, Any],
     ) -> Memory:
+        target = tensors.get(Arg.DST)
+        if target is not None:
+            itself = target.get_handle() == x.get_handle()
+            itself &= target.descriptor.offset == x.descriptor.offset
+            require(not itself, f"{name}: a product cannot be written to its own source")
         tensors |= {Arg.SRC: x, Arg.WEIGHTS: weights}
         if bias is not None:
             tensors[Arg.BIAS] = bias
