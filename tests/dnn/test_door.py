@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,6 +137,15 @@ def test_engines_that_are_not_there() -> None:
     assert dnnl.dnnl_engine_create(ctypes.byref(handle), dnnl.dnnl_gpu, count) == 2
     assert dnnl.dnnl_engine_create(ctypes.byref(handle), dnnl.dnnl_cpu, 0) == 2
     assert dnnl.dnnl_engine_get_count(dnnl.dnnl_cpu) == 0
+
+
+def test_the_header_is_installed_with_the_package() -> None:
+    folder = Path(dnnl.include_folder())
+    assert (folder / "groundstate" / "dnnl.h").exists()
+    root = Path(__file__).parents[2]
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    collected = settings["tool"]["setuptools"]["package-data"]["groundstate"]
+    assert f"{folder.name}/groundstate/*.h" in collected
 
 
 def test_names() -> None:
