@@ -20,6 +20,8 @@ def more_exact(problem: Problem) -> dict[str, Array]:
         return {}
     if problem.family == "softmax":
         return softmax(problem, values)
+    if problem.family == "resampling" and problem.traits["algorithm"] == "linear":
+        return resampling(problem, values)
     if problem.family == "lrn":
         return lrn(problem, values)
     if problem.family == "eltwise":
@@ -39,6 +41,29 @@ def eltwise(problem: Problem, values: dict[str, Array | None]) -> dict[str, Arra
         if backward:
             return {"diff_src": np.asarray(values["diff_dst"]) * found}
     return {"dst": found}
+
+
+def resampling(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:
+    """Linear interpolation is a product with a matrix for each dimension of space."""
+    backward = bool(problem.traits["backward"])
+    sizes, results = problem.tensors["src"].dims, problem.tensors["dst"].dims
+    given = np.asarray(values["diff_dst" if backward else "src"])
+    for axis in range(2, len(sizes)):
+        matrix = between(sizes[axis], results[axis])
+        matrix = matrix.T if backward else matrix
+        given = np.moveaxis(np.tensordot(matrix, given, axes=(1, axis)), 0, axis)
+    return {"diff_src" if backward else "dst": given}
+
+
+def between(size: int, result: int) -> Array:
+    """How much of each element of a line there is in each element of a longer or shorter one."""
+    matrix = np.zeros((result, size))
+    for place in range(result):
+        at = min(max((place + 0.5) * size / result - 0.5, 0.0), size - 1.0)
+        left = int(at)
+        matrix[place, left] += 1 - (at - left)
+        matrix[place, min(left + 1, size - 1)] += at - left
+    return matrix
 
 
 def lrn(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:

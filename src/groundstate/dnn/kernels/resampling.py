@@ -47,12 +47,13 @@ def _nearest(dim: int, name: str, size: int, to: int) -> str:
 
 
 def _between(dim: int, name: str, size: int, to: int) -> list[str]:
-    """The elements on both sides, and the weight of the right one."""
+    """The elements on both sides, and the weight of the right one: a quotient of whole numbers."""
+    whole = 2 * to
     return [
-        f"const float s{dim} = ({name} + 0.5f) * {size}.0f / {to}.0f - 0.5f;",
-        f"const int left{dim} = max((int)s{dim}, 0);",
-        f"const int right{dim} = s{dim} < 0.0f ? 0 : min((int)ceil(s{dim}), {size - 1});",
-        f"const float weight{dim} = fabs(s{dim} - left{dim});",
+        f"const int m{dim} = max((2 * {name} + 1) * {size} - {to}, 0);",
+        f"const int left{dim} = m{dim} / {whole}, rest{dim} = m{dim} % {whole};",
+        f"const int right{dim} = min(left{dim} + (rest{dim} != 0), {size - 1});",
+        f"const float weight{dim} = rest{dim} / {whole}.0f;",
     ]
 
 

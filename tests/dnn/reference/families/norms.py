@@ -334,7 +334,9 @@ def lrn(draw: Draw) -> Problem:
     traits |= {"alpha": alpha, "beta": beta, "k": k}
     if not backward:
         return Problem("lrn", tensors, (forward,), draw.attributes(), traits)
-    tensors["diff_dst"] = Tensor(dims, dtype, layout, draw.whole(dims, -8, 7, dtype))
+    # No zeros: an element's own share is the larger part of its derivative.
+    signs = draw.of(np.zeros(dims), [-1.0, 1.0])
+    tensors["diff_dst"] = Tensor(dims, dtype, layout, signs * draw.whole(dims, 1, 8, dtype))
     tensors["diff_src"] = Tensor(dims, dtype, layout)
     back = step(
         "lrn_backward",
