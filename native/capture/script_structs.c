@@ -1,6 +1,8 @@
 /* Structs and arrays as tables of Lua.
  *
- * A table has the address in its field __self and nothing else; its metatable reads and writes where the struct is. */
+ * A table has the address in its field __self; its metatable reads and writes where the struct is. If that is memory of the
+ * script, __block has the number of the block that is __at that address, and when the struct is freed __last gets what its
+ * fields were. A script may let __self be another address. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,16 +14,22 @@ static void each_copy(lua_State *state, int index, const gc_layout *layout, char
 
 /* --- Tables ------------------------------------------------------------------------------------------------------ */
 
-static void push_table(lua_State *state, const void *address) {
-    lua.lua_createtable(state, 0, 1);
-    lua.lua_pushstring(state, "__self");
+static void set_address(lua_State *state, int table, const char *name, const void *address) {
+    lua.lua_pushstring(state, name);
     gc_push_pointer(state, address);
-    lua.lua_rawset(state, -3);
+    lua.lua_rawset(state, table);
 }
 
-static void set_self(lua_State *state, int table, int value) {
-    lua.lua_pushstring(state, "__self");
-    lua.lua_pushvalue(state, value);
+static void push_table(lua_State *state, const void *address) {
+    int64_t block = gc_block_at(address);
+    lua.lua_createtable(state, 0, block != 0 ? 3 : 1);
+    int table = lua.lua_gettop(state);
+    set_address(state, table, "__self", address);
+    if (block == 0)
+        return;
+    set_address(state, table, "__at", address);
+    lua.lua_pushstring(state, "__block");
+    lua.lua_pushinteger(state, block);
     lua.lua_rawset(state, table);
 }
 
@@ -33,10 +41,16 @@ static bool is_self(lua_State *state, int index) {
     return is_key(state, index, "_self") || is_key(state, index, "__self");
 }
 
+/* What a table has of its own besides fields of the struct. */
+static bool is_own(lua_State *state, int index) {
+    return is_self(state, index) || is_key(state, index, "__block") || is_key(state, index, "__at") ||
+           is_key(state, index, "__last");
+}
+
 static void *live_self(lua_State *state, gc_owner of) {
     void *address = gc_take_pointer(state, 1, of);
     if (address == NULL)
-        lua.luaL_error(state, "this %s was freed, or is null", of.owner);
+        lua.luaL_error(state, "this %s is null", of.owner);
     return address;
 }
 
@@ -63,6 +77,18 @@ static int struct_element(lua_State *state, const gc_layout *layout, const char 
     return 1;
 }
 
+/* Pushes the last value of a field, if the struct was freed. */
+static bool push_last(lua_State *state) {
+    lua.lua_pushstring(state, "__last");
+    if (lua.lua_rawget(state, 1) != LUA_TABLE) {
+        lua_pop(state, 1);
+        return false;
+    }
+    lua.lua_pushvalue(state, 2);
+    lua.lua_rawget(state, -2);
+    return true;
+}
+
 static int struct_index(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     if (is_self(state, 2)) {
@@ -75,6 +101,8 @@ static int struct_index(lua_State *state) {
         lua.lua_pushnil(state);
         return 1;
     }
+    if (!is_element && push_last(state))
+        return 1;
     const char *address = live_self(state, (gc_owner){layout->name, is_element ? "an element" : field->name});
     if (is_element)
         return struct_element(state, layout, address);
@@ -85,7 +113,7 @@ static int struct_index(lua_State *state) {
 static int struct_newindex(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     if (is_self(state, 2)) {
-        set_self(state, 1, 3);
+        set_address(state, 1, "__self", gc_take_pointer(state, 3, (gc_owner){layout->name, "_self"}));
         return 0;
     }
     const gc_field *field = field_here(state, 2);
@@ -335,7 +363,7 @@ bool gc_has_copies(lua_State *state, int index) {
     index = lua.lua_absindex(state, index);
     lua.lua_pushnil(state);
     while (lua.lua_next(state, index)) {
-        bool is_copy = !is_self(state, -2);
+        bool is_copy = !is_own(state, -2);
         lua_pop(state, is_copy ? 2 : 1);
         if (is_copy)
             return true;
@@ -390,14 +418,15 @@ int gc_lua_create_struct(lua_State *state) {
     return 1;
 }
 
-/* Values in place of a struct that goes: a table keeps what its fields were. */
-static void freeze(lua_State *state, int index, const gc_layout *layout, const char *at) {
+/* Pushes a table of what the fields of a struct are, which stays when the struct goes. */
+static void push_values(lua_State *state, const gc_layout *layout, const char *at) {
+    lua.lua_createtable(state, 0, layout->count);
+    int values = lua.lua_gettop(state);
     for (int each = 0; each < layout->count; each++) {
         const gc_field *field = &gc_fields[layout->first + each];
         lua.lua_pushstring(state, field->name);
         if (field->type.kind == GC_STRUCT && field->type.length == 0) {
-            lua.lua_createtable(state, 0, 0);
-            freeze(state, lua.lua_gettop(state), &gc_layouts[field->type.layout], at + field->offset);
+            push_values(state, &gc_layouts[field->type.layout], at + field->offset);
         } else if (field->type.length > 0) {
             size_t size = (size_t)field->type.size * field->type.length;
             const char *bytes = at + field->offset;
@@ -405,26 +434,42 @@ static void freeze(lua_State *state, int index, const gc_layout *layout, const c
         } else {
             push_value(state, &field->type, at + field->offset, layout->family);
         }
-        lua.lua_rawset(state, index);
+        lua.lua_rawset(state, values);
     }
+}
+
+/* The fields of a table, copies of the script's among them, are those of the table at the top from now on. */
+static void keep_last_values(lua_State *state, int table, const gc_layout *layout) {
+    for (int each = 0; each < layout->count; each++) {
+        lua.lua_pushstring(state, gc_fields[layout->first + each].name);
+        lua.lua_pushnil(state);
+        lua.lua_rawset(state, table);
+    }
+    lua.lua_pushstring(state, "__last");
+    lua.lua_pushvalue(state, -2);
+    lua.lua_rawset(state, table);
+}
+
+static const gc_layout *layout_of_table(lua_State *state, int index) {
+    if (lua.lua_type(state, index) != LUA_TABLE || !lua.lua_getmetatable(state, index))
+        return NULL;
+    lua.lua_getfield(state, -1, "__layout");
+    return lua.lua_touserdata(state, -1);
 }
 
 int gc_lua_free_struct(lua_State *state) {
     if (lua.lua_gettop(state) != 1)
         return lua.luaL_error(state, "drvl0.free takes 1 argument, not %d", lua.lua_gettop(state));
     void *address = gc_take_pointer(state, 1, (gc_owner){"drvl0.free", "the argument"});
-    if (lua.lua_type(state, 1) != LUA_TABLE) {
+    const gc_layout *layout = layout_of_table(state, 1);
+    if (layout == NULL || address == NULL) {
         gc_lua_release(state, address);
         return 0;
     }
-    if (address != NULL && lua.lua_getmetatable(state, 1)) {
-        lua.lua_getfield(state, -1, "__layout");
-        const gc_layout *layout = lua.lua_touserdata(state, -1);
-        if (layout != NULL)
-            freeze(state, 1, layout, address);
-    }
+    push_values(state, layout, address);
     gc_lua_release(state, address);
-    gc_push_pointer(state, NULL);
-    set_self(state, 1, lua.lua_gettop(state));
+    keep_last_values(state, 1, layout);
+    set_address(state, 1, "__self", NULL);
+    set_address(state, 1, "__at", NULL);
     return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "script_values.h"
 
-static const char allocations, strings; /* their addresses name tables in Lua's registry */
+static const char strings; /* its address names a table in Lua's registry */
 
 /* --- Numbers ----------------------------------------------------------------------------------------------------- */
 
@@ -59,6 +59,21 @@ void gc_push_pointer(lua_State *state, const void *address) {
     lua.lua_pushlightuserdata(state, (void *)address);
 }
 
+/* Whether the block that a table showed a part of is not there any more. */
+static bool is_gone(lua_State *state, int table, const void *address) {
+    lua.lua_pushstring(state, "__block");
+    bool is_of_script = lua.lua_rawget(state, table) == LUA_NUMBER;
+    int64_t block = lua.lua_tointegerx(state, -1, NULL);
+    lua_pop(state, 1);
+    if (!is_of_script)
+        return false;
+    lua.lua_pushstring(state, "__at");
+    lua.lua_rawget(state, table);
+    bool is_there = lua.lua_touserdata(state, -1) == address;
+    lua_pop(state, 1);
+    return is_there && gc_block_at(address) != block;
+}
+
 static void *self_of(lua_State *state, int index, gc_owner of) {
     index = lua.lua_absindex(state, index);
     lua.lua_pushstring(state, "__self");
@@ -66,6 +81,8 @@ static void *self_of(lua_State *state, int index, gc_owner of) {
         lua.luaL_error(state, "%s of %s must be a struct or a pointer, not a table without __self", of.name, of.owner);
     void *address = lua.lua_touserdata(state, -1);
     lua_pop(state, 1);
+    if (is_gone(state, index, address))
+        lua.luaL_error(state, "%s of %s: the memory of this struct was freed", of.name, of.owner);
     return address;
 }
 
@@ -170,25 +187,20 @@ static void push_registered(lua_State *state, const void *name) {
 
 void *gc_lua_allocate(lua_State *state, size_t size) {
     void *address = calloc(1, size > 0 ? size : 1);
-    if (address == NULL)
+    if (address == NULL || !gc_block_add(address, size > 0 ? size : 1)) {
+        free(address);
         lua.luaL_error(state, "there is no memory for %I bytes", (long long)size);
-    push_registered(state, &allocations);
-    lua.lua_pushinteger(state, (int64_t)size);
-    lua.lua_rawsetp(state, -2, address);
-    lua_pop(state, 1);
+    }
     return address;
 }
 
 void gc_lua_release(lua_State *state, void *address) {
+    size_t size;
     if (address == NULL)
         return;
-    push_registered(state, &allocations);
-    if (lua.lua_rawgetp(state, -1, address) != LUA_NUMBER)
+    if (!gc_block_remove(address, &size))
         lua.luaL_error(state, "this memory was not allocated by the script, or is freed already");
-    gc_script_forget(address, (size_t)lua.lua_tointegerx(state, -1, NULL));
-    lua.lua_pushnil(state);
-    lua.lua_rawsetp(state, -3, address);
-    lua_pop(state, 2);
+    gc_script_forget(address, size);
     free(address);
 }
 

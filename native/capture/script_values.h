@@ -31,6 +31,12 @@ bool gc_has_copies(lua_State *state, int index);
 void gc_store_copies(lua_State *state, int index, uint16_t layout);
 void gc_load_copies(lua_State *state, int index, uint16_t layout);
 
+/* The table of memory that the script owns: a block begins at an address, or not; the number of the one that an address
+ * lies in, 0 if there is none. */
+bool gc_block_add(const void *address, size_t size);
+bool gc_block_remove(const void *address, size_t *size);
+int64_t gc_block_at(const void *address);
+
 /* Memory that the script owns. It is an error to give back what was not allocated here. */
 void *gc_lua_allocate(lua_State *state, size_t size);
 void gc_lua_release(lua_State *state, void *address);

@@ -106,6 +106,46 @@ def test_strings(check: Check) -> None:
     """)
 
 
+def test_structs_that_were_freed_are_errors(check: Check) -> None:
+    """Whatever shows a part of them knows it, also when something else is at their address."""
+    said = check("""
+    local result = drvl0.create_ze_kernel_timestamp_result_t()
+    local nested, pointer = result.global, result.__self
+    local view = drvl0.create_ze_kernel_timestamp_result_t(pointer)
+    nested.kernelStart = 5
+    local uuid = drvl0.create_ze_device_uuid_t()
+    local bytes = uuid.id
+    refused("was not allocated by the script", drvl0.free, result.context)
+    result.context.kernelEnd = 6
+    drvl0.free(result)
+    drvl0.free(uuid)
+    local others = {}
+    for each = 1, 100 do others[each] = drvl0.create_ze_kernel_timestamp_result_t() end
+
+    assert(result.global.kernelStart == 5 and result.context.kernelEnd == 6)
+    refused("memory of this struct was freed", drvl0.free, result)
+    refused("memory of this struct was freed", drvl0.free, view)
+    refused("memory of this struct was freed", function() result.global = nested end)
+    refused("memory of this struct was freed", function() nested.kernelStart = 7 end)
+    refused("memory of this struct was freed", function() return nested.kernelStart end)
+    refused("memory of this struct was freed", function() return view.context end)
+    refused("memory of this struct was freed", function() return view[1] end)
+    refused("memory of this struct was freed", function() bytes[0] = 1 end)
+    refused("memory of this struct was freed", function() return tostring(bytes) end)
+    refused("memory of this struct was freed", function() for _ in pairs(view) do end end)
+    refused("memory of this struct was freed", gits.getInt, view, 0)
+    refused("memory of this struct was freed", drvl0.zeEventQueryKernelTimestamp, 1, result)
+    local _, message = pcall(function() nested.kernelStart = 7 end)
+    assert(message:find("check.lua:%d+: "), message)
+    for _, other in ipairs(others) do assert(other.global.kernelStart == 0) end
+    local again = drvl0.create_ze_kernel_timestamp_result_t()
+    view.__self = again.__self
+    view.global.kernelStart = 8
+    assert(again.global.kernelStart == 8)
+    """)
+    assert said == ""
+
+
 def test_structs_of_the_script(check: Check) -> None:
     check("""
     local desc = drvl0.create_ze_event_pool_desc_t()
@@ -117,7 +157,7 @@ def test_structs_of_the_script(check: Check) -> None:
     assert(desc.count == 8 and tostring(desc):find("ze_event_pool_desc_t"))
     drvl0.free(desc)
     assert(desc.count == 8 and desc.__self == gits.nullUdt())
-    refused("was not allocated by the script", drvl0.free, view)
+    assert(desc.stype == ZE_STRUCTURE_TYPE_EVENT_POOL_DESC)
     assert(drvl0.create_ze_event_pool_desc_t(gits.nullUdt()) == gits.nullUdt())
     assert(type(drvl0.create_ze_event_pool_desc_t(0x1234567000)) == "userdata")
 
