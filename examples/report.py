@@ -27,7 +27,10 @@ def prepare(network: dnn.Network, title: str) -> None:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(title, total=len(network.steps))
-        network.prepare(lambda done: progress.update(task, completed=done))
+        try:
+            network.prepare(lambda done: progress.update(task, completed=done))
+        except dnn.DnnError as problem:  # such as a compiler that is not installed
+            raise SystemExit(str(problem)) from None
 
 
 def per_second(amount: int, elapsed_ns: int) -> float:

@@ -73,7 +73,7 @@ def forward(
     if workspace is not None:
         kernel.output(Arg.WORKSPACE, workspace.data_type, "workspace")
     epilogue = Epilogue(kernel, attributes, target)
-    grid = Grid(kernel, [target, source], dims=target.dims, coordinates=True)
+    grid = Grid(kernel, [target, source], dims=target.dims, coordinates=True, along=target)
     is_max = algorithm == Algorithm.pooling_max
     kernel.line(f"float acc = {LOWEST[source.data_type] if is_max else '0.0f'};")
     kernel.line("int best = 0;" if is_max else "int count = 0;")
@@ -120,7 +120,7 @@ def backward(
     kernel.output(Arg.DIFF_SRC, below.data_type, "below")
     if workspace is not None:
         kernel.input(Arg.WORKSPACE, workspace.data_type, "workspace")
-    grid = Grid(kernel, [below, above], dims=below.dims, coordinates=True)
+    grid = Grid(kernel, [below, above], dims=below.dims, coordinates=True, along=below)
     kernel.line("float acc = 0.0f;")
     lines, places = [], list(grid.names[:2])
     for dim in range(len(window.kernel)):

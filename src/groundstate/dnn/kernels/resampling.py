@@ -21,7 +21,7 @@ def forward(
     kernel.input(Arg.SRC, source.data_type, "source")
     kernel.output(Arg.DST, target.data_type, "target")
     epilogue = Epilogue(kernel, attributes, target)
-    grid = Grid(kernel, [target, source], dims=target.dims, coordinates=True)
+    grid = Grid(kernel, [target, source], dims=target.dims, coordinates=True, along=target)
     space = range(len(target.dims) - 2)
     linear = algorithm == Algorithm.resampling_linear
     for dim in space:
@@ -62,7 +62,7 @@ def backward(algorithm: Algorithm, below: Descriptor, above: Descriptor) -> Laun
     kernel = Kernel("resampling_backward")
     kernel.input(Arg.DIFF_DST, above.data_type, "above")
     kernel.output(Arg.DIFF_SRC, below.data_type, "below")
-    grid = Grid(kernel, [below, above], dims=below.dims, coordinates=True)
+    grid = Grid(kernel, [below, above], dims=below.dims, coordinates=True, along=below)
     kernel.line("float acc = 0.0f;")
     space = range(len(below.dims) - 2)
     linear = algorithm == Algorithm.resampling_linear
