@@ -16,11 +16,11 @@ FLAGS = ("-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_GNU
 TIMEOUT = 120
 
 
-def built(source: Path, folder: Path) -> Path:
+def built(source: Path, folder: Path, *options: str) -> Path:
     """A C program, compiled as programs out there are: against the loader."""
     program = folder / source.stem
     if not program.exists():
-        command = ["cc", *FLAGS, f"-I{PROGRAMS}", str(source), "-o", str(program)]
+        command = ["cc", *FLAGS, f"-I{PROGRAMS}", str(source), "-o", str(program), *options]
         subprocess.run([*command, "-lze_loader", "-ldl", "-lm"], check=True)
     return program
 

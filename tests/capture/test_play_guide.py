@@ -1,0 +1,65 @@
+"""The C programs of the programming guide are recorded and played with identical memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groundstate.capture import place
+
+from .played import CHECKED, TOPOLOGY, all_played, differences, played_elsewhere, played_here
+from .programs import GUIDE_IN_C, Recorded, all_made
+
+SEVERAL = ("ipc_events", "ipc_memory")
+FILES = "external_image"
+ALONE = [each for each in GUIDE_IN_C if each.name not in (*SEVERAL, FILES)]
+
+Recordings = dict[str, Path]
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Recordings:
+    """The folders of all recordings, by the names of the programs."""
+    return all_made(GUIDE_IN_C, tmp_path_factory.mktemp("guide"))
+
+
+@pytest.mark.parametrize("program", ALONE, ids=lambda each: each.name)
+def test_here(program: Recorded, recordings: Recordings, library: Path) -> None:
+    (path,) = place.streams_in(recordings[program.name])
+    report = played_here(path, str(library), program.scans)
+    assert [str(each) for each in report.differences] == []
+    assert report.calls > 5
+    assert report.damage is None
+    if program.environment:
+        assert "is missing here" in str(report.notes)
+
+
+@pytest.mark.parametrize("way", ["topology", "checked"])
+def test_elsewhere(way: str, recordings: Recordings, library: Path) -> None:
+    """On another topology, and through the validation layer of the machine's loader."""
+    checked = way == "checked"
+    through = place.machine_loader() if checked else library
+    programs = [
+        (each, recordings[each.name])
+        for each in ALONE
+        if not (each.too_new if checked else each.large)
+    ]
+    reports = all_played(programs, CHECKED if checked else TOPOLOGY, through)
+    assert differences(reports) == {}
+    assert sum(report["memory_compared"] for report in reports.values()) > 100
+
+
+@pytest.mark.parametrize("options", [(), ("--topology=2x2", "--checked")], ids=str)
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_processes(name: str, options: tuple[str, ...], recordings: Recordings) -> None:
+    reports = played_elsewhere(recordings[name], *options)
+    assert [report["difference_count"] for report in reports] == [0, 0]
+    assert sum(report["memory_compared"] for report in reports) > 0
+
+
+def test_files_of_the_program_are_empty(recordings: Recordings) -> None:
+    """An image that was imported from a file can be made and used, but not with the same texels."""
+    (report,) = played_elsewhere(recordings[FILES], status=1)
+    assert {each["kind"] for each in report["differences"]} == {"memory"}
+    assert "an empty one takes its place" in report["notes"][0]["note"]

@@ -1,0 +1,86 @@
+"""The programs of the loader's tests are recorded and played; and no program is forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groundstate.capture import place
+
+from .played import CHECKED, TOPOLOGY, all_played, differences, played_elsewhere, played_here
+from .programs import (
+    EXAMPLE_PROGRAMS,
+    EXAMPLES,
+    GUIDE,
+    GUIDE_IN_C,
+    LOADER_PROGRAMS,
+    UNPLAYED,
+    Recorded,
+    all_made,
+)
+from .recorded import PROGRAMS, ROOT
+
+SEVERAL = ("forkexec", "ipc")
+ALONE = [each for each in LOADER_PROGRAMS if each.name not in SEVERAL]
+
+Recordings = dict[str, Path]
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Recordings:
+    """The folders of all recordings, by the names of the programs."""
+    return all_made(LOADER_PROGRAMS, tmp_path_factory.mktemp("programs"))
+
+
+@pytest.mark.parametrize("program", ALONE, ids=lambda each: each.name)
+def test_here(program: Recorded, recordings: Recordings, library: Path) -> None:
+    (path,) = place.streams_in(recordings[program.name])
+    report = played_here(path, str(library), program.scans)
+    assert [str(each) for each in report.differences] == []
+    assert report.calls > 5
+    assert report.damage is None
+
+
+@pytest.mark.parametrize("way", ["topology", "checked"])
+def test_elsewhere(way: str, recordings: Recordings, library: Path) -> None:
+    """On another topology, and through the validation layer of the machine's loader."""
+    checked = way == "checked"
+    through = place.machine_loader() if checked else library
+    programs = [
+        (each, recordings[each.name])
+        for each in ALONE
+        if not (each.too_new if checked else each.large)
+    ]
+    reports = all_played(programs, CHECKED if checked else TOPOLOGY, through)
+    assert differences(reports) == {}
+    assert sum(report["memory_compared"] for report in reports.values()) > 100
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_processes(name: str, recordings: Recordings) -> None:
+    out = recordings[name]
+    reports = played_elsewhere(out, "--topology=2x2", "--checked")
+    assert len(reports) == len(place.streams_in(out)) > 1
+    assert [report["differences"] for report in reports] == [[]] * len(reports)
+
+
+def test_no_program_is_forgotten() -> None:
+    """Each is played or has a reason not to be."""
+    played = {
+        str(path.relative_to(ROOT))
+        for each in (*GUIDE_IN_C, *EXAMPLE_PROGRAMS, *LOADER_PROGRAMS)
+        for path in (each.source, *each.together)
+    }
+    there_are = {
+        str(path.relative_to(ROOT))
+        for path in (
+            *GUIDE.glob("*.c"),
+            *PROGRAMS.glob("*.c"),
+            *PROGRAMS.glob("*.py"),
+            *EXAMPLES.rglob("*.py"),
+            *EXAMPLES.rglob("*.c"),
+        )
+    }
+    assert played | set(UNPLAYED) == there_are
+    assert not played & set(UNPLAYED)
