@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from groundstate.capture import place
 
 from .played import CHECKED, TOPOLOGY, all_played, differences, played_elsewhere, played_here
 from .programs import GUIDE_IN_C, Recorded, all_made
+from .recorded import GROUNDSTATE, TIMEOUT
 
 SEVERAL = ("ipc_events", "ipc_memory")
 FILES = "external_image"
@@ -56,6 +60,20 @@ def test_several_processes(name: str, options: tuple[str, ...], recordings: Reco
     reports = played_elsewhere(recordings[name], *options)
     assert [report["difference_count"] for report in reports] == [0, 0]
     assert sum(report["memory_compared"] for report in reports) > 0
+
+
+def test_several_processes_have_one_bar(recordings: Recordings) -> None:
+    terminal, theirs = pty.openpty()
+    command = [*GROUNDSTATE, "play", str(recordings["ipc_memory"])]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=TIMEOUT)
+    os.close(theirs)
+    shown = os.read(terminal, 1 << 16).decode(errors="replace")
+    os.close(terminal)
+    assert done.returncode == 0, shown
+    assert done.stdout.count(b" 0 not as recorded") == 2
+    assert "2 processes" in shown
+    assert "%" in shown
+    assert ".gsstream" not in shown
 
 
 def test_files_of_the_program_are_empty(recordings: Recordings) -> None:

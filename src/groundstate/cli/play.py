@@ -199,7 +199,7 @@ def _played(path: Path, library: str, options: Options, together: str | None) ->
         player = Player(reader, library, options, member)
         try:
             with bar(path.name, 0 if member else len(reader)) as progress:
-                return player.run(progress=progress).as_json()
+                return player.run(progress=member.advance if member else progress).as_json()
         finally:
             player.close()
 

@@ -9,11 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from groundstate.capture.play import PlayError, Report
-from groundstate.capture.play.together import ENDED, Member, prepare
+from groundstate.capture.play.together import ENDED, Member, prepare, records_read
+from groundstate.capture.stream import StreamReader
+from groundstate.cli.progress import bar
 
 LOOK_S = 0.02
 FLAGS = ("one_thread", "real_speed", "tools", "scan_pointers", "checked", "real_loader")
@@ -32,7 +35,8 @@ def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
             for number, (stream, output) in enumerate(zip(streams, outputs, strict=True))
         ]
         try:
-            _wait(folder, running)
+            with bar(f"{len(streams)} processes", _records(streams)) as progress:
+                _wait(folder, running, progress)
         finally:
             for process in running:
                 if process.poll() is None:
@@ -49,13 +53,28 @@ def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
     ]
 
 
-def _wait(folder: Path, running: list[subprocess.Popen[bytes]]) -> None:
+def _records(streams: list[Path]) -> int:
+    """How many records there are in all streams, if somebody looks at the bar."""
+    if not sys.stderr.isatty():
+        return 0
+    total = 0
+    for stream in streams:
+        with StreamReader(stream) as reader:
+            total += len(reader)
+    return total
+
+
+def _wait(
+    folder: Path, running: list[subprocess.Popen[bytes]], progress: Callable[[int], None] | None
+) -> None:
     """Waits for all; one that dies is said to have ended, so that no other waits for it."""
     left = set(range(len(running)))
     while left:
         for number in [number for number in left if running[number].poll() is not None]:
             left.remove(number)
             Member(folder, number, 0.0).say(ENDED)
+        if progress is not None:
+            progress(records_read(folder))
         time.sleep(LOOK_S)
 
 

@@ -4,7 +4,7 @@ The members share a folder. `clock` has 64 bits for each of them: all its calls 
 before that time, in nanoseconds since 1970, are done. A member makes a call once the others have
 done what had returned before the call was made; whoever waits for somebody waits for an earlier
 call, so nobody waits in a circle. What one hands to the others (handles for IPC) lies in files
-beside it.
+beside it. `progress` has 64 bits for each, too: how many records it has read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,18 @@ _SLOT = struct.Struct("<Q")
 
 def prepare(folder: Path, members: int) -> None:
     """Makes the clock for a number of members."""
-    (folder / "clock").write_bytes(bytes(_SLOT.size * members))
+    for name in ("clock", "progress"):
+        (folder / name).write_bytes(bytes(_SLOT.size * members))
+
+
+def records_read(folder: Path) -> int:
+    """How many records all members together have read so far."""
+    return sum(number for (number,) in _SLOT.iter_unpack((folder / "progress").read_bytes()))
+
+
+def _shared(path: Path) -> mmap.mmap:
+    with path.open("r+b") as file:
+        return mmap.mmap(file.fileno(), 0)
 
 
 class Member:
@@ -35,13 +46,16 @@ class Member:
         self._folder = folder
         self._place = place
         self._patience = patience
-        with (folder / "clock").open("r+b") as file:
-            self._clock = mmap.mmap(file.fileno(), 0)
+        self._clock, self._progress = _shared(folder / "clock"), _shared(folder / "progress")
         self._others = [each for each in range(len(self._clock) // _SLOT.size) if each != place]
 
     def say(self, moment: int) -> None:
         """Tells the others that all is done that had returned before a moment."""
         _SLOT.pack_into(self._clock, self._place * _SLOT.size, min(moment, ENDED))
+
+    def advance(self, records: int) -> None:
+        """Tells whoever shows it how many records have been read."""
+        _SLOT.pack_into(self._progress, self._place * _SLOT.size, records)
 
     def wait_for_others(self, moment: int) -> bool:
         """Waits until the others have done what had returned before a moment.
