@@ -132,8 +132,6 @@ UNPLAYED = {
     "examples/resnet18.py": SYSTEM_MEMORY,
     "examples/report.py": "a module of the examples, no program",
     "examples/png.py": "a module of the examples, no program",
-    "tests/loader/programs/threads.c": "an address that one thread frees while another gets it is "
-    "mapped wrongly now and then; test_play_threads.py has the other cases",
     "tests/loader/programs/ddi_handles.c": "opens the driver itself, beside the capture library",
     "tests/loader/programs/tables_now.c": "opens the driver itself and calls none of its functions",
     "tests/loader/programs/tables_then.c": "calls nothing but the getters of tables",
@@ -207,6 +205,7 @@ MEMORY_PARTS = (
 LOADER_PROGRAMS = [
     Recorded("discovery", PROGRAMS / "discovery.c"),
     Recorded("pipeline", PROGRAMS / "pipeline.c"),
+    Recorded("threads", PROGRAMS / "threads.c"),
     Recorded("hooked", PROGRAMS / "hooked.c", (), "launches.cl"),
     Recorded("numbered", PROGRAMS / "numbered.c", (), "numbered.cl"),
     Recorded("images", PROGRAMS / "images.c", (), "images.cl"),

@@ -52,7 +52,7 @@ def _allocation(kind: str, size: int, device: int | None, pointer: int) -> Effec
         if recorded and present:
             if kind in ("host", "shared"):
                 ctypes.memset(present, 0, length)
-            player.memory.add(Range(recorded, length, present, kind, context, on))
+            player.memory.add(Range(recorded, length, present, kind, context, on), passing.number)
 
     return effect
 
@@ -63,14 +63,13 @@ EFFECTS["zeMemAllocHost"] = _allocation("host", 2, None, 4)
 EFFECTS["zeVirtualMemReserve"] = _allocation("reserved", 2, None, 3)
 
 
-@_after("zeMemFree", "zeMemCloseIpcHandle", "zeVirtualMemFree")
+FREES = {"zeMemFree": 1, "zeMemCloseIpcHandle": 1, "zeVirtualMemFree": 1, "zeMemFreeExt": 2}
+"""Which argument says what is freed."""
+
+
+@_after(*FREES)
 def _freed(player: Player, passing: Passing) -> None:
-    player.memory.end(passing.words[1])
-
-
-@_after("zeMemFreeExt")
-def _freed_by_policy(player: Player, passing: Passing) -> None:
-    player.memory.end(passing.words[2])
+    player.memory.end(passing.words[FREES[passing.what]], passing.freed)
 
 
 @_after("zeMemOpenIpcHandle")

@@ -180,21 +180,39 @@ class Memory:
         """Counts changes of what is where."""
         self._ranges = Ranges()
         self._present = Ranges()
+        self._leaving: dict[int, tuple[Range, int]] = {}
         self._transfer = transfer
         self._lock = RLock()
 
-    def add(self, new: Range) -> None:
-        """Memory that the driver has given out."""
+    def add(self, new: Range, number: int = 0) -> None:
+        """Memory that the driver has given out, in the call of a number.
+
+        What is still there is about to be freed by another thread, whose call returned later.
+        """
         if new.start + new.size > ADDRESSES or not new.start or not new.present:
             raise UnplayableError(f"a recorded allocation of {new.size} bytes at 0x{new.start:x}")
         with self._lock:
+            old = self._ranges.find(new.start)
+            if old is not None and old.start == new.start:
+                self._leaving[new.start] = old, number
             self._ranges.add(new)
             self._present.add(Range(new.present, new.size, new.start, new.kind))
             self.changes = next(self._counter)
 
-    def end(self, start: int) -> None:
+    def leaving(self, start: int, began: int) -> int | None:
+        """Where the memory is that a call frees, if its address was given out again meanwhile."""
+        with self._lock:
+            old, number = self._leaving.get(start, (None, 0))
+        return old.present if old is not None and began <= number else None
+
+    def end(self, start: int, present: int) -> None:
         """Memory that the driver has taken back."""
         with self._lock:
+            old, _ = self._leaving.get(start, (None, 0))
+            if old is not None and old.present == present:
+                del self._leaving[start]
+                self._present.remove(present)
+                return
             ended = self._ranges.remove(start)
             if ended is not None:
                 self._present.remove(ended.present)

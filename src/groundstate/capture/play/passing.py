@@ -30,6 +30,10 @@ class Passing:
         self._before: dict[int, Block] = {}
         self._after: dict[int, Block] = {}
         self.placed: dict[int, Place] = {}
+        self.number = 0
+        """That of the call's record."""
+        self.freed = 0
+        """The present address of what the call frees."""
         for block in call.blocks:
             blocks = self._before if block.phase == Phase.BEFORE else self._after
             known = blocks.get(block.address)

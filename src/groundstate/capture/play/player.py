@@ -13,7 +13,7 @@ from groundstate.capture.play.arena import Arena
 from groundstate.capture.play.comparing import Comparison
 from groundstate.capture.play.contents import Contents
 from groundstate.capture.play.device_copies import DeviceCopies
-from groundstate.capture.play.effects import ADJUSTMENTS, EFFECTS
+from groundstate.capture.play.effects import ADJUSTMENTS, EFFECTS, FREES
 from groundstate.capture.play.errors import PlayError, UnplayableError
 from groundstate.capture.play.extensions import extension_function, is_our_driver
 from groundstate.capture.play.memory import Memory
@@ -288,7 +288,10 @@ class Player:
         arena = worker.kept if may_repeat else worker.arena
         worker.arena.reset()
         passing = Passing(plan.name, call, self.names, arena, self.contents.get)
+        passing.number = number
         arguments = plan.encode(passing)
+        if plan.name in FREES:
+            self._choose_freed(passing, arguments)
         if plan.name in ADJUSTMENTS:
             ADJUSTMENTS[plan.name](self, passing)
         named = None
@@ -331,6 +334,14 @@ class Player:
                 self.report.differ(0, name, "missing", str(problem))
                 return None
             return plan_of(name), found
+
+    def _choose_freed(self, passing: Passing, arguments: list[Any]) -> None:
+        """Lets a call free what it did, also if its address has been given out again since."""
+        place = FREES[passing.what]
+        leaving = self.memory.leaving(passing.words[place], passing.call.began)
+        if leaving is not None:
+            arguments[place] = leaving
+        passing.freed = arguments[place]
 
     def _make(self, plan: Plan, function: Any, arguments: list[Any], recorded: int) -> int:
         name = plan.name
