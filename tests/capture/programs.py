@@ -196,11 +196,10 @@ EXAMPLE_PROGRAMS = [
         if each.environment or each.name in (*SEVERAL_IN_PYTHON, FILES_IN_PYTHON)
     ),
 ]
-# Not "endless", which is there to be killed, nor "imported": the player's memory in place of the
-# program's own cannot be imported in its turn.
+# Not "endless", which is there to be killed.
 MEMORY_PARTS = (
     "allocations", "sources", "images", "waiting", "threads", "sharing", "mapped",
-    "nested", "results", "forks", "host_function",
+    "imported", "nested", "results", "forks", "host_function",
 )  # fmt: skip
 LOADER_PROGRAMS = [
     Recorded("discovery", PROGRAMS / "discovery.c"),

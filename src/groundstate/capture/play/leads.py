@@ -23,6 +23,7 @@ COUNTED = 4
 ARGUMENTS = 1024
 ARGUMENT = 4096
 STYPE = 4
+IMPORT_OF_MEMORY = "ze_external_memmap_sysmem_ext_desc_t"
 NEXT = 8
 """Where `pNext` is in every struct of a chain."""
 
@@ -53,6 +54,13 @@ class Bytes(Lead):
     def follow(self, passing: Passing, address: int, count: int | None) -> int:
         least = self.size * (1 if count is None else count)
         return passing.place(address, least, written=self.written).address
+
+
+class ProgramMemory(Lead):
+    """Memory of the program that becomes an allocation, all of it."""
+
+    def follow(self, passing: Passing, address: int, count: int | None) -> int:
+        return passing.names.memory.at(address, count or 0)
 
 
 class Argument(Lead):
@@ -319,6 +327,8 @@ def pointer_lead(owner: str, declaration: str) -> Lead:
     written = direction in ("out", "inout")
     if name == "pNext":
         return Chain(owner_namespace(owner))
+    if owner == IMPORT_OF_MEMORY:
+        return ProgramMemory()
     if direction == "device" or (base == "void" and depth == 1 and not count):
         return Lead()
     if name == "pArgValue":
@@ -341,6 +351,8 @@ def pointer_lead(owner: str, declaration: str) -> Lead:
 def struct_count(owner: str, name: str) -> Count | None:
     """How many elements the pointer in a struct leads to, if another field says so."""
     _, count = POINTERS.get(owner, {}).get(name, ("in", ""))
+    if owner == IMPORT_OF_MEMORY:
+        count = "size"
     if owner == "ze_event_query_kernel_timestamps_results_ext_properties_t":
         # The number stands beside the pointer to this struct, in the call of the only function.
         return lambda passing, struct: passing.number_at(passing.words[2], COUNTED)
