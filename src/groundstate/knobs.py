@@ -271,6 +271,14 @@ IP_VERSION = Number(
     "kernels. oneMKL refuses versions that it does not know; see sycl.md.",
     group=_DEVICE,
 )
+SYSTEM_MEMORY = Flag(
+    "GROUNDSTATE_SYSTEM_MEMORY",
+    default=True,
+    sentence="Whether the device says that kernels can use memory of `malloc`. With 0, programs "
+    "that ask take allocations of the driver instead, as on most GPUs; `groundstate record` sets "
+    "it so, because a recorder does not see memory that nobody names the size of.",
+    group=_DEVICE,
+)
 FAULTS = Choice(
     "GROUNDSTATE_FAULTS",
     choices=("lost", "crash"),

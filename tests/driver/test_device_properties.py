@@ -160,6 +160,15 @@ def test_memory_access_properties(device: int) -> None:
     assert access.hostAllocCapabilities == access.sharedSystemAllocCapabilities == 0xF
 
 
+def test_memory_of_the_system_need_not_be_offered(
+    device: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_SYSTEM_MEMORY", "0")
+    name, structure = "zeDeviceGetMemoryAccessProperties", ze.ze_device_memory_access_properties_t
+    access = query(name, structure, device)
+    assert (access.hostAllocCapabilities, access.sharedSystemAllocCapabilities) == (0xF, 0)
+
+
 def test_caches_from_the_last_level_down(device: int) -> None:
     caches = queries("zeDeviceGetCacheProperties", ze.ze_device_cache_properties_t, device)
     sizes = [cache.cacheSize for cache in caches]

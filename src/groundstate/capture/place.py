@@ -50,6 +50,8 @@ def environment(
     changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
     changes[knobs.CAPTURE_RESULTS.name] = str(int(results))
     changes[knobs.CAPTURE_PAGES.name] = pages
+    if out is not None and knobs.SYSTEM_MEMORY.name not in current:
+        changes[knobs.SYSTEM_MEMORY.name] = "0"
     return changes | (script.environment() if script is not None else {knobs.SCRIPT.name: ""})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate import ze
+from groundstate import knobs, ze
 from groundstate.driver import platform, speed
 from groundstate.driver.api import Extensions, answer_structs, handler, write_text
 from groundstate.driver.devices.cpu import Cache
@@ -43,7 +43,8 @@ def _memory_module(properties: ze.ze_device_memory_ext_properties_t, device: Dev
 
 @handler
 def zeDeviceGetMemoryAccessProperties(hDevice: int, pMemAccessProperties: int) -> None:
-    """One coherent memory: all may be done to every kind of allocation, malloc's included."""
+    """One coherent memory: all may be done to every kind of allocation, malloc's included, though
+    that need not be said."""
     properties = ze.ze_device_memory_access_properties_t.from_address(pMemAccessProperties)
     everything = (
         ze.ZE_MEMORY_ACCESS_CAP_FLAG_RW
@@ -55,7 +56,7 @@ def zeDeviceGetMemoryAccessProperties(hDevice: int, pMemAccessProperties: int) -
     properties.deviceAllocCapabilities = everything
     properties.sharedSingleDeviceAllocCapabilities = everything
     properties.sharedCrossDeviceAllocCapabilities = everything
-    properties.sharedSystemAllocCapabilities = everything
+    properties.sharedSystemAllocCapabilities = everything if knobs.SYSTEM_MEMORY.get() else 0
 
 
 CACHE_EXTENSIONS = Extensions("DEVICE_CACHE_PROPERTIES")
