@@ -59,6 +59,20 @@ def fail_if_skipped(
     return report
 
 
+@pytest.fixture(autouse=True)
+def _environment_stays() -> Iterator[None]:
+    """Variables that a test leaves behind would send the programs of later ones elsewhere."""
+    before = dict(os.environ)
+    yield
+    after = dict(os.environ)
+    left = {name for name in before | after if before.get(name) != after.get(name)}
+    left -= {"PYTEST_CURRENT_TEST"}
+    for name in left:
+        os.environ.pop(name, None)
+    os.environ.update({name: before[name] for name in left & before.keys()})
+    assert not left, f"the test leaves the environment changed: {sorted(left)}"
+
+
 @pytest.fixture(scope="session")
 def library() -> Path:
     """The driver's library; the tests are of no use without it."""

@@ -282,6 +282,9 @@ void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
     if (!is_on || (reads->count == 0 && atomic_load(&tracked) == 0))
         return;
     pthread_mutex_lock(&lock);
+    /* Asked before anything is looked at: a thread may write behind the look and be gone when the work has ended, but then
+     * it is here now, or one that starts it. */
+    call->has_company = atomic_load(&tracked) > 0 && gc_threads_others();
     look(true);
     bool any = changed.count > 0 || uncertain || gc_fresh_count > 0;
     suspect_changed();
@@ -292,9 +295,6 @@ void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
     add_own_memory(reads);
     gc_writes_end();
     uncertain = in_flight;
-    /* Asked now and not when the work has ended: a thread may have written and be gone by then, but only another one
-     * could have started it. */
-    call->has_company = atomic_load(&tracked) > 0 && gc_threads_others();
     pthread_mutex_unlock(&lock);
 }
 

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -205,6 +206,7 @@ def test_what_is_not_there(
     sentence: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    status = main(["subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments])
+    with mock.patch.dict(os.environ):  # the command is at home in a process of its own
+        status = main(["subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments])
     assert (status, place.streams_in(tmp_path / "o")) == (2, [])
     assert sentence in capsys.readouterr().err

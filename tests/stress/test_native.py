@@ -3,6 +3,7 @@
 `make test-asan` and `make test-tsan` run the same programs against builds with sanitizers.
 """
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -19,5 +20,10 @@ def test_program(program: Path, tmp_path: Path) -> None:
     built = tmp_path / program.stem
     make = ["make", "-C", str(PROGRAMS), f"LIBRARY={library}", f"BUILD={tmp_path}", str(built)]
     subprocess.run(make, check=True, capture_output=True)
-    result = subprocess.run([built], capture_output=True, text=True, timeout=120, check=False)
+    recordings = tmp_path / "recorded"
+    recordings.mkdir()
+    environment = {**os.environ, "GROUNDSTATE_CAPTURE_OUT": str(recordings)}
+    result = subprocess.run(
+        [built], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
     assert result.returncode == 0, result.stderr
