@@ -13,6 +13,11 @@
 #include "thread.h"
 #include "wait.h"
 
+/* A thread that sleeps is woken late if the machine is busy, perhaps on the core of the one that wakes it. So
+ * a worker lingers: it looks out for the next job for as long as it worked on the last one, but not longer than
+ * this. And the thread that brought a job waits this long for parts that are nearly done. */
+static const uint64_t LONGEST_LINGER = 300000, LONGEST_PART = 50000;
+
 typedef struct job {
     struct job *next;
     gs_part part;
@@ -75,22 +80,29 @@ static bool has_arrived(void *state) {
     return atomic_load(&since->pool->arrivals.value) != since->seen;
 }
 
+/* Works on somebody's job and leaves it; returns how long that took. */
+static uint64_t help(gs_pool *pool, job *found) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    gs_errand_begin(found->errand);
+    gs_activity_begin(found->work);
+    work_on(found);
+    gs_activity_end();
+    gs_errand_begin(NULL);
+    atomic_fetch_sub(&found->helpers, 1);
+    gs_bell_ring(&pool->finished);
+    return gs_clock(CLOCK_MONOTONIC) - start;
+}
+
 static void *worker(void *argument) {
     gs_pool *pool = argument;
+    uint64_t worked = 0;
     for (;;) {
         arrival since = {pool, atomic_load(&pool->arrivals.value)};
         job *found = find_job(pool);
-        if (found == NULL) {
+        if (found != NULL)
+            worked = help(pool, found);
+        else if (!gs_spin(has_arrived, &since, worked < LONGEST_LINGER ? worked : LONGEST_LINGER))
             gs_bell_wait(&pool->arrivals, has_arrived, &since, GS_FOREVER, false);
-            continue;
-        }
-        gs_errand_begin(found->errand);
-        gs_activity_begin(found->work);
-        work_on(found);
-        gs_activity_end();
-        gs_errand_begin(NULL);
-        atomic_fetch_sub(&found->helpers, 1);
-        gs_bell_ring(&pool->finished);
     }
     return NULL;
 }
@@ -137,6 +149,7 @@ void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
     if (nobody_helps(&mine))
         return;
     gs_activity_end(); /* waiting is not working */
-    gs_bell_wait(&pool->finished, nobody_helps, &mine, GS_FOREVER, false);
+    if (!gs_spin(nobody_helps, &mine, LONGEST_PART))
+        gs_bell_wait(&pool->finished, nobody_helps, &mine, GS_FOREVER, false);
     gs_activity_begin(mine.work);
 }

@@ -34,20 +34,35 @@ void gs_bell_ring(gs_bell *bell) {
     wake_sleepers(bell);
 }
 
+static bool look(bool (*done)(void *), void *state) {
+    for (int turn = 0; turn < SPINS_PER_CLOCK; turn++) {
+        if (done(state))
+            return true;
+        gs_relax();
+    }
+    return false;
+}
+
+bool gs_spin(bool (*done)(void *state), void *state, uint64_t nanoseconds) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    do {
+        if (look(done, state))
+            return true;
+    } while (gs_clock(CLOCK_MONOTONIC) - start < nanoseconds);
+    return false;
+}
+
 /* Whoever is waited for may stand in line behind the waiter on the same core, so it stops spinning soon and
  * lets others run between two looks. */
-static bool spin(bool (*done)(void *), void *state, uint64_t nanoseconds) {
-    uint64_t start = gs_clock(CLOCK_MONOTONIC), passed = 0;
-    do {
-        for (int turn = 0; turn < SPINS_PER_CLOCK; turn++) {
-            if (done(state))
-                return true;
-            gs_relax();
-        }
-        if (passed > ALONE_NANOSECONDS)
-            sched_yield();
-        passed = gs_clock(CLOCK_MONOTONIC) - start;
-    } while (passed < nanoseconds);
+static bool spin_and_yield(bool (*done)(void *), void *state, uint64_t nanoseconds) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    if (gs_spin(done, state, nanoseconds < ALONE_NANOSECONDS ? nanoseconds : ALONE_NANOSECONDS))
+        return true;
+    while (gs_clock(CLOCK_MONOTONIC) - start < nanoseconds) {
+        sched_yield();
+        if (look(done, state))
+            return true;
+    }
     return false;
 }
 
@@ -66,7 +81,7 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
     if (timeout == 0)
         return GS_WAIT_TIMEOUT;
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
-    if (spin(done, state, timeout < SPIN_NANOSECONDS ? timeout : SPIN_NANOSECONDS))
+    if (spin_and_yield(done, state, timeout < SPIN_NANOSECONDS ? timeout : SPIN_NANOSECONDS))
         return GS_WAIT_DONE;
     gs_wait_result result = GS_WAIT_DONE;
     atomic_fetch_add(&bell->sleepers, 1);

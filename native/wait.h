@@ -49,6 +49,10 @@ typedef enum { GS_WAIT_DONE, GS_WAIT_TIMEOUT, GS_WAIT_INTERRUPTED } gs_wait_resu
 gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *state, uint64_t timeout,
                             bool interruptible);
 
+/* Looks until `done(state)` or until so many nanoseconds have passed, and keeps its core meanwhile: for what
+ * is surely about to happen on another one. */
+bool gs_spin(bool (*done)(void *state), void *state, uint64_t nanoseconds);
+
 /* Gives the device a moment (a tenth of a second) to finish with something that is about to be destroyed:
  * programs signal an event from the host and destroy what waited for it in the next line. */
 bool gs_wait_moment(bool (*done)(void *state), void *state);
