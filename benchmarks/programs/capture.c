@@ -9,23 +9,6 @@ static ze_command_list_handle_t list;
 static ze_kernel_handle_t kernel;
 static uint64_t noise = 88172645463325252u;
 
-static void prepare_kernel(const char *path) {
-    size_t size = 0;
-    uint8_t *spirv = read_file(path, &size);
-    ze_module_desc_t module_description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-                                           .format = ZE_MODULE_FORMAT_IL_SPIRV,
-                                           .inputSize = size,
-                                           .pInputModule = spirv};
-    ze_module_handle_t module = NULL;
-    CHECK(ze.zeModuleCreate(context, device, &module_description, &module, NULL));
-    free(spirv);
-    ze_kernel_desc_t kernel_description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "empty"};
-    CHECK(ze.zeKernelCreate(module, &kernel_description, &kernel));
-    CHECK(ze.zeKernelSetGroupSize(kernel, 64, 1, 1));
-    void *memory = device_memory(PAGE);
-    CHECK(ze.zeKernelSetArgumentValue(kernel, 0, sizeof memory, &memory));
-}
-
 static void launch(void) {
     CHECK(ze.zeCommandListAppendLaunchKernel(list, kernel, &(ze_group_count_t){1, 1, 1}, NULL, 0, NULL));
 }
@@ -108,7 +91,7 @@ int main(int count, char **arguments) {
     REQUIRE(count == 6);
     start_level_zero(arguments[1]);
     list = immediate_list(ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
-    prepare_kernel(arguments[3]);
+    kernel = empty_kernel(arguments[3]);
     launch();
     finish();
     for (size_t each = 0; each < sizeof cases / sizeof *cases; each++)

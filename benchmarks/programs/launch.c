@@ -28,23 +28,6 @@ static void execute_and_wait(void) {
     CHECK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
 }
 
-static void prepare_kernel(const char *path) {
-    size_t size = 0;
-    uint8_t *spirv = read_file(path, &size);
-    ze_module_desc_t module_description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-                                           .format = ZE_MODULE_FORMAT_IL_SPIRV,
-                                           .inputSize = size,
-                                           .pInputModule = spirv};
-    ze_module_handle_t module = NULL;
-    CHECK(ze.zeModuleCreate(context, device, &module_description, &module, NULL));
-    free(spirv);
-    ze_kernel_desc_t kernel_description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "empty"};
-    CHECK(ze.zeKernelCreate(module, &kernel_description, &kernel));
-    CHECK(ze.zeKernelSetGroupSize(kernel, 64, 1, 1));
-    void *memory = device_memory(4096);
-    CHECK(ze.zeKernelSetArgumentValue(kernel, 0, sizeof memory, &memory));
-}
-
 static void prepare_lists(void) {
     plain = immediate_list(0);
     in_order = immediate_list(ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
@@ -69,7 +52,7 @@ int main(int count, char **arguments) {
     REQUIRE(count == 5);
     uint64_t rounds = number(arguments[3]), launches = number(arguments[4]);
     start_level_zero(arguments[1]);
-    prepare_kernel(arguments[2]);
+    kernel = empty_kernel(arguments[2]);
     prepare_lists();
     for (uint64_t round = 0; round < rounds; round++) {
         measure("event", wait_for_event, launches);

@@ -104,6 +104,26 @@ static inline void *shared_memory(size_t size) {
     return memory;
 }
 
+/* The kernel "empty" of a file, with its argument set. */
+static inline ze_kernel_handle_t empty_kernel(const char *path) {
+    size_t size = 0;
+    uint8_t *spirv = read_file(path, &size);
+    ze_module_desc_t module_description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                           .format = ZE_MODULE_FORMAT_IL_SPIRV,
+                                           .inputSize = size,
+                                           .pInputModule = spirv};
+    ze_module_handle_t module = NULL;
+    CHECK(ze.zeModuleCreate(context, device, &module_description, &module, NULL));
+    free(spirv);
+    ze_kernel_desc_t kernel_description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "empty"};
+    ze_kernel_handle_t kernel = NULL;
+    CHECK(ze.zeKernelCreate(module, &kernel_description, &kernel));
+    CHECK(ze.zeKernelSetGroupSize(kernel, 64, 1, 1));
+    void *memory = device_memory(4096);
+    CHECK(ze.zeKernelSetArgumentValue(kernel, 0, sizeof memory, &memory));
+    return kernel;
+}
+
 static inline void free_memory(void *memory) { CHECK(ze.zeMemFree(context, memory)); }
 
 #endif

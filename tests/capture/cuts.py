@@ -78,6 +78,18 @@ def memory_in(cut: Path, options: Options | None = None) -> dict[int, bytes]:
     return found
 
 
+def assert_same_memory(part: dict[int, bytes], whole: dict[int, bytes]) -> None:
+    """All memory of a cut is what it is in the whole recording; says where it is not."""
+    for start, data in part.items():
+        expected = whole[start]
+        place_of_it = next((at for at in range(len(data)) if data[at] != expected[at]), None)
+        if len(data) != len(expected) or place_of_it is not None:
+            found, wanted = (each[place_of_it or 0 :][:16].hex() for each in (data, expected))
+            raise AssertionError(
+                f"{start:#x}, {len(data)} bytes, at {place_of_it}: {found} instead of {wanted}"
+            )
+
+
 def memory_behind(stream: Path, text: str) -> dict[int, bytes]:
     """What memory is when the kernel of that place has run, and no other after it.
 

@@ -37,6 +37,16 @@ def played_here(path: Path, library: str, scans: bool = False) -> Report:
             player.close()
 
 
+def played_as_recorded(recorded: Recorded, out: Path, library: Path) -> Report:
+    """Plays the only stream of a recording in this process; nothing may differ."""
+    (path,) = place.streams_in(out)
+    report = played_here(path, str(library), recorded.scans)
+    assert [str(each) for each in report.differences] == []
+    assert report.calls > 5
+    assert report.damage is None
+    return report
+
+
 def played_elsewhere(out: Path, *options: str, status: int = 0) -> list[dict[str, Any]]:
     """Plays a recording by the command, and hands back the reports of its streams."""
     done = subprocess.run(

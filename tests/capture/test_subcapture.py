@@ -32,7 +32,7 @@ from groundstate.capture.subcapture.needs import Needs
 from groundstate.capture.subcapture.recorded import Recorded
 from groundstate.cli.main import main
 
-from .cuts import cut_by, cut_out, memory_after, memory_behind, memory_in
+from .cuts import assert_same_memory, cut_by, cut_out, memory_after, memory_behind, memory_in
 from .recorded import GROUNDSTATE, ROOT, numbered
 
 
@@ -47,7 +47,7 @@ def test_whole_submissions(stream: Path, tmp_path: Path, text: str) -> None:
     outcome = cut_out(stream, target, text)
     whole, part = memory_after(stream, outcome.last), memory_in(target)
     assert part
-    assert {start: whole[start] for start in part} == part
+    assert_same_memory(part, whole)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_parts_of_lists(stream: Path, tmp_path: Path, text: str, kernels: int, e
     assert len(outcome.kernels) == kernels
     part, whole = memory_in(target), memory_behind(stream, ends)
     assert part
-    assert {start: whole[start] for start in part} == part
+    assert_same_memory(part, whole)
 
 
 @pytest.mark.parametrize(("name", "occurrence"), [("twist", 1), ("twist", 3), ("step", 6)])
@@ -91,7 +91,7 @@ def test_one_kernel(stream: Path, tmp_path: Path, name: str, occurrence: int) ->
             if launch.kernel == name
         ]
     part, whole = memory_in(target), memory_behind(stream, places[occurrence - 1])
-    assert {start: whole[start] for start in part} == part
+    assert_same_memory(part, whole)
 
 
 def test_what_the_recorded_device_wrote_is_compared(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_cut_can_be_cut_again(stream: Path, tmp_path: Path) -> None:
     outcome = cut_out(large, small, str(place_of_last))
     assert outcome.kernels == ("twist", "step")
     part, whole = memory_in(small), memory_in(large)
-    assert {start: whole[start] for start in part} == part
+    assert_same_memory(part, whole)
 
 
 def test_memory_is_the_same_on_another_topology(stream: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from groundstate.capture.subcapture.foreign import is_foreign
 from groundstate.cli.main import main
 from tests.guide.kernels import write_kernels
 
-from .cuts import cut_by, memory_after, memory_in, submission
+from .cuts import assert_same_memory, cut_by, memory_after, memory_in, submission
 from .recorded import GROUNDSTATE, ROOT, built, record
 
 SHARED = {"ipc_memory": "zeMemOpenIpcHandle", "ipc_events": "zeEventPoolOpenIpcHandle"}
@@ -57,7 +57,7 @@ def test_a_cut_needs_no_other_process(streams: list[Path], tmp_path: Path) -> No
     part = memory_in(target)
     whole = memory_after(stream, outcome.last, others=others)
     assert part
-    assert {start: whole[start] for start in part} == part
+    assert_same_memory(part, whole)
 
 
 def test_the_command_asks_which_process(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from groundstate.capture.place import streams_in
+from groundstate import ze
 from groundstate.capture.play import Options
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.structure import Outline
+from groundstate.capture.subcapture import CutError
+from tests.conftest import check
 from tests.guide.kernels import write_kernels
 
-from .cuts import cut_by, memory_after, memory_in, submission
-from .recorded import GROUNDSTATE, PROGRAMS, ROOT, built, only_stream, record, spirv_of
+from .cuts import assert_same_memory, cut_by, cut_out, memory_after, memory_in, submission
+from .recorded import PROGRAMS, ROOT, built, only_stream, record, spirv_of
 
 
 def recorded_program(name: str, folder: Path) -> Path:
@@ -54,7 +55,7 @@ def test_the_last_submission_and_one_in_the_middle(name: str, tmp_path: Path) ->
         target = tmp_path / f"cut{place}.gsstream"
         outcome = cut_by(stream, target, submission(place))
         part, whole = memory_in(target), memory_after(stream, outcome.last)
-        assert {start: whole[start] for start in part} == part
+        assert_same_memory(part, whole)
 
 
 def test_every_form_of_launch(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_every_form_of_launch(tmp_path: Path) -> None:
         target = tmp_path / f"{number}.gsstream"
         outcome = cut_by(stream, target, submission(submissions.index(run)))
         part, whole = memory_in(target), memory_after(stream, outcome.last)
-        assert {start: whole[start] for start in part} == part
+        assert_same_memory(part, whole)
 
 
 def test_memory_that_holds_addresses(tmp_path: Path) -> None:
@@ -80,19 +81,21 @@ def test_memory_that_holds_addresses(tmp_path: Path) -> None:
         part = memory_in(target, options)
         whole = memory_after(stream, outcome.last, options)
         assert len(part) == 4
-        assert {start: whole[start] for start in part} == part
+        assert_same_memory(part, whole)
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [("1", "take a larger range"), ("2", "begin the range at submission 1")],
 )
-def test_ranges_that_need_what_is_outside(text: str, sentence: str, tmp_path: Path) -> None:
+def test_ranges_that_need_what_is_outside(
+    text: str, sentence: str, tmp_path: Path, device: int
+) -> None:
     program = built(PROGRAMS / "pipeline.c", tmp_path)
     record(tmp_path / "out", program)
-    stream, target = only_stream(tmp_path / "out"), tmp_path / "cut"
-    # In a process of its own: what was played up to the range waits there for ever.
-    command = ["subcapture", str(stream), "-o", str(target), "--range", text, "--patience", "0.5"]
-    done = subprocess.run([*GROUNDSTATE, *command], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, sentence in done.stderr) == (2, True), done.stderr
-    assert streams_in(target) == []
+    stream, target = only_stream(tmp_path / "out"), tmp_path / "cut.gsstream"
+    with pytest.raises(CutError, match=sentence):
+        cut_out(stream, target, text, Options(patience=0.5))
+    assert not target.exists()
+    # What was played up to the range waited for what the program did later, and waits no more.
+    check(ze.zeDeviceSynchronize(device))

@@ -14,7 +14,7 @@ from groundstate.capture.stream import StreamReader
 from groundstate.capture.structure import Outline
 from groundstate.capture.subcapture import cut_by_kernel
 
-from .cuts import cut_by, memory_after, memory_in
+from .cuts import assert_same_memory, cut_by, memory_after, memory_in
 from .recorded import PROGRAMS, ROOT, only_stream, record, spirv_of
 
 SYCL_PYTHON = ROOT / ".venv" / "sycl" / "bin" / "python"
@@ -79,5 +79,5 @@ def test_its_kernels_have_places_and_can_be_cut_out(
     target = tmp_path / "one.gsstream"
     outcome = cut_by(stream, target, lambda found: cut_by_kernel(found.submissions, "twist", 3))
     part, whole = memory_in(target), memory_after(stream, outcome.last)
-    assert {start: whole[start] for start in part} == part
+    assert_same_memory(part, whole)
     assert target.stat().st_size < stream.stat().st_size

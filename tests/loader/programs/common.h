@@ -62,6 +62,25 @@ static inline void *host_memory(setup on, size_t size) {
     return memory;
 }
 
+static inline ze_module_handle_t module_of_file(setup on, const char *path) {
+    FILE *file = fopen(path, "rb");
+    REQUIRE(file != NULL);
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *binary = malloc(size);
+    REQUIRE(fread(binary, 1, size, file) == size);
+    fclose(file);
+    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                    .format = ZE_MODULE_FORMAT_IL_SPIRV,
+                                    .inputSize = size,
+                                    .pInputModule = binary};
+    ze_module_handle_t module = NULL;
+    CHECK(zeModuleCreate(on.context, on.device, &description, &module, NULL));
+    free(binary);
+    return module;
+}
+
 static inline ze_command_queue_handle_t new_queue(setup on) {
     ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
                                            .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS};

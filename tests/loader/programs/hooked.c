@@ -11,21 +11,6 @@ static void ask_with_a_chain(setup on) {
     printf("atomics %x\n", atomics.fp32Flags);
 }
 
-static ze_module_handle_t load(setup on, const char *path) {
-    static uint8_t binary[1 << 20];
-    FILE *file = fopen(path, "rb");
-    REQUIRE(file != NULL);
-    size_t size = fread(binary, 1, sizeof binary, file);
-    fclose(file);
-    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-                                    .format = ZE_MODULE_FORMAT_IL_SPIRV,
-                                    .inputSize = size,
-                                    .pInputModule = binary};
-    ze_module_handle_t module = NULL;
-    CHECK(zeModuleCreate(on.context, on.device, &description, &module, NULL));
-    return module;
-}
-
 static void run_twice(ze_command_queue_handle_t queue, ze_command_list_handle_t list) {
     for (int round = 0; round < 2; round++) {
         CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
@@ -35,7 +20,7 @@ static void run_twice(ze_command_queue_handle_t queue, ze_command_list_handle_t 
 
 /* Two launches in a list that runs twice, one of them with an event of ours: four runs. */
 static void launch(setup on, const char *path) {
-    ze_module_handle_t module = load(on, path);
+    ze_module_handle_t module = module_of_file(on, path);
     ze_kernel_desc_t description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "mark"};
     ze_kernel_handle_t kernel = NULL;
     CHECK(zeKernelCreate(module, &description, &kernel));

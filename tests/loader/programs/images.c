@@ -9,19 +9,6 @@ static setup on;
 static ze_command_list_handle_t list; /* recorded */
 static ze_command_queue_handle_t queue;
 
-static ze_module_handle_t load(const char *path) {
-    static uint8_t binary[1 << 16];
-    FILE *file = fopen(path, "rb");
-    REQUIRE(file != NULL);
-    size_t size = fread(binary, 1, sizeof binary, file);
-    fclose(file);
-    ze_module_desc_t description = {ZE_STRUCTURE_TYPE_MODULE_DESC, NULL, ZE_MODULE_FORMAT_IL_SPIRV, size, binary, NULL,
-                                    NULL};
-    ze_module_handle_t module = NULL;
-    CHECK(zeModuleCreate(on.context, on.device, &description, &module, NULL));
-    return module;
-}
-
 /* A single component of 32-bit floats, as in the guide. */
 static ze_image_handle_t new_image(ze_image_flags_t flags, uint32_t width, uint32_t height) {
     ze_image_format_t format = {ZE_IMAGE_FORMAT_LAYOUT_32,   ZE_IMAGE_FORMAT_TYPE_FLOAT,  ZE_IMAGE_FORMAT_SWIZZLE_R,
@@ -119,7 +106,7 @@ int main(int count, char **arguments) {
     ze_command_list_desc_t on_list = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
     CHECK(zeCommandQueueCreate(on.context, on.device, &on_queue, &queue));
     CHECK(zeCommandListCreate(on.context, on.device, &on_list, &list));
-    ze_module_handle_t module = load(arguments[1]);
+    ze_module_handle_t module = module_of_file(on, arguments[1]);
     float *source = host_memory(on, SIDE * SIDE * sizeof *source);
     for (int each = 0; each < SIDE * SIDE; each++)
         source[each] = (float)((each * 7919) % 1009) / 16;

@@ -12,23 +12,6 @@ static ze_module_handle_t module;
 static ze_command_list_handle_t list; /* immediate */
 static ze_event_handle_t done;
 
-static void load(const char *path) {
-    FILE *file = fopen(path, "rb");
-    REQUIRE(file != NULL);
-    fseek(file, 0, SEEK_END);
-    size_t size = (size_t)ftell(file);
-    rewind(file);
-    uint8_t *binary = malloc(size);
-    REQUIRE(fread(binary, 1, size, file) == size);
-    fclose(file);
-    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-                                    .format = ZE_MODULE_FORMAT_IL_SPIRV,
-                                    .inputSize = size,
-                                    .pInputModule = binary};
-    CHECK(zeModuleCreate(on.context, on.device, &description, &module, NULL));
-    free(binary);
-}
-
 static ze_kernel_handle_t new_kernel(const char *name, sizes group) {
     ze_kernel_desc_t description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
     ze_kernel_handle_t kernel = NULL;
@@ -317,7 +300,7 @@ static void test_printing(void) {
 int main(int count, char **words) {
     REQUIRE(count == 3);
     on = first_device();
-    load(words[1]);
+    module = module_of_file(on, words[1]);
     ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
     CHECK(zeCommandListCreateImmediate(on.context, on.device, &description, &list));
     ze_event_pool_handle_t pool = new_pool(on, 3, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);

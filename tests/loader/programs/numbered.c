@@ -8,23 +8,6 @@ static setup on;
 static ze_module_handle_t module;
 static const ze_group_count_t groups = {ITEMS / GROUP, 1, 1};
 
-static void load(const char *path) {
-    FILE *file = fopen(path, "rb");
-    REQUIRE(file != NULL);
-    fseek(file, 0, SEEK_END);
-    size_t size = (size_t)ftell(file);
-    rewind(file);
-    uint8_t *binary = malloc(size);
-    REQUIRE(fread(binary, 1, size, file) == size);
-    fclose(file);
-    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-                                    .format = ZE_MODULE_FORMAT_IL_SPIRV,
-                                    .inputSize = size,
-                                    .pInputModule = binary};
-    CHECK(zeModuleCreate(on.context, on.device, &description, &module, NULL));
-    free(binary);
-}
-
 static ze_kernel_handle_t new_kernel(const char *name) {
     ze_kernel_desc_t description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
     ze_kernel_handle_t kernel = NULL;
@@ -47,7 +30,7 @@ static void run(ze_command_queue_handle_t queue, uint32_t count, ze_command_list
 int main(int count, char **words) {
     REQUIRE(count == 2);
     on = first_device();
-    load(words[1]);
+    module = module_of_file(on, words[1]);
     ze_device_mem_alloc_desc_t for_device = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
     ze_host_mem_alloc_desc_t for_host = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
     uint32_t *numbers = device_memory(on, SIZE), *result = host_memory(on, SIZE), *others = NULL;

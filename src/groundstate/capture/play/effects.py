@@ -196,6 +196,11 @@ def _immediate(player: Player, passing: Passing) -> None:
         player.work.immediate.add(_answer(passing, 3)[1])
 
 
+@_after("zeEventCreate")
+def _event(player: Player, passing: Passing) -> None:
+    player.work.events.add(_answer(passing, 2)[1])
+
+
 @_after("zeCommandListGetNextCommandIdExp")
 def _command(player: Player, passing: Passing) -> None:
     recorded, present = _answer(passing, 2)

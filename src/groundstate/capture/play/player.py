@@ -181,7 +181,8 @@ class Player:
         self.report.left_out = sum(worker.left_out for worker in self._workers)
 
     def close(self) -> None:
-        """Gives back what the player itself had from the driver."""
+        """Gives back what the player itself had from the driver, which has nothing to do then."""
+        self.work.let_go()
         self.copies.close()
         self.contents.close()
         self.names.descriptors.close()

@@ -32,6 +32,8 @@ class Work:
         self._patience = patience
         self.immediate: set[int] = set()
         """The immediate command lists, by their present handles."""
+        self.events: set[int] = set()
+        """The events that the host can signal, by their present handles."""
         self._busy: dict[int, str] = {}
         self._found: dict[str, Any] = {}
 
@@ -49,9 +51,10 @@ class Work:
         return handle if executes or handle in self.immediate else None
 
     def ended(self, handle: int) -> None:
-        """Takes note of a queue or list that is no more."""
+        """Takes note of a queue, list or event that is no more."""
         self._busy.pop(handle, None)
         self.immediate.discard(handle)
+        self.events.discard(handle)
 
     def wait_until_idle(self, seconds: float) -> bool:
         """Waits until all work is done; False if it still is not after that many seconds."""
@@ -65,6 +68,14 @@ class Work:
                     return False
             self._busy.pop(handle, None)
         return True
+
+    def let_go(self) -> None:
+        """Signals what work still waits for, as nobody else will, so that it ends."""
+        if self.wait_until_idle(0):
+            return
+        for event in self.events:
+            self._library.zeEventHostSignal(event)
+        self.wait_until_idle(self._patience)
 
     def _waiting(self, name: str) -> Any:
         """A function that waits; old loaders have none for immediate lists, but drivers do."""

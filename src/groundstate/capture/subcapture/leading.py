@@ -70,17 +70,21 @@ def player_at(
         with StreamReader(path) as reader, beside as member:
             player = Player(reader, library, options, member)
             try:
-                player.run(_Waiter(None if parts else cut.begin, progress))
-            except _Reached:
-                pass
-            except PlayError as problem:
-                raise CutError(f"the recording cannot be played up to there: {problem}") from None
-            if not player.idle():
-                raise CutError(_still_waiting(recorded, cut, player))
-            try:
+                _play_to(player, _Waiter(None if parts else cut.begin, progress))
+                if not player.idle():
+                    raise CutError(_still_waiting(recorded, cut, player))
                 yield player
             finally:
                 player.close()
+
+
+def _play_to(player: Player, waiter: _Waiter) -> None:
+    try:
+        player.run(waiter)
+    except _Reached:
+        pass
+    except PlayError as problem:
+        raise CutError(f"the recording cannot be played up to there: {problem}") from None
 
 
 def _still_waiting(recorded: Recorded, cut: Cut, player: Player) -> str:
