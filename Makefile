@@ -34,7 +34,7 @@ pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
 	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(or $(PYTEST),-n auto --dist loadgroup --no-loadscope-reorder)
 
 .PHONY: test-dnn
-test-dnn: $(VENV)/.installed-dev native ## judge the neural-network primitives by oneDNN: FAMILY=... COUNT=500 SEED=1
+test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network primitives by oneDNN: FAMILY=... COUNT=500 SEED=1
 	$(PY) -m tests.dnn $(FAMILY) --count $(or $(COUNT),500) --seed $(or $(SEED),1)
 
 .PHONY: lint
@@ -108,10 +108,12 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(PY) -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
-# A Python of its own for SYCL programs: dpctl brings a whole runtime along.
+# A Python of its own for SYCL programs: dpctl brings a whole runtime along, on which oneDNN runs
+# too. What oneDNN asks for is larger than what it needs.
 $(VENV)/sycl/.installed: | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/sycl
-	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*'
+	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb
+	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1'
 	@touch $@
 
 .PHONY: packages

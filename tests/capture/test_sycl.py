@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from pathlib import Path
 
@@ -15,9 +16,9 @@ from groundstate.capture.structure import Outline
 from groundstate.capture.subcapture import cut_by_kernel
 
 from .cuts import assert_same_memory, cut_by, memory_after, memory_in
-from .recorded import PROGRAMS, ROOT, only_stream, record, spirv_of
+from .recorded import PROGRAMS, only_stream, record, spirv_of
 
-SYCL_PYTHON = ROOT / ".venv" / "sycl" / "bin" / "python"
+SYCL_PYTHON = Path(sys.prefix) / "sycl" / "bin" / "python"
 
 
 @pytest.fixture(scope="module")

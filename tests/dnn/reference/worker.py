@@ -11,15 +11,14 @@ import os
 import pickle
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from tests.dnn.reference.client import Outcome, Session, shared_library
 from tests.dnn.reference.problem import Problem
 
-REFERENCE = "onednn"
-HOW_TO_INSTALL = "pip install onednn (it is part of groundstate[test] on x86-64)"
+LIBRARY = Path(sys.prefix) / "sycl" / "lib" / "libdnnl.so.3"
+"""The package `onednn`, beside the runtime that it needs."""
 
 
 class ReferenceMissing(Exception):  # noqa: N818 - says what is missing
@@ -30,23 +29,13 @@ class ReferenceCrashed(Exception):  # noqa: N818 - says what happened
     """The reference library ended its process."""
 
 
-def reference_library() -> Path:
-    """The shared library of the installed `onednn`."""
-    try:
-        files = metadata.files(REFERENCE) or []
-    except metadata.PackageNotFoundError:
-        raise ReferenceMissing(f"oneDNN is not installed: {HOW_TO_INSTALL}") from None
-    for file in files:
-        if file.name == "libdnnl.so.3":
-            return Path(str(file.locate())).resolve()
-    raise ReferenceMissing(f"the package {REFERENCE} has no libdnnl.so.3: {HOW_TO_INSTALL}")
-
-
 class Reference:
     """The reference library, asked from another process."""
 
     def __init__(self) -> None:
-        self.library = reference_library()
+        if not LIBRARY.exists():
+            raise ReferenceMissing("oneDNN is not installed: make .venv/sycl/.installed")
+        self.library = LIBRARY.resolve()
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
