@@ -72,7 +72,7 @@ def _environment_stays() -> Iterator[None]:
     yield
     after = dict(os.environ)
     left = {name for name in before | after if before.get(name) != after.get(name)}
-    left -= {"PYTEST_CURRENT_TEST"}
+    left -= {"PYTEST_CURRENT_TEST", "PYOPENCL_HOME"}  # pytest and pyopencl set these themselves
     for name in left:
         os.environ.pop(name, None)
     os.environ.update({name: before[name] for name in left & before.keys()})
