@@ -31,7 +31,7 @@ test: $(VENV)/.installed-dev $(SYCL) packages lint pytest ## install what the te
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
-	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(or $(PYTEST),-n auto --dist loadgroup --no-loadscope-reorder)
+	GROUNDSTATE_STRICT_TESTS=$(STRICT) $(PY) -m pytest $(or $(PYTEST),-n auto --dist loadfile --no-loadscope-reorder)
 
 .PHONY: test-dnn
 test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network primitives by oneDNN: FAMILY=... COUNT=500 SEED=1

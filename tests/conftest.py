@@ -23,23 +23,11 @@ DRIVER_TESTS = TESTS / "driver"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Says which tests stay in one process when several share the work.
+    """The tests of the driver come first.
 
-    The tests of the driver do things to their process that others would notice. Files of the
-    tests of recordings, of the compiler and of neural networks depend on nothing. Those of the
-    driver come first: they wait for whole devices, on which played recordings may leave work that
-    never ends. The other group that stays together comes next, so that files share the rest.
+    They wait for whole devices, on which played recordings may leave work that never ends.
     """
-    by_file = ("capture", "compiler", "dnn")
-    items.sort(
-        key=lambda item: (item.path.parent.name != "driver", item.path.parent.name in by_file)
-    )
-    for item in items:
-        folder = item.path.parent.name
-        group = "driver" if folder == "driver" else "others"
-        if folder in by_file:
-            group = item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.path.parent.name != "driver")
 
 
 @pytest.hookimpl(wrapper=True)

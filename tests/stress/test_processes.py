@@ -4,9 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,16 +53,18 @@ def start(end: str) -> "subprocess.Popen[str]":
     )
 
 
-def left_behind() -> set[str]:
-    """What the driver could have left in shared memory or in the folder for temporary files."""
-    folders = [Path("/dev/shm"), Path(tempfile.gettempdir())]
-    return {
-        str(entry)
-        for folder in folders
-        if folder.is_dir()
-        for entry in folder.iterdir()
-        if "groundstate" in entry.name
-    }
+@pytest.fixture
+def nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Processes leave nothing in their folder for temporary files, nor under our name in memory."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = shared_by_us()
+    yield
+    assert list(tmp_path.iterdir()) == []
+    assert shared_by_us() == before
+
+
+def shared_by_us() -> set[str]:
+    return {name for name in os.listdir("/dev/shm") if "groundstate" in name}
 
 
 def named_shared_memory(process: int) -> list[str]:
@@ -72,8 +74,8 @@ def named_shared_memory(process: int) -> list[str]:
     return [name for name in mapped + opened if name.startswith("/dev/shm/")]
 
 
+@pytest.mark.usefixtures("nothing_is_left_behind")
 def test_a_process_that_is_killed_leaves_nothing() -> None:
-    before = left_behind()
     for number in range(4):
         child = start(RUN_ON)
         assert child.stdout is not None
@@ -83,22 +85,21 @@ def test_a_process_that_is_killed_leaves_nothing() -> None:
         child.send_signal(signal.SIGKILL)
         assert child.wait(30) == -signal.SIGKILL
         child.communicate()
-    assert left_behind() == before
 
 
+@pytest.mark.usefixtures("nothing_is_left_behind")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_process_that_is_asked_to_end_does(number: signal.Signals) -> None:
     """The driver's threads and blocked queues do not keep the process."""
-    before = left_behind()
     child = start(RUN_ON)
     assert child.stdout is not None
     assert child.stdout.readline() == "busy\n", child.communicate()[1]
     child.send_signal(number)
     child.communicate(timeout=60)
     assert child.returncode in (-number, 1, 130)
-    assert left_behind() == before
 
 
+@pytest.mark.usefixtures("nothing_is_left_behind")
 @pytest.mark.parametrize(
     "end",
     [
@@ -112,13 +113,11 @@ def test_a_process_that_is_asked_to_end_does(number: signal.Signals) -> None:
 )
 def test_exit_without_destroying_anything(end: str) -> None:
     """With work under way, a queue blocked for ever, and shared memory open."""
-    before = left_behind()
     for _ in range(3):
         child = start(end)
         _, errors = child.communicate(timeout=60)
         assert child.returncode == 0, errors
         assert errors == ""
-    assert left_behind() == before
 
 
 def test_a_forked_child_that_only_execs_does_no_harm() -> None:
