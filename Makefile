@@ -118,7 +118,7 @@ $(VENV)/sycl/.installed: | $(VENV)/.installed-dev
 
 .PHONY: packages
 packages:
-	tools/debian-packages libze1 libze-dev spirv-tools spirv-headers \
+	tools/debian-packages g++ libze1 libze-dev spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
 	    prometheus chromium \

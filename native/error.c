@@ -7,12 +7,17 @@
 #include "door.h"
 
 static _Thread_local char last_error[1024];
+static bool say_errors; /* GROUNDSTATE_ERRORS=1 */
+
+GS_EXPORT void gs_say_errors(bool enable) { say_errors = enable; }
 
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
+    if (say_errors)
+        fprintf(stderr, "groundstate: %s\n", last_error);
     return result;
 }
 

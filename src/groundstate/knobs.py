@@ -288,6 +288,13 @@ FAULTS = Choice(
     "the signal, for people with a debugger.",
     group=_DEVICE,
 )
+ERRORS = Flag(
+    "GROUNDSTATE_ERRORS",
+    default=False,
+    sentence="Whether the driver prints a sentence on stderr for each call that fails. A program "
+    "can ask for it (`zeDriverGetLastErrorDescription`), but many only show a number.",
+    group=_DEVICE,
+)
 LIBRARY = Text(
     "GROUNDSTATE_LIBRARY",
     values="a path",

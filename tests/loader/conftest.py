@@ -17,6 +17,7 @@ from groundstate import standin
 
 PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).parents[2]
+SYCL = ROOT / ".venv" / "sycl"
 HEADERS = Path("/usr/include/level_zero")
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_GNU_SOURCE="]
 TIMEOUT = 120
@@ -51,6 +52,27 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         return path
 
     return compile_program
+
+
+@pytest.fixture(scope="session")
+def sycl() -> Path:
+    """A virtual environment with a SYCL runtime: its headers in include, its libraries in lib."""
+    if not (SYCL / "include" / "sycl").exists():
+        pytest.skip("there is no environment with a SYCL runtime: make .venv/sycl/.installed")
+    return SYCL
+
+
+def run_on_the_driver(
+    program: Path, *arguments: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program as users do, with `groundstate run`."""
+    return subprocess.run(
+        [sys.executable, "-m", "groundstate", "run", "--", str(program), *arguments],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
 
 
 @dataclass(frozen=True)

@@ -117,5 +117,5 @@ def zeDriverGetExtensionFunctionAddress(hDriver: int, name: int, ppFunctionAddre
     if address == 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"zeDriverGetExtensionFunctionAddress: this driver has no function {wanted!r}",
+            f"this driver has no function {wanted!r}",
         )

@@ -220,6 +220,11 @@ def crash_on_faults(enable: bool) -> None:
     _call("gs_fault_crash", enable)
 
 
+def say_errors(enable: bool) -> None:
+    """Prints each error's sentence on stderr, too: GROUNDSTATE_ERRORS."""
+    _call("gs_say_errors", enable)
+
+
 def context_uses_device(context: int, device: int) -> bool:
     """True if the context was created with the device or its parent."""
     return bool(_call("gs_context_uses_device", context, device))

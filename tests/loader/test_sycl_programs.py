@@ -1,0 +1,71 @@
+"""SYCL programs in C++, built by an ordinary compiler, with kernels that the runtime compiles."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from groundstate.compiler.frontend import compile_opencl
+
+from .conftest import PROGRAMS, ROOT, run_on_the_driver
+from .test_programs import succeeded
+
+# The runtime's two adapters for Level Zero, and what each makes of a queue.
+ADAPTERS = {"0": "a command queue", "1": "an immediate list"}
+
+
+@pytest.fixture(scope="session")
+def compiler() -> str:
+    found = shutil.which(os.environ.get("CXX", "c++"))
+    if found is None:
+        pytest.skip("there is no C++ compiler: apt-get install g++")
+    return found
+
+
+def built(compiler: str, sycl: Path, source: Path, target: Path, *link: str) -> Path:
+    """A program made as docs/running.md says."""
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-isystem", str(sycl / "include")]
+    link = (f"-L{sycl}/lib", f"-Wl,-rpath,{sycl}/lib", "-lsycl", *link)
+    done = subprocess.run(
+        [compiler, *flags, str(source), "-o", str(target), *link], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def native(
+    compiler: str, sycl: Path, headers: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    """The program sycl_native, and its kernels."""
+    folder = tmp_path_factory.mktemp("sycl")
+    spirv = folder / "numbered.spv"
+    spirv.write_bytes(compile_opencl((PROGRAMS / "numbered.cl").read_text(encoding="utf-8")))
+    source = PROGRAMS / "sycl_native.cpp"
+    return built(compiler, sycl, source, folder / "native", "-lze_loader"), str(spirv)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_spirv_and_the_objects_of_level_zero(native: tuple[Path, str], adapter: str) -> None:
+    program, spirv = native
+    env = {"UR_LOADER_USE_LEVEL_ZERO_V2": adapter, "GROUNDSTATE_ERRORS": "1"}
+    done = run_on_the_driver(program, spirv, env=env)
+    queue, broken, end = succeeded(done).splitlines()
+    assert queue == f"a queue is {ADAPTERS[adapter]}"
+    assert "UR_RESULT_ERROR_PROGRAM_BUILD_FAILURE" in broken
+    assert "groundstate: zeModuleCreate: instruction 61166 at word 5" in done.stderr
+    assert end == "sycl ok"
+
+
+def test_the_example_compiles_its_kernels_when_it_runs(
+    compiler: str, sycl: Path, tmp_path: Path
+) -> None:
+    source = ROOT / "examples" / "sycl" / "saxpy.cpp"
+    program = built(compiler, sycl, source, tmp_path / "saxpy")
+    _, *lines = succeeded(run_on_the_driver(program)).splitlines()
+    checked = [line.rsplit(",", 1)[0] for line in lines]
+    assert checked == [f"saxpy<{each}>: 1048576 elements, 0 wrong" for each in ("float", "int")]
