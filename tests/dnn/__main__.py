@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -25,11 +26,13 @@ from tests.dnn.reference.judge import (
     NO_REFERENCE,
     PASSED,
     REFUSED,
+    REFUSED_ALIKE,
     UNIMPLEMENTED,
+    WRONG,
     Verdict,
 )
 
-RESULTS = (PASSED, UNIMPLEMENTED, REFUSED, MISMATCHED, NO_REFERENCE)
+RESULTS = (PASSED, REFUSED_ALIKE, UNIMPLEMENTED, NO_REFERENCE, REFUSED, MISMATCHED)
 SHOWN = 5  # wrong problems of a family that are printed
 
 
@@ -40,12 +43,15 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[int, Verdict]] = field(default_factory=list)
+    by_numpy: int = 0
+    seconds: float = 0.0
 
     def add(self, index: int, verdict: Verdict) -> None:
         self.counts[verdict.result] += 1
+        self.by_numpy += verdict.by_numpy
         if verdict.result == UNIMPLEMENTED:
             self.reasons[verdict.reasons[0]] += 1
-        elif verdict.result in (MISMATCHED, REFUSED):
+        elif verdict.result in WRONG:
             self.wrong.append((index, verdict))
 
 
@@ -62,20 +68,30 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
     numbers = [options.number] if options.number is not None else range(options.count)
     with Progress(*columns, console=console, disable=options.json) as progress:
         for name in options.families:
-            tally = tallies[name] = Tally()
+            tally, begin = tallies.setdefault(name, Tally()), time.perf_counter()
             verdicts = court.verdicts(name, options.seed, numbers)
             counted = progress.track(verdicts, total=len(numbers), description=name)
             for number, verdict in zip(numbers, counted, strict=True):
                 tally.add(number, verdict)
+            tally.seconds = time.perf_counter() - begin
     court.close()
     return tallies
 
 
 def show(tallies: dict[str, Tally], seed: int, console: Console) -> None:
     """The report: a line for each family, why problems are unimplemented, and what is wrong."""
-    table = Table("family", *RESULTS, title="Primitives against oneDNN")
+    table = Table(title="Primitives against oneDNN")
+    table.add_column("family")
+    for heading in ("problems", *RESULTS, "judged by NumPy", "time"):
+        table.add_column(heading, justify="right")
+    total = Tally()
     for name, tally in tallies.items():
-        table.add_row(name, *(str(tally.counts[result]) for result in RESULTS))
+        table.add_row(name, *cells(tally))
+        total.counts += tally.counts
+        total.by_numpy += tally.by_numpy
+        total.seconds += tally.seconds
+    table.add_section()
+    table.add_row("all", *cells(total))
     console.print(table)
     for name, tally in tallies.items():
         for reason, count in tally.reasons.most_common():
@@ -87,12 +103,20 @@ def show(tallies: dict[str, Tally], seed: int, console: Console) -> None:
                 console.print(f"    {reason}", markup=False)
 
 
+def cells(tally: Tally) -> list[str]:
+    """A row of the report, without its name."""
+    numbers = [tally.counts.total(), *(tally.counts[result] for result in RESULTS), tally.by_numpy]
+    return [*(str(number) for number in numbers), f"{tally.seconds:.0f} s"]
+
+
 def as_json(tallies: dict[str, Tally]) -> str:
     """The report for scripts."""
     return json.dumps(
         {
             name: {
                 "counts": dict(tally.counts),
+                "by_numpy": tally.by_numpy,
+                "seconds": round(tally.seconds, 1),
                 "unimplemented": dict(tally.reasons),
                 "wrong": [
                     {"number": index, "problem": verdict.problem, "reasons": verdict.reasons}
@@ -109,7 +133,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.dnn",
         description="Random problems for every family of primitives, judged by oneDNN's library "
-        "for CPUs with benchdnn's thresholds. Exits with 1 if a result is wrong.",
+        "for CPUs with benchdnn's thresholds. The report counts results that passed, problems that "
+        "both libraries refuse, and those that one of them does not have; NumPy judges where the "
+        "library for CPUs is not exact enough. Exits with 1 if a result is wrong.",
         epilog="families: " + ", ".join(FAMILIES),
     )
     parser.add_argument(
@@ -130,7 +156,9 @@ def main() -> int:
         default=os.cpu_count() or 1,
         help="processes that share the problems (as many as CPUs)",
     )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the report as JSON, with every wrong result"
+    )
     options = parser.parse_args()
     unknown = set(options.families) - set(FAMILIES)
     if unknown:

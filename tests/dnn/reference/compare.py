@@ -13,7 +13,6 @@ from tests.dnn.reference.problem import Attributes
 
 TINY = 1e-5  # below this a relative difference says nothing
 Mask = NDArray[np.bool_]
-NAN_OR_INF = ("exp", "exp_dst", "log", "pow", "sqrt", "sqrt_dst", "square")
 COMPUTING = ("add", "sub", "mul", "div")
 
 

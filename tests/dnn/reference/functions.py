@@ -60,8 +60,14 @@ FORWARD: dict[str, Function] = {
     "mish": lambda s, a, b: s * np.tanh(soft_relu(s)),
     "hardsigmoid": lambda s, a, b: np.clip(a * s + b, 0, 1),
     "hardswish": lambda s, a, b: s * np.clip(a * s + b, 0, 1),
+    "relu": lambda s, a, b: np.where(s > 0, s, a * s),
+    "linear": lambda s, a, b: a * s + b,
+    "clip": lambda s, a, b: np.clip(s, a, b),
+    "abs": lambda s, a, b: np.abs(s),
+    "square": lambda s, a, b: s * s,
 }
-"""Those that the reference library approximates, or does not carry NaN through."""
+
+EXACT = frozenset({"relu", "linear", "clip", "abs", "square"})
 
 SLOPES: dict[str, Function] = {
     "tanh": lambda s, a, b: 1 - np.tanh(s) ** 2,
@@ -73,4 +79,15 @@ SLOPES: dict[str, Function] = {
     "swish": _swish_slope,
     "gelu_erf": _gelu_erf_slope,
     "mish": _mish_slope,
+}
+
+APPROXIMATED = {False: frozenset(FORWARD) - EXACT, True: frozenset(SLOPES)}
+"""Those that the reference library approximates, or does not carry NaN through, by direction."""
+
+BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
 }

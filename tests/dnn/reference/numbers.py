@@ -35,6 +35,11 @@ LOWEST = {
     "s8": -128.0,
     "u8": 0.0,
 }
+HIGHEST = {dtype: -low for dtype, low in LOWEST.items()} | {
+    "s32": 2.0**31 - 1,
+    "s8": 127.0,
+    "u8": 255.0,
+}
 DIGITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "s32": 31, "s8": 7, "u8": 8}
 
 

@@ -14,17 +14,7 @@ from groundstate.dnn.kernels.grid import Grid
 from groundstate.dnn.kernels.loops import Loops
 from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
-from groundstate.dnn.types import Algorithm, Arg, DataType
-
-LOWEST = {
-    DataType.f32: "-FLT_MAX",
-    DataType.f16: "-65504.0f",
-    DataType.bf16: "as_float(0xff7f0000u)",
-    DataType.s32: "-2147483648.0f",
-    DataType.s8: "-128.0f",
-    DataType.u8: "0.0f",
-}
-"""What the maximum of nothing is."""
+from groundstate.dnn.types import Algorithm, Arg
 
 
 @dataclass(frozen=True)
@@ -53,9 +43,9 @@ class Window:
             text = f"({text}) * {self.kernel[dim]} + k{dim}"
         return text
 
-    def loops(self) -> Loops:
+    def loops(self, name: str = "k") -> Loops:
         """Loops over the elements of the window."""
-        return Loops([(f"k{dim}", size) for dim, size in enumerate(self.kernel)])
+        return Loops([(f"{name}{dim}", size) for dim, size in enumerate(self.kernel)])
 
 
 def forward(
@@ -75,7 +65,7 @@ def forward(
     epilogue = Epilogue(kernel, attributes, target)
     grid = Grid(kernel, [target, source], dims=target.dims, coordinates=True, along=target)
     is_max = algorithm == Algorithm.pooling_max
-    kernel.line(f"float acc = {LOWEST[source.data_type] if is_max else '0.0f'};")
+    kernel.line(f"float acc = {values.LOWEST[source.data_type] if is_max else '0.0f'};")
     kernel.line("int best = 0;" if is_max else "int count = 0;")
     kernel.extend(window.loops().around(_inside(window, source, grid.names, is_max)))
     if algorithm == Algorithm.pooling_avg_include_padding:
@@ -114,7 +104,11 @@ def backward(
     above: Descriptor,
     workspace: Descriptor | None,
 ) -> Launch:
-    """Each work-item gathers for one element of the source, so that nobody has to wait."""
+    """Each work-item gathers for one element of the source, so that nobody has to wait.
+
+    It goes through the window from its end, which is the result from its beginning: sums come out
+    as they do where each element of the result is spread over its window.
+    """
     kernel = Kernel("pooling_backward")
     kernel.input(Arg.DIFF_DST, above.data_type, "above")
     kernel.output(Arg.DIFF_SRC, below.data_type, "below")
@@ -125,6 +119,7 @@ def backward(
     lines, places = [], list(grid.names[:2])
     for dim in range(len(window.kernel)):
         step, stride = window.dilation[dim] + 1, window.strides[dim]
+        lines.append(f"const int k{dim} = {window.kernel[dim] - 1} - r{dim};")
         ahead = f"{grid.names[2 + dim]} + {window.before[dim]} - k{dim} * {step}"
         lines.append(f"const int t{dim} = {ahead};")
         outside = f"t{dim} < 0 || t{dim} % {stride} != 0 || t{dim} / {stride} >= "
@@ -140,7 +135,7 @@ def backward(
     else:
         lines += _counted(window, below)
         lines.append(f"acc += {value} / (float)count;")
-    kernel.extend(window.loops().around(lines))
+    kernel.extend(window.loops("r").around(lines))
     kernel.line(values.store(below.data_type, "below", grid.index(below), "acc"))
     return grid.launch()
 

@@ -12,7 +12,7 @@ from groundstate.dnn.kernels import indexing, values
 from groundstate.dnn.kernels.epilogue import Epilogue
 from groundstate.dnn.kernels.text import Kernel, in_double
 from groundstate.dnn.plan import Plan
-from groundstate.dnn.types import Algorithm, Arg
+from groundstate.dnn.types import Algorithm, Arg, DataType
 
 LANES = 16
 ITEM_GROUP = 128
@@ -37,6 +37,8 @@ class Fold(NamedTuple):
     p: float
     eps: float
     double: bool
+    of_nothing: DataType | None = None
+    """The type of the elements that there are none of."""
 
     @property
     def real(self) -> str:
@@ -46,9 +48,10 @@ class Fold(NamedTuple):
     @property
     def first(self) -> str:
         """What nothing is worth."""
+        none = self.of_nothing
         return {
-            Algorithm.reduction_max: "-INFINITY",
-            Algorithm.reduction_min: "INFINITY",
+            Algorithm.reduction_max: "-INFINITY" if none is None else values.LOWEST[none],
+            Algorithm.reduction_min: "INFINITY" if none is None else values.HIGHEST[none],
             Algorithm.reduction_mul: "1",
         }.get(self.algorithm, "0")
 
@@ -177,7 +180,8 @@ def reduce(
     attributes: Attributes,
 ) -> Plan:
     """The launches of a reduction."""
-    fold = Fold(algorithm, p, eps, in_double(source.data_type, target.data_type))
+    double = in_double(source.data_type, target.data_type)
+    fold = Fold(algorithm, p, eps, double, None if source.elements else source.data_type)
     work = Work(source, target, fold)
     plan = Plan()
     kernel = Kernel("reduction")

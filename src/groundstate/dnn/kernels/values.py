@@ -21,6 +21,28 @@ C_TYPES = {
 }
 """What an element is in memory."""
 
+LOWEST = {
+    DataType.f32: "-FLT_MAX",
+    DataType.f64: "-DBL_MAX",
+    DataType.f16: "-65504.0f",
+    DataType.bf16: "as_float(0xff7f0000u)",
+    DataType.s32: "-2147483648.0f",
+    DataType.s8: "-128.0f",
+    DataType.u8: "0.0f",
+}
+"""The maximum of nothing."""
+
+HIGHEST = {
+    DataType.f32: "FLT_MAX",
+    DataType.f64: "DBL_MAX",
+    DataType.f16: "65504.0f",
+    DataType.bf16: "as_float(0x7f7f0000u)",
+    DataType.s32: "2147483647.0f",
+    DataType.s8: "127.0f",
+    DataType.u8: "255.0f",
+}
+"""The minimum of nothing."""
+
 INTEGERS = frozenset({DataType.s32, DataType.s8, DataType.u8, DataType.s64})
 
 PRELUDE = """\

@@ -17,7 +17,8 @@ from tests.dnn.reference.problem import Layout, Problem, Tensor
 GATES = {"vanilla_rnn": 1, "lstm": 4, "gru": 3, "lbr_gru": 3}
 # The weights of a backward pass have the input channels last: the reference insists on it.
 INPUTS_LAST = Layout("permuted", order=(0, 1, 3, 4, 2), fixed=True)
-STATES = ("src_1", "src_2", "dst_1", "dst_2")
+# A few sizes on both sides of a vector: problems that have one in common share programs.
+BATCHES, WIDTHS = (1, 2, 5), (1, 3, 8, 17, 20)
 
 
 def cell(name: str) -> Callable[[Draw], Problem]:
@@ -28,9 +29,9 @@ def cell(name: str) -> Callable[[Draw], Problem]:
 def shapes(draw: Draw, name: str, direction: str) -> dict[str, tuple[int, ...]]:
     """The sizes of all tensors of a problem, by the names of their arguments."""
     layers = draw.pick([1, 1, 1, 2, 3])
-    steps, batch, width = draw.pick([1, 1, 2, 5]), draw.integer(1, 6), draw.integer(1, 20)
+    steps, batch, width = draw.pick([1, 1, 2, 5]), draw.pick(BATCHES), draw.pick(WIDTHS)
     directions = 2 if direction in ("concat", "sum") else 1
-    inputs = width if layers > 1 else draw.integer(1, 20)
+    inputs = width if layers > 1 else draw.pick(WIDTHS)
     gates = GATES[name]
     result = width * (2 if direction == "concat" else 1)
     state = (layers, directions, batch, width)
