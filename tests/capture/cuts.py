@@ -61,6 +61,7 @@ def memory_after(
         try:
             player.run(StopAfter(number))
         except Stop:
+            assert [str(each) for each in player.report.differences] == []
             return memory_of(player)
         finally:
             player.close()

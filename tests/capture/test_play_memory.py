@@ -144,6 +144,14 @@ def test_memory_of_the_program_keeps_its_distances() -> None:
     assert memory.usable == 8 * PAGE
 
 
+def test_memory_of_the_program_is_given_back() -> None:
+    """Whole windows of addresses are set aside, of which there are not even as many as this."""
+    for _ in range(3000):
+        memory = ProgramMemory(limit=PAGE)
+        memory.at(0x7F00_0000_0000, 8)
+        memory.close()
+
+
 @pytest.mark.usefixtures("library")
 def test_arguments_of_kernels_that_are_addresses(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:

@@ -108,6 +108,8 @@ class ProgramMemory:
         self.limit = limit
         self.usable = 0
         self._windows = Ranges()
+        self._replaced: list[Range] = []
+        """Windows in whose place there are larger ones; commands may still use their addresses."""
         self._count = 0
         self._open = Ranges()
 
@@ -118,6 +120,12 @@ class ProgramMemory:
             window = self._reserve(address, size)
         self._make_usable(window, address, size)
         return window.at(address)
+
+    def close(self) -> None:
+        """Gives all of it back; nobody may use it any more."""
+        for window in (*self._windows, *self._replaced):
+            _libc.munmap(window.present, window.size)
+        self._windows, self._open, self._replaced = Ranges(), Ranges(), []
 
     def known(self, address: int) -> int | None:
         """Where an address of the program is now, if a call has named its page before."""
@@ -139,6 +147,7 @@ class ProgramMemory:
             raise UnplayableError("there is not enough address space for the program's memory")
         window = Range(start, length, present, "program")
         for lost in self._windows.within(start, window.end):
+            self._replaced.append(lost)
             for known in self._open.within(lost.start, lost.end):
                 self._open.remove(known.start)
         self._windows.add(window)

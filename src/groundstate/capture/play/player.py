@@ -182,7 +182,8 @@ class Player:
 
     def close(self) -> None:
         """Gives back what the player itself had from the driver, which has nothing to do then."""
-        self.work.let_go()
+        if self.work.let_go():
+            self.memory.program.close()
         self.copies.close()
         self.contents.close()
         self.names.descriptors.close()

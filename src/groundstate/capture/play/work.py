@@ -69,13 +69,13 @@ class Work:
             self._busy.pop(handle, None)
         return True
 
-    def let_go(self) -> None:
-        """Signals what work still waits for, as nobody else will, so that it ends."""
+    def let_go(self) -> bool:
+        """Signals what work still waits for, as nobody else will; False if it does not end."""
         if self.wait_until_idle(0):
-            return
+            return True
         for event in self.events:
             self._library.zeEventHostSignal(event)
-        self.wait_until_idle(self._patience)
+        return self.wait_until_idle(self._patience)
 
     def _waiting(self, name: str) -> Any:
         """A function that waits; old loaders have none for immediate lists, but drivers do."""
