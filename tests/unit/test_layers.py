@@ -16,6 +16,7 @@ FORBIDDEN = {
     "compiler": ("core", "cli", "driver", "monitor"),
     "monitor": ("driver", "cli", "compiler", "zes"),
     "dnn": ("driver", "cli", "monitor", "capture"),
+    "survey": ("core", "driver", "cli", "monitor", "capture"),
 }
 """What the modules of a folder must not import, at any depth of their code."""
 

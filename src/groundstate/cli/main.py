@@ -23,6 +23,7 @@ from groundstate.cli import (
     script,
     stream,
     subcapture,
+    survey,
     top,
 )
 from groundstate.version import __version__
@@ -40,6 +41,7 @@ COMMANDS = (
     metrics,
     compile,
     dis,
+    survey,
     cache,
 )
 """The modules of the commands, in the order in which the help lists them."""

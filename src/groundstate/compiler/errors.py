@@ -18,3 +18,7 @@ class UnresolvedNameError(BuildError):
     def __init__(self, name: str, log: str) -> None:
         super().__init__(log)
         self.name = name
+
+
+class RefusedError(BuildError):
+    """Kernels use something that the device does not have."""

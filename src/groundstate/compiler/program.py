@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundstate.compiler import kept, object_file
 from groundstate.compiler.constructors import find_constructors, run_once
-from groundstate.compiler.errors import BuildError, UnresolvedNameError
+from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
 from groundstate.compiler.signature import (
@@ -296,7 +296,7 @@ class Program:
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""
         if name in self.refusals:
-            raise BuildError(describe({name: self.refusals[name]}))
+            raise RefusedError(describe({name: self.refusals[name]}))
         signature = self.signature(name)
         if name in self._checked or signature.unresolved:
             return
@@ -347,7 +347,7 @@ class Program:
             )
             self._note(*known, *what)
         description, binary = known
-        loaded = _in_memory(binary)
+        loaded = in_memory(binary)
         signature = self.signature(name)
         return KernelCode(
             address=loaded.address,
@@ -360,7 +360,7 @@ class Program:
         )
 
 
-def _in_memory(binary: bytes) -> object_file.Loaded | Linked:
+def in_memory(binary: bytes) -> object_file.Loaded | Linked:
     """The code of an object file, ready to run."""
     loaded = object_file.load(binary)
     if loaded is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from groundstate.compiler.errors import BuildError
+from groundstate.compiler.errors import RefusedError
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Instruction, Module
@@ -29,13 +29,13 @@ Refusals = dict[str, list[str]]
 
 
 def find_refusals(symbols: Symbols, kernels: Sequence[str]) -> Refusals:
-    """The kernels of a program that cannot be compiled. Raises BuildError if none can."""
+    """The kernels of a program that cannot be compiled. Raises RefusedError if none can."""
     if not any(map(_needs_a_look, symbols.modules)):
         return {}
     scan = _Scan(symbols)
     found = {name: lines for name in kernels if (lines := scan.kernel(name))}
     if found and len(found) == len(kernels):
-        raise BuildError(describe(found))
+        raise RefusedError(describe(found))
     return found
 
 

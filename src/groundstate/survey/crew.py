@@ -1,0 +1,158 @@
+"""Processes that compile modules. One that dies or takes too long costs its module and no other.
+
+They are forked from a process that has imported the compiler and does nothing else, so that a new
+one is there at once. What one has had LLVM compile, the others are told.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+
+from groundstate.compiler import machine
+from groundstate.survey.trial import FAILED, Outcome, compile_module
+
+MOST_MEMORY = 8 << 30
+"""Of addresses, for one process."""
+MODULES_EACH = 400
+"""How many modules a process compiles before another takes its place: LLVM forgets nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A module to compile, and what it is linked with."""
+
+    digest: str
+    parts: tuple[bytes, ...]
+
+
+class Worker:
+    """One process, and the module that it has."""
+
+    def __init__(
+        self,
+        context: ForkServerContext,
+        widths: Sequence[int],
+        limit_s: int,
+        known: dict[str, float],
+    ) -> None:
+        self.link, other = context.Pipe()
+        arguments = (other, tuple(widths), limit_s, dict(known))
+        self.process: ForkServerProcess = context.Process(target=_work, args=arguments, daemon=True)
+        self.process.start()
+        other.close()
+        self.task: Task | None = None
+        self.news: dict[str, float] = {}
+        """The code that others have compiled since it was told last."""
+        self.left = MODULES_EACH
+
+    def give(self, task: Task) -> None:
+        """Has it compile a module."""
+        self.task = task
+        self.left -= 1
+        with suppress(ConnectionError):  # it has died; `take` will say how
+            self.link.send((task.parts, self.news))
+        self.news = {}
+
+    def take(self, limit_s: int) -> Outcome:
+        """What became of its module; if it has died over it, how."""
+        self.task = None
+        try:
+            outcome = self.link.recv()
+            assert isinstance(outcome, Outcome)
+            return outcome
+        except (EOFError, ConnectionError):
+            self.left = 0
+            self.process.join()
+            return Outcome(FAILED, _death(self.process.exitcode or 0, limit_s), seconds=limit_s)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.process.kill()
+        self.process.join()
+        self.process.close()
+        self.link.close()
+
+
+def _death(status: int, limit_s: int) -> str:
+    if status == -signal.SIGXCPU:
+        return f"it takes longer than {limit_s} s"
+    how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return f"the compiler's process was ended by {how}"
+
+
+def compile_all(
+    tasks: Sequence[Task],
+    widths: Sequence[int],
+    jobs: int,
+    limit_s: int,
+    known: dict[str, float],
+) -> Iterator[tuple[Task, Outcome]]:
+    """The outcomes of all tasks, as they come. Adds what was compiled to `known`."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    waiting = iter(tasks)
+    workers: dict[Connection, Worker] = {}
+
+    def engage(old: Worker | None) -> None:
+        """Gives the next task to a worker that has none."""
+        task = next(waiting, None)
+        if old is not None and (task is None or not old.left):
+            del workers[old.link]
+            old.close()
+            old = None
+        if task is not None:
+            worker = old or Worker(context, widths, limit_s, known)
+            workers[worker.link] = worker
+            worker.give(task)
+
+    try:
+        for _ in range(jobs):
+            engage(None)
+        while workers:
+            for link in wait(list(workers)):
+                assert isinstance(link, Connection)
+                worker = workers[link]
+                task = worker.task
+                outcome = worker.take(limit_s)
+                known |= outcome.made
+                for other in workers.values():
+                    if other is not worker:
+                        other.news |= outcome.made
+                engage(worker)
+                assert task is not None
+                yield task, outcome
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def _work(link: Connection, widths: tuple[int, ...], limit_s: int, known: dict[str, float]) -> None:
+    """The life of a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who started it ends it
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    machine.target()
+    while True:
+        try:
+            parts, news = link.recv()
+        except EOFError:
+            return
+        known |= news
+        _allow(limit_s)
+        outcome = compile_module(parts, widths, known)
+        known |= outcome.made
+        link.send(outcome)
+
+
+def _allow(seconds: int) -> None:
+    """Lets this process run on for some seconds of processor time; then the system ends it."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + 1 + seconds, most))

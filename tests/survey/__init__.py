@@ -1,0 +1,1 @@
+"""Surveys: modules found in files, compiled, and reported."""
