@@ -74,9 +74,7 @@ TABLE = {
     ),
     A.eltwise_pow: Function("a * pow(s, b)", "b == {0} ? {0} : d * (a * b * pow(s, b - {1}))"),
     A.eltwise_gelu_erf: Function(
-        "{0.5} * s * gs_erfc(-s * {0.7071067811865476})",
-        "d * {0.5} * (gs_erfc(-s * {0.7071067811865476}) + "
-        "s * {0.7978845608028654} * exp({-0.5} * s * s))",
+        "s * gs_below(s)", "d * (gs_below(s) + s * {0.3989422804014327} * gs_bell(s))"
     ),
     A.eltwise_round: Function("rint(s)"),
     A.eltwise_mish: Function(
@@ -88,6 +86,15 @@ TABLE = {
         "a * s + b <= {0} ? {0} : (a * s + b >= {1} ? d : d * ({2} * a * s + b))",
     ),
 }
+
+_IN_DOUBLE = {
+    A.eltwise_gelu_erf: Function(
+        "{0.5} * s * erfc(-s * {0.7071067811865476})",
+        "d * {0.5} * (erfc(-s * {0.7071067811865476}) + "
+        "s * {0.7978845608028654} * exp({-0.5} * s * s))",
+    ),
+}
+"""Where what is fitted for single precision does not do."""
 
 _FROM_RESULT = {
     A.eltwise_relu_use_dst_for_bwd: "s > {0} ? d : d * a",
@@ -141,9 +148,11 @@ def literal(value: float, double: bool = False) -> str:
     return f"({text})" if value < 0 else text
 
 
+def _function(algorithm: Algorithm, double: bool) -> Function:
+    return _IN_DOUBLE.get(algorithm, TABLE[algorithm]) if double else TABLE[algorithm]
+
+
 def _text(expression: str, names: dict[str, str], double: bool) -> str:
-    if double:  # what is fitted for single precision does not do
-        expression = expression.replace("gs_erfc", "erfc")
     filled = re.sub(r"\{(-?[\d.]+)\}", lambda m: literal(float(m[1]), double), expression)
     return re.sub(r"\b[sdab]\b", lambda m: names[m[0]], filled)
 
@@ -157,7 +166,7 @@ def forward_text(
     'x > 0.0f ? x : x * 0.1f'
     """
     names = {"s": s, "a": literal(alpha, double), "b": literal(beta, double)}
-    return _text(TABLE[algorithm].forward, names, double)
+    return _text(_function(algorithm, double).forward, names, double)
 
 
 def backward_text(
@@ -165,4 +174,4 @@ def backward_text(
 ) -> str:
     """The derivative at the variable `s`, times `d`, as an expression."""
     names = {"d": d, "s": s, "a": literal(alpha, double), "b": literal(beta, double)}
-    return _text(TABLE[algorithm].backward, names, double)
+    return _text(_function(algorithm, double).backward, names, double)

@@ -40,7 +40,8 @@ class Pointwise:
         self.items = math.prod(target.padded_dims if self.dense else target.dims)
         self.kind = indexing.index_type(target, *sources)
         kernel.line(f"const {self.kind} i = get_global_id(0);")
-        kernel.line(f"if (i >= {self.items}) return;")
+        if self.items % GROUP_SIZE:
+            kernel.line(f"if (i >= {self.items}) return;")
         if self.dense and not self.flat:
             self._find_in_memory(pointer)
         elif not self.flat:
