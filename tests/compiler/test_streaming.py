@@ -30,6 +30,18 @@ __kernel void in_place(__global float *data) {
 __kernel void again(__global float *out, int n) {
     for (int k = 0; k < n; k++) out[get_global_id(0)] = k;
 }
+__kernel void hinted(__global const float *in, __global float *out) {
+    #pragma unroll 1
+    for (int k = 0; k < 4; k++) {
+        size_t i = 1024 * k + get_global_id(0);
+        __builtin_nontemporal_store(2 * in[i], out + i);
+    }
+}
+__kernel void hinted_and_shared(__global float *out, __local float *shared) {
+    shared[get_local_id(0)] = get_global_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __builtin_nontemporal_store(shared[63 - get_local_id(0)], out + get_global_id(0));
+}
 """
 
 
@@ -47,7 +59,7 @@ def aligned(count: int, start: int) -> np.ndarray:
 
 @pytest.mark.parametrize("start", [0, 1, 8])
 @pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize("name", ["twice", "twice4"])
+@pytest.mark.parametrize("name", ["twice", "twice4", "hinted"])
 def test_results_are_the_same(program: Program, name: str, streams: bool, start: int) -> None:
     given = np.arange(4096, dtype=np.float32)
     out = aligned(4096, start)
@@ -64,7 +76,16 @@ def test_lanes_that_are_not_there_write_nothing(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("twice", 1), ("twice4", 1), ("some", 1), ("in_place", 0), ("again", 0)]
+    ("name", "count"),
+    [
+        ("twice", 1),
+        ("twice4", 1),
+        ("some", 1),
+        ("in_place", 0),
+        ("again", 0),
+        ("hinted", 1),
+        ("hinted_and_shared", 0),
+    ],
 )
 def test_what_may_stream(program: Program, name: str, count: int) -> None:
     kernel = program.prepare(name).kernel
@@ -73,4 +94,5 @@ def test_what_may_stream(program: Program, name: str, count: int) -> None:
 
 def test_code_that_streams_says_so(program: Program) -> None:
     assert "!nontemporal" in program.write("twice", (64, 1, 1)).text
+    assert "!nontemporal" in program.write("hinted", (64, 1, 1)).text
     assert "!nontemporal" not in program.write("in_place", (64, 1, 1)).text

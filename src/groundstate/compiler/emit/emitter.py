@@ -48,8 +48,8 @@ class Emitter(Values):
         self.context = context
         self.contract = context.contract
         self.home = 0
-        self.streams = False
-        """True while a store is written that may go around the cache."""
+        self.streams = ""
+        """When the store that is being written goes around the cache; empty for never."""
         self.problems = Problems(kernel.name)
 
     def full_mask(self) -> str:

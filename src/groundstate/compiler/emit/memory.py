@@ -11,7 +11,7 @@ from __future__ import annotations
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.guesses import either_way, moved
-from groundstate.compiler.emit.streaming import store_vector
+from groundstate.compiler.emit.streaming import condition, store_vector
 from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
@@ -337,9 +337,9 @@ def _load(emitter: Emitter, node: Node) -> None:
 def _store(emitter: Emitter, node: Node) -> None:
     pointer, value = node.operands
     align, volatile = _access(node, value.type)
-    emitter.streams = node in emitter.context.streamed
+    emitter.streams = condition(emitter, node)
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
-    emitter.streams = False
+    emitter.streams = ""
 
 
 @handles("ReadCell")

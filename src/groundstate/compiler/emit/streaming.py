@@ -1,7 +1,8 @@
 """Stores that go around the cache.
 
 A launch whose results are larger than the cache need not read the lines that it overwrites. That
-pays for stores that happen once for each work-item, to memory that the kernel does not read.
+pays for stores that happen once for each work-item, to memory that the kernel does not read. A
+program that calls a store `Nontemporal` knows that it pays, whatever the size of the launch.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.uniformity import CHAINS
 
 FENCE = "  fence seq_cst"
@@ -27,10 +29,28 @@ def streamed_stores(kernel: Kernel, graph: Graph) -> set[Node]:
         for node in nodes
         if node.op == "Store"
         and node.block is not None
-        and node.block not in graph.loop_of
-        and (written := _argument(node.operands[0])) is not None
-        and written not in read
+        and (
+            _is_nontemporal(node)
+            or (
+                node.block not in graph.loop_of
+                and (written := _argument(node.operands[0])) is not None
+                and written not in read
+            )
+        )
     }
+
+
+def _is_nontemporal(store: Node) -> bool:
+    flags = next((each for each in store.literals if isinstance(each, int)), 0)
+    return bool(flags & MemoryAccess.Nontemporal)
+
+
+def condition(emitter: Emitter, store: Node) -> str:
+    """When a store goes around the cache, as a truth value of LLVM; empty for never."""
+    context = emitter.context
+    if store not in context.streamed:
+        return ""
+    return "true" if _is_nontemporal(store) else str(context.streams)
 
 
 def _argument(pointer: Node) -> Node | None:
@@ -53,7 +73,7 @@ def store_vector(
     number = text.emit(f"ptrtoint ptr {pointer} to i64")
     low = text.emit(f"and i64 {number}, {needed - 1}")
     aligned = text.emit(f"icmp eq i64 {low}, 0")
-    both = text.emit(f"and i1 {aligned}, {context.streams}")
+    both = text.emit(f"and i1 {aligned}, {emitter.streams}")
     around, through, after = text.label("around"), text.label("through"), text.label("stored")
     text.do(f"br i1 {both}, label %{around}, label %{through}")
     text.start(around)

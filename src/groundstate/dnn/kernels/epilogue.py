@@ -91,7 +91,8 @@ class Epilogue:
     """The end of a kernel that computes one element of the destination at a time.
 
     `scaled` are the sources whose scales multiply the result, with the shape that each scale's mask
-    refers to and the names of the coordinates in it.
+    refers to and the names of the coordinates in it. `cached` says that the kernel has written to
+    the destination before, so that it is in a cache.
     """
 
     def __init__(
@@ -102,8 +103,10 @@ class Epilogue:
         *,
         target_arg: int = Arg.DST,
         double: bool = False,
+        cached: bool = False,
     ) -> None:
         self.kernel, self.attributes, self.target = kernel, attributes, target
+        self.around = not cached and values.exceeds_cache(target)
         self.target_arg, self.double = target_arg, double
         self.real = values.real(double)
         self.scale = self._quantized(target_arg, attributes.scales, Arg.ATTR_SCALES)
@@ -150,8 +153,8 @@ class Epilogue:
             lines.append(f"{acc} /= {self.scale.at(names, self.real)};")
         if self.zero_point is not None:
             lines.append(f"{acc} += {self.zero_point.at(names, self.real)};")
-        stored = values.store(self.target.data_type, pointer, index, acc, of=self.real)
-        return [*lines, stored]
+        kind, around = self.target.data_type, self.around
+        return [*lines, values.store(kind, pointer, index, acc, of=self.real, around=around)]
 
     def _post_op(
         self,

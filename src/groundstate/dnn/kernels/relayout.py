@@ -17,6 +17,7 @@ from groundstate.dnn.descriptor import SIZES, Descriptor
 from groundstate.dnn.kernels import indexing, values
 from groundstate.dnn.kernels.text import Kernel
 from groundstate.dnn.plan import Launch
+from groundstate.dnn.types import DataType
 
 LANES = 16
 FEW = 8
@@ -193,19 +194,26 @@ class Relayout:
 def copy(kernel: Kernel, source: Descriptor, target: Descriptor, real: str) -> Launch:
     """A launch that copies, from `source` to `target`, which the kernel has as parameters."""
     relayout = Relayout(kernel, source, target)
+    around = values.exceeds_cache(target)
     zero = values.store(target.data_type, "target", "to", f"({real})0", of=real)
     if source.data_type != target.data_type:
         loaded = values.load(source.data_type, "source", "from", to=real)
-        stored = values.store(target.data_type, "target", "to", loaded, of=real)
+        stored = values.store(target.data_type, "target", "to", loaded, of=real, around=around)
         return relayout.write([stored], zero)
     if SIZES[source.data_type] == 4 and relayout.goes_in_fours:
-        return relayout.write(_four(relayout, values.c_type(source.data_type)), zero, 4)
-    return relayout.write(["target[to] = source[from];"], zero)
+        return relayout.write(_four(relayout, source.data_type, around), zero, 4)
+    kind = values.c_type(source.data_type)
+    stored = values.store(source.data_type, "target", "to", "source[from]", of=kind, around=around)
+    return relayout.write([stored], zero)
 
 
-def _four(relayout: Relayout, kind: str) -> list[str]:
+def _four(relayout: Relayout, data_type: DataType, around: bool) -> list[str]:
     """Four neighbours of the source, each to its place."""
-    step = relayout.nest[relayout.row_axis].target
-    places = enumerate("xyzw")
-    stores = [f"target[to + {place * step}] = four.{name};" for place, name in places]
+    step, kind = relayout.nest[relayout.row_axis].target, values.c_type(data_type)
+    stores = [
+        values.store(
+            data_type, "target", f"to + {place * step}", f"four.{name}", of=kind, around=around
+        )
+        for place, name in enumerate("xyzw")
+    ]
     return [f"const {kind}4 four = vload4(0, source + from);", *stores]

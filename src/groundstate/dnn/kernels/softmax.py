@@ -30,12 +30,12 @@ def forward(
     if Arg.SRC in attributes.scales:
         used = attributes.scales[Arg.SRC]
         scale = Quantized(kernel, Arg.SRC, used, source.dims, Arg.ATTR_SCALES)
-    epilogue = Epilogue(kernel, attributes, target, double=double)
+    keeps = not logarithm and target.data_type in (DataType.f32, DataType.f64)
+    keeps = keeps and not attributes.post_ops.steps
+    epilogue = Epilogue(kernel, attributes, target, double=double, cached=keeps)
     rows = Rows(kernel, source.dims, axis, source, target)
     element = values.load(source.data_type, "source", rows.index(source), to=real)
     place = rows.index(target)
-    keeps = not logarithm and target.data_type in (DataType.f32, DataType.f64)
-    keeps = keeps and not attributes.post_ops.steps
     kernel.line(f"{real} top = -INFINITY, total = 0;")
     rows.along(f"top = fmax(top, {element});")
     kernel.line(rows.combine("max", "top"))

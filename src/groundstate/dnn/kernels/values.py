@@ -6,6 +6,7 @@ the upper half of a float. Integers are rounded to nearest even and saturated.
 
 from __future__ import annotations
 
+from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.errors import unimplemented
 from groundstate.dnn.types import DataType
 
@@ -42,6 +43,9 @@ HIGHEST = {
     DataType.u8: "255.0f",
 }
 """The minimum of nothing."""
+
+CACHE_BYTES = 32 << 20
+"""What caches hold at most. A larger result is written around them, so it is not read before."""
 
 INTEGERS = frozenset({DataType.s32, DataType.s8, DataType.u8, DataType.s64})
 
@@ -111,17 +115,34 @@ def load(data_type: DataType, pointer: str, index: str, *, to: str = "float") ->
     return text if C_TYPES[data_type] == to else f"({to}){text}"
 
 
-def store(data_type: DataType, pointer: str, index: str, value: str, *, of: str = "float") -> str:
-    """A statement that writes a number, of type `of`, to an index."""
+def store(
+    data_type: DataType,
+    pointer: str,
+    index: str,
+    value: str,
+    *,
+    of: str = "float",
+    around: bool = False,
+) -> str:
+    """A statement that writes a number, of type `of`, to an index, perhaps around the cache."""
     kind = c_type(data_type)
     if data_type == DataType.f16:
         return f"vstore_half_rte({value}, {index}, {pointer});"
-    if data_type == DataType.bf16:
-        number = value if of == "float" else f"(float)({value})"
-        return f"{pointer}[{index}] = gs_to_bf16({number});"
     if kind == of:
-        return f"{pointer}[{index}] = {value};"
-    if data_type in INTEGERS:
+        converted = value
+    elif data_type == DataType.bf16:
+        number = value if of == "float" else f"(float)({value})"
+        converted = f"gs_to_bf16({number})"
+    elif data_type in INTEGERS:
         rounding = "" if of in ("int", "long") else "_rte"
-        return f"{pointer}[{index}] = convert_{kind}_sat{rounding}({value});"
-    return f"{pointer}[{index}] = ({kind})({value});"
+        converted = f"convert_{kind}_sat{rounding}({value})"
+    else:
+        converted = f"({kind})({value})"
+    if around:
+        return f"__builtin_nontemporal_store({converted}, {pointer} + ({index}));"
+    return f"{pointer}[{index}] = {converted};"
+
+
+def exceeds_cache(tensor: Descriptor) -> bool:
+    """True if what is written first is no longer in a cache when the last is written."""
+    return tensor.size_bytes() >= CACHE_BYTES
