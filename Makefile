@@ -8,6 +8,7 @@ BENCH  ?=
 
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
+CLIENTS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/clients/.installed)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -48,7 +49,7 @@ generate: $(VENV)/.installed-dev ## write the generated files from the registry
 	$(PY) -m registry
 
 .PHONY: bench
-bench: $(VENV)/.installed-bench native ## run the benchmarks, each against a named peer
+bench: $(VENV)/.installed-bench $(CLIENTS) native ## run the benchmarks, each against a named peer
 	tools/debian-packages libze1 pocl-opencl-icd ocl-icd-libopencl1
 	$(PY) -m benchmarks $(BENCH)
 
@@ -114,6 +115,12 @@ $(VENV)/sycl/.installed: | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/sycl
 	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb
 	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1'
+	@touch $@
+
+# Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.
+$(VENV)/clients/.installed: | $(VENV)/.installed-dev
+	$(PYTHON) -m venv $(VENV)/clients
+	$(VENV)/clients/bin/python -m pip install --quiet 'dpctl==0.22.*' 'dpnp==0.20.*' intel-opencl-rt
 	@touch $@
 
 .PHONY: packages

@@ -25,6 +25,7 @@ from benchmarks import (
 )
 from benchmarks.figures import Figure, Options, Plan
 from benchmarks.kernels import compile_time, first, launch, scaling, speed
+from benchmarks.sycl import speed as sycl
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -42,6 +43,7 @@ BENCHMARKS = {
         snapshot,
         dnn,
         capture,
+        sycl,
     )
 }
 RESULTS = Path(__file__).parent / "results"

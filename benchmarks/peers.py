@@ -12,6 +12,8 @@ from pathlib import Path
 from benchmarks.programs import BUILT, MeasuringError
 from groundstate import standin
 
+INTEL = "Intel CPU OpenCL"
+
 
 @dataclass(frozen=True)
 class Missing:
@@ -99,14 +101,13 @@ def _pocl() -> Target | Missing:
 
 
 def _intel() -> Target | Missing:
-    name = "Intel CPU OpenCL"
     if platform.machine() != "x86_64":
-        return Missing(name, "it exists for x86-64 only")
+        return Missing(INTEL, "it exists for x86-64 only")
     folder = Path(sys.prefix) / "lib"
     driver = folder / "libintelocl.so"
     if not driver.exists():
         python = shlex.quote(sys.executable)
-        return Missing(name, f"{python} -m pip install intel-opencl-rt intel-cmplr-lib-rt")
+        return Missing(INTEL, f"{python} -m pip install intel-opencl-rt intel-cmplr-lib-rt")
     system = ctypes.util.find_library("OpenCL")
     # The folder holds an ICD loader too. The system's goes first, so that all peers use the same.
     opener = _system_path(system) if system is not None else str(folder / "libOpenCL.so.1")
@@ -114,7 +115,7 @@ def _intel() -> Target | Missing:
         "OCL_ICD_VENDORS": str(_registration("intel", str(driver))),
         "LD_LIBRARY_PATH": str(folder),
     }
-    return Target(name, opener, env)
+    return Target(INTEL, opener, env)
 
 
 def _registration(name: str, driver: str) -> Path:

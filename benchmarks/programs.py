@@ -16,7 +16,7 @@ FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_GNU
 TIMEOUT_S = 600
 STEERING = (
     *("ZE_", "ZEL_", "ZES_", "ZET_", "GROUNDSTATE_", "OCL_", "OPENCL_", "POCL_", "CL_"),
-    "PYTHONDONTWRITEBYTECODE",
+    *("ONEAPI_", "SYCL_", "UR_", "PYTHONDONTWRITEBYTECODE"),
 )
 """How the names of variables begin that would change what is measured."""
 
@@ -52,7 +52,7 @@ def build(name: str, *flags: str, output: str = "") -> Path:
 
 
 def clean_environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """This process's variables without those that steer Level Zero and OpenCL, and `changes`.
+    """This process's variables without those that steer Level Zero, OpenCL and SYCL, and `changes`.
 
     Python keeps what it compiles, as it does of installed packages.
     """

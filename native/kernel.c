@@ -243,6 +243,46 @@ ze_result_t gs_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSi
                                     groupSizeZ);
 }
 
+/* Enough work-items to fill vectors many times over, few enough for many groups. */
+enum { SUGGESTED_ITEMS = 256 };
+
+/* The largest divisor up to a limit, rather one that is a multiple of something. */
+static uint32_t best_divisor(uint32_t number, uint32_t most, uint32_t multiple) {
+    uint32_t best = 1, best_multiple = 0;
+    for (uint32_t each = 1; each <= most && each <= number; each++) {
+        if (number % each != 0)
+            continue;
+        best = each;
+        if (multiple > 0 && each % multiple == 0)
+            best_multiple = each;
+    }
+    return best_multiple > 0 ? best_multiple : best;
+}
+
+/* A size that divides the range, so that no work-item is left over. Whole vectors along the first axis come before
+ * all else; then the group grows. SYCL's runtime asks before each launch of a range without a group size. */
+ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY,
+                                        uint32_t globalSizeZ, uint32_t *groupSizeX, uint32_t *groupSizeY,
+                                        uint32_t *groupSizeZ) {
+    const gs_entry_point *entry_point = ((gs_kernel *)hKernel)->entry_point;
+    if (globalSizeX == 0 || globalSizeY == 0 || globalSizeZ == 0)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
+                       "zeKernelSuggestGroupSize: a range of %u x %u x %u has no work-items", globalSizeX, globalSizeY,
+                       globalSizeZ);
+    uint32_t size[3];
+    if (entry_point->size_is_required) {
+        memcpy(size, entry_point->default_size, sizeof size);
+    } else {
+        size[0] = best_divisor(globalSizeX, SUGGESTED_ITEMS, entry_point->subgroup_size);
+        size[1] = best_divisor(globalSizeY, SUGGESTED_ITEMS / size[0], 1);
+        size[2] = best_divisor(globalSizeZ, SUGGESTED_ITEMS / (size[0] * size[1]), 1);
+    }
+    *groupSizeX = size[0];
+    *groupSizeY = size[1];
+    *groupSizeZ = size[2];
+    return ZE_RESULT_SUCCESS;
+}
+
 /* Code for a size that was used before is found here; else Python compiles it. */
 ze_result_t gs_kernel_prepare(gs_kernel *kernel) {
     if (kernel->code != NULL)

@@ -67,6 +67,7 @@ typedef struct gs_entry_point {
     uint32_t default_size[3]; /* for a kernel that is launched without a group size */
     bool size_is_required;    /* the default is the only one allowed */
     uint32_t most_items;      /* in a group */
+    uint32_t subgroup_size;
     uint64_t most_local_bytes;
     gs_code *_Atomic codes; /* only ever added to */
 } gs_entry_point;
@@ -130,6 +131,7 @@ typedef struct gs_entry_point_description {
     uint32_t size_is_required;
     uint32_t most_items;
     uint32_t most_local_bytes;
+    uint32_t subgroup_size;
     const char *name;
 } gs_entry_point_description;
 void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from);

@@ -157,6 +157,7 @@ GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_descr
     made->size_is_required = from->size_is_required;
     made->most_items = from->most_items;
     made->most_local_bytes = from->most_local_bytes;
+    made->subgroup_size = from->subgroup_size;
     pthread_mutex_lock(&module->lock);
     made->next = module->entry_points;
     module->entry_points = made;

@@ -1,23 +1,30 @@
 /* Blocks of anonymous pages.
  *
- * Sizes are rounded up to a power of two. Blocks up to CACHED_LIMIT go back to a free list of their size
- * when freed, so that a program that allocates and frees in a loop makes no system call; small ones are
- * carved from larger chunks. Larger blocks are mapped and unmapped each time, aligned for huge pages.
- * Nothing is ever zeroed twice: a block from a free list keeps its old contents, as the API allows. */
+ * Sizes are rounded up to a power of two. Blocks up to 2^CACHED_SHIFT go back to a free list of their size
+ * when freed, so that a program that allocates and frees in a loop makes no system call and touches no
+ * fresh page; small ones are carved from larger chunks. Larger blocks are mapped and unmapped each time,
+ * aligned for huge pages. Nothing is ever zeroed twice: a block from a free list keeps its old contents, as
+ * the API allows.
+ *
+ * Behind each mapping lie pages that can be read and not written. Kernels made for GPUs read ahead of
+ * what they need and over the end of an array, which a GPU answers with zeros where there is no memory;
+ * oneMKL's products of matrices do so by up to some rows. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "memory.h"
 
 enum {
     PAGE_SHIFT = 12,
     CARVED_SHIFT = 19,  /* 512 KiB and smaller are carved from chunks */
-    CACHED_SHIFT = 25,  /* 32 MiB and smaller are kept when freed */
+    CACHED_SHIFT = 28,  /* 256 MiB and smaller are kept when freed */
     HUGE_PAGE = 2 << 20,
     CHUNK = 4 << 20,
+    READ_AHEAD = 64 << 10, /* what can be read behind a mapping: address space, which costs no memory */
 };
-static const uint64_t CACHED_LIMIT = UINT64_C(256) << 20; /* bytes kept in the lists of mapped blocks */
+static const uint64_t CACHED_LIMIT = UINT64_C(1) << 30; /* bytes kept in the lists of mapped blocks, at most */
 
 /* Free blocks of one size. The list lies outside the blocks, so that a program that writes to memory it
  * has freed cannot break it. */
@@ -53,9 +60,20 @@ static bool push(free_list *list, void *block) {
 
 static void *pop(free_list *list) { return list->count > 0 ? list->blocks[--list->count] : NULL; }
 
+/* How much may be kept for later: not much of a small machine. */
+static uint64_t cached_limit(void) {
+    static uint64_t known;
+    if (known == 0) {
+        uint64_t eighth = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 8;
+        known = eighth < CACHED_LIMIT ? eighth : CACHED_LIMIT;
+    }
+    return known;
+}
+
 /* Fresh pages at a multiple of `alignment`, which is at least a page. */
 static void *map_aligned(size_t span, size_t alignment) {
-    char *raw = mmap(NULL, span + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+    const size_t whole = span + READ_AHEAD;
+    char *raw = mmap(NULL, whole + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                      -1, 0);
     if (raw == MAP_FAILED)
         return NULL;
@@ -63,11 +81,14 @@ static void *map_aligned(size_t span, size_t alignment) {
     if (lead > 0)
         munmap(raw, lead);
     if (alignment > lead)
-        munmap(raw + lead + span, alignment - lead);
+        munmap(raw + lead + whole, alignment - lead);
+    mprotect(raw + lead + span, READ_AHEAD, PROT_READ);
     if (span >= HUGE_PAGE)
         madvise(raw + lead, span, MADV_HUGEPAGE);
     return raw + lead;
 }
+
+static void unmap(void *block, uint64_t span) { munmap(block, span + READ_AHEAD); }
 
 /* A block of 2^shift bytes from the current chunk, at a multiple of its size. Called with the lock held. */
 static void *carve(unsigned shift) {
@@ -115,14 +136,16 @@ void gs_pages_give(void *block, uint64_t span) {
     unsigned shift = shift_for(span);
     bool carved = shift <= CARVED_SHIFT;
     if (shift > CACHED_SHIFT) {
-        munmap(block, span);
+        unmap(block, span);
         return;
     }
     pthread_mutex_lock(&lock);
-    bool keep = (carved || cached_bytes + span <= CACHED_LIMIT) && push(&free_lists[shift], block);
+    bool keep = (carved || cached_bytes + span <= cached_limit()) && push(&free_lists[shift], block);
     if (keep && !carved)
         cached_bytes += span;
     pthread_mutex_unlock(&lock);
-    if (!keep)
-        munmap(block, span);
+    if (!keep && carved)
+        munmap(block, span); /* what lies behind it is another block of the chunk */
+    else if (!keep)
+        unmap(block, span);
 }

@@ -262,6 +262,19 @@ static bool is_unhindered(const gs_command *command) {
     return true;
 }
 
+/* True for a run of so little that handing it to another thread would cost more than doing it. */
+static bool is_short_run(const gs_command *command) {
+    enum { MOST_COMMANDS = 4 };
+    uint32_t commands = 0;
+    if (command->operation != GS_RUN_PROGRAMS || command->run.count > MOST_COMMANDS)
+        return false;
+    for (uint32_t each = 0; each < command->run.count; each++)
+        for (const gs_command *inner = command->run.runs[each].program->first; inner != NULL; inner = inner->next)
+            if (++commands > MOST_COMMANDS || !gs_command_is_short(inner))
+                return false;
+    return is_unhindered(command);
+}
+
 /* For the one who executes the queue: true if its next command, if any, is unhindered. */
 static bool can_go_on(gs_queue *queue) {
     pthread_mutex_lock(&queue->lock);
@@ -305,6 +318,12 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
     mark_pending(command, 1);
     if (command->signal != NULL)
         command->signal->queue = queue->id;
+    if (queue->device->place == NULL && is_short_run(command) && gs_queue_claim(queue)) {
+        queue->submitted++;
+        execute_submitted(queue, command);
+        hand_over(queue);
+        return;
+    }
     pthread_mutex_lock(&queue->lock);
     if (queue->first == NULL)
         queue->first = command;

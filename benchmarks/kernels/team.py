@@ -23,9 +23,16 @@ WORKER = "benchmarks.kernels.worker"
 class Member:
     """A process that answers requests about one runtime."""
 
-    def __init__(self, name: str, kind: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        env: Mapping[str, str],
+        worker: str = WORKER,
+        python: str = sys.executable,
+    ) -> None:
         self.name = name
-        command = [sys.executable, "-m", WORKER, kind]
+        command = [python, "-m", worker, kind]
         self._process = subprocess.Popen(
             command,
             env=programs.clean_environment(env),
@@ -90,6 +97,11 @@ class Team:
                 member.name: member.ask("prepare", name=name, expected=str(path))
                 for member in self.members
             }
+        return self.mistakes(answers)
+
+    @staticmethod
+    def mistakes(answers: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+        """What is wrong with whose answer, of those with which something is."""
         said = {who: answer.get("error") or answer["mistake"] for who, answer in answers.items()}
         return {who: mistake for who, mistake in said.items() if mistake}
 

@@ -6,9 +6,6 @@ it does nothing, so that the runtimes take turns on a machine of their own.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.answers import answer_requests
 from benchmarks.kernels.cases import SMALL_CASES, Case, find
 from benchmarks.kernels.large import LARGE, MODULE_KERNELS
 from benchmarks.kernels.runtimes import Groundstate, Prepared, open_runtime
@@ -124,19 +122,5 @@ class Worker:
         return {}
 
 
-def main() -> None:
-    """Answers requests until there are no more."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a runtime prints is not an answer
-    worker = Worker(sys.argv[1])
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = getattr(worker, request.pop("do"))(**request)
-        except Exception as problem:
-            answer = {"error": f"{type(problem).__name__}: {problem}"}
-        print(json.dumps(answer), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_requests(Worker)

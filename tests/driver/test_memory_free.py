@@ -161,3 +161,16 @@ def test_a_context_takes_its_memory_with_it(driver: int, device: int) -> None:
         bench.forget(bench.local(properties.maxMemAllocSize // 2))
         bench.forget(bench.host(4096))
         bench.close()
+
+
+@pytest.mark.parametrize("size", [4096, 1 << 20, 40_000_000])
+def test_memory_that_was_freed_is_used_again(bench: Bench, size: int) -> None:
+    first = bench.forget(bench.local(size))
+    check(free(bench, first))
+    assert bench.local(size) == first
+
+
+@pytest.mark.parametrize("size", [1 << 20, 40_000_000, 300 << 20])
+def test_what_lies_behind_an_allocation_can_be_read(bench: Bench, size: int) -> None:
+    end = bench.local(size) + size
+    assert len(ctypes.string_at(end, 4096)) == 4096

@@ -115,6 +115,31 @@ def test_submissions_to_one_queue_keep_their_order(bench: Bench) -> None:
     assert memory[0] == 10
 
 
+def test_a_short_list_has_run_when_its_submission_returns(bench: Bench) -> None:
+    memory = bench.bytes(2, fill=0)
+    queue, commands = bench.queue(), bench.list()
+    fence, event = bench.fence(queue), bench.event()
+    fill(commands, address(memory), b"\1", 1, signal=event)
+    fill(commands, address(memory, 1), b"\2", 1)
+    submit(queue, close_list(commands), fence=fence)
+    check(ze.zeFenceQueryStatus(fence))
+    check(ze.zeEventQueryStatus(event))
+    assert memory.tolist() == [1, 2]
+
+
+def test_a_short_list_that_waits_holds_up_nobody(bench: Bench) -> None:
+    memory, go = bench.bytes(2, fill=0), bench.event()
+    queue, waiting, free = bench.queue(), bench.list(), bench.list()
+    fill(waiting, address(memory), b"\1", 1, waits=[go])
+    fill(free, address(memory, 1), b"\2", 1)
+    submit(queue, close_list(waiting))
+    submit(queue, close_list(free))
+    assert memory.tolist() == [0, 0]
+    check(ze.zeEventHostSignal(go))
+    finish_queue(queue)
+    assert memory.tolist() == [1, 2]
+
+
 def test_synchronise_honours_its_timeout(bench: Bench) -> None:
     go = bench.event()
     queue = bench.queue()

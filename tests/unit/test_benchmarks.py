@@ -19,6 +19,8 @@ from benchmarks.kernels.team import Member, Team
 from benchmarks.kernels.worker import Worker
 from benchmarks.machine import Machine
 from benchmarks.programs import MeasuringError
+from benchmarks.sycl import cases as sycl_cases
+from benchmarks.sycl.devices import SyclTeam
 
 HERE = Machine("Some CPU", 2, 2000, 8, "6.1", "glibc 2.36", "3.11.7", "cc 12")
 
@@ -216,3 +218,25 @@ def test_our_own_mistake_is_a_figure_without_ours() -> None:
     race.steps("empty", 0, 0.1)[0].run()
     (row,) = race.figures("empty", "title", "ns", lambda times: Measure.of_times(times, "ns"))
     assert (row.ours, row.note) == (None, "crashed")
+
+
+# --- dpnp -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["where-f4-1000000", "argsort-i4", "pi", "black-scholes", "mask"])
+def test_numpy_does_what_dpnp_is_asked_to(name: str) -> None:
+    case = sycl_cases.CASES[name]
+    arrays = case.arrays()
+    expected = np.asarray(case.operate(np, *arrays))
+    assert case.mistake(expected, expected) == ""
+    assert case.mistake(expected + 1, expected) != ""
+
+
+def test_a_result_of_another_shape_is_wrong() -> None:
+    assert "shape" in sycl_cases.compare(np.zeros(3), np.zeros(4), 1e-4)
+
+
+def test_sycl_devices_say_what_is_wrong_with_their_results() -> None:
+    said = [{"mistake": ""}], [{"error": "crashed"}]
+    team = SyclTeam([Spoken(OURS, said[0]), Spoken("peer", said[1])])
+    assert team.prepare("sum") == {"peer": "crashed"}

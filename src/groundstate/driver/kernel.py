@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from groundstate.compiler.program import KernelCode
     from groundstate.driver.native_kernel import Size
 
-SUGGESTED_GROUP_SIZE = 256
-"""Enough work-items to fill vectors many times over, few enough for many groups."""
-
 
 # --- Creating and compiling -----------------------------------------------------------------------
 
@@ -71,6 +68,7 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
         required is not None,
         MAX_GROUP_SIZE,
         local_memory_bytes(platform.device(module.device)),
+        signature.subgroup_size,
     )
     return EntryPoint(module, signature, address)
 
@@ -148,51 +146,6 @@ def zeKernelGetBinaryExp(hKernel: int, pSize: int, pKernelBinary: int) -> None:
 
 
 # --- Group sizes ----------------------------------------------------------------------------------
-
-
-@handler
-def zeKernelSuggestGroupSize(
-    hKernel: int,
-    globalSizeX: int,
-    globalSizeY: int,
-    globalSizeZ: int,
-    groupSizeX: int,
-    groupSizeY: int,
-    groupSizeZ: int,
-) -> None:
-    size = globalSizeX, globalSizeY, globalSizeZ
-    if 0 in size:
-        raise Failure(
-            ze.ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
-            f"a range of {globalSizeX} x {globalSizeY} x {globalSizeZ} has no work-items",
-        )
-    signature = entry_point_of(hKernel).signature
-    suggested = signature.required_group_size or suggest_size(size, signature.subgroup_size)
-    for address, value in zip((groupSizeX, groupSizeY, groupSizeZ), suggested, strict=True):
-        write_u32(address, value)
-
-
-def suggest_size(global_size: Size, lanes: int) -> Size:
-    """A group size that divides the range, so that no work-item is left over.
-
-    Whole vectors along the first axis come before all else. Then the group grows, up to the size
-    that is worth it.
-
-    >>> suggest_size((1024, 1024, 1), 16)
-    (256, 1, 1)
-    >>> suggest_size((20, 30, 1), 16)
-    (20, 10, 1)
-    """
-    width = _best_divisor(global_size[0], SUGGESTED_GROUP_SIZE, lanes)
-    height = _best_divisor(global_size[1], SUGGESTED_GROUP_SIZE // width, 1)
-    depth = _best_divisor(global_size[2], SUGGESTED_GROUP_SIZE // (width * height), 1)
-    return width, height, depth
-
-
-def _best_divisor(number: int, most: int, multiple: int) -> int:
-    """The largest divisor up to a limit, rather one that is a multiple of something."""
-    divisors = [each for each in range(1, min(number, most) + 1) if number % each == 0]
-    return max(divisors, key=lambda each: (each % multiple == 0, each))
 
 
 # --- Asking ---------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ class _EntryPoint(ctypes.Structure):
         ("size_is_required", ctypes.c_uint32),
         ("most_items", ctypes.c_uint32),
         ("most_local_bytes", ctypes.c_uint32),
+        ("subgroup_size", ctypes.c_uint32),
         ("name", ctypes.c_char_p),
     )
 
@@ -98,6 +99,7 @@ def entry_point_add(
     size_is_required: bool,
     most_items: int,
     most_local_bytes: int,
+    subgroup_size: int,
 ) -> int:
     """Makes a kernel of a module known; each argument is its kind, size and offset."""
     described = (_Argument * len(arguments))(
@@ -111,6 +113,7 @@ def entry_point_add(
         size_is_required,
         most_items,
         min(most_local_bytes, 0xFFFFFFFF),
+        subgroup_size,
         name.encode(),
     )
     added = _call("gs_entry_point_add", module, ctypes.byref(description))
