@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dnn.reference import facts, misuse, mutations
+from tests.dnn.reference import facts, misuse, misuse_execution, mutations
 from tests.dnn.reference.client import Session
 from tests.dnn.reference.contender import THERE
 from tests.dnn.reference.families import FAMILIES
@@ -37,7 +37,7 @@ def named(status: int) -> str:
 
 def test_calls_with_wrong_arguments(ours: Session, reference: Reference) -> None:
     names = [name for name in misuse.CASES if name not in CRASHES]
-    told = reference.ask("tests.dnn.reference.misuse:statuses", names)
+    told = reference.ask(f"{misuse_execution.__name__}:statuses", names)
     expected = dict(zip(names, told, strict=True)) | dict.fromkeys(CRASHES, facts.INVALID_ARGUMENTS)
     got = {name: misuse.status(ours, name) for name in expected}
     wrong = {

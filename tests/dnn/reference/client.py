@@ -287,6 +287,8 @@ class Run:
             if not wanted:
                 wanted = self.descriptor(self.problem.tensors[tensor]).value
             memories[number] = self.memory(wanted, values)
+        for output, source in step.in_place.items():
+            memories[facts.argument(output)] = memories[facts.argument(source)]
         memories.update(self.extras(step, descriptor))
         pairs = (ExecArg * len(memories))(
             *[(number, kept.handle.value) for number, kept in memories.items()]

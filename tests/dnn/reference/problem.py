@@ -115,6 +115,9 @@ class Step:
     outputs: dict[str, str]
     takes_attributes: bool = True
     execute: bool = True
+    in_place: dict[str, str] = field(
+        default_factory=dict
+    )  # output -> the input it shares memory of
 
 
 @dataclass(frozen=True)

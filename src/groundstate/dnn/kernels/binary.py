@@ -26,7 +26,7 @@ def binary(
     real = values.real(double)
     kernel = Kernel("binary")
     for arg, source, name in zip(_SOURCES, sources, "ab", strict=True):
-        kernel.input(arg, source.data_type, f"source_{name}")
+        kernel.input(arg, source.data_type, f"source_{name}", in_place=arg == Arg.SRC_0)
     if condition is not None:
         kernel.input(Arg.SRC_2, condition.data_type, "choice")
     kernel.output(Arg.DST, target.data_type, "target")

@@ -25,7 +25,7 @@ def forward(
     double = in_double(source.data_type, target.data_type)
     real = values.real(double)
     kernel = Kernel("eltwise_forward")
-    kernel.input(Arg.SRC, source.data_type, "source")
+    kernel.input(Arg.SRC, source.data_type, "source", in_place=True)
     kernel.output(Arg.DST, target.data_type, "target")
     epilogue = Epilogue(kernel, attributes, target, double=double)
     wanted = len(attributes.post_ops) > 0
@@ -52,8 +52,7 @@ def backward(
     kernel = Kernel("eltwise_backward")
     from_result = elementwise.uses_result(algorithm)
     kernel.input(Arg.DST if from_result else Arg.SRC, data.data_type, "data")
-    # Not `restrict`: the derivative may be computed in place.
-    kernel.output(Arg.DIFF_DST, diff_target.data_type, "above")
+    kernel.input(Arg.DIFF_DST, diff_target.data_type, "above", in_place=True)
     kernel.output(Arg.DIFF_SRC, diff_source.data_type, "target")
     grid = Pointwise(kernel, diff_source, "target", [data, diff_target])
     s = values.load(data.data_type, "data", grid.index(data), to=real)

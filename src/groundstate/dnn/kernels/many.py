@@ -23,8 +23,8 @@ def weighted_sum(
     real = values.real(double)
     kernel = Kernel("weighted_sum")
     for number, source in enumerate(sources):
-        # Not `restrict`: a source may be the target.
-        kernel.output(Arg.MULTIPLE_SRC + number, source.data_type, f"source_{number}")
+        name = f"source_{number}"
+        kernel.input(Arg.MULTIPLE_SRC + number, source.data_type, name, in_place=True)
     kernel.output(Arg.DST, target.data_type, "target")
     grid = Pointwise(kernel, target, "target", sources)
     terms = [

@@ -170,7 +170,7 @@ def forward(
 ) -> Launch:
     """A row for each sub-group; `keep` writes mean and variance."""
     kernel = Kernel("normalize")
-    kernel.input(Arg.SRC, source.data_type, "source")
+    kernel.input(Arg.SRC, source.data_type, "source", in_place=True)
     kernel.output(Arg.DST, target.data_type, "target")
     _declare(kernel, norm, keep or norm.given)
     if norm.shifted:
@@ -257,7 +257,7 @@ def backward_source(
     """The derivative of the source; the statistics depend on it, too, unless they were given."""
     kernel = Kernel("normalize_backward_source")
     kernel.input(Arg.SRC, source.data_type, "source")
-    kernel.output(Arg.DIFF_DST, above.data_type, "above")
+    kernel.input(Arg.DIFF_DST, above.data_type, "above", in_place=True)
     kernel.output(Arg.DIFF_SRC, below.data_type, "below")
     _declare(kernel, norm, True)
     if workspace is not None:

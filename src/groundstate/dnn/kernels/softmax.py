@@ -23,8 +23,7 @@ def forward(
     double = in_double(source.data_type, target.data_type)
     real = values.real(double)
     kernel = Kernel("softmax_forward")
-    # Not `restrict`: it may be done in place.
-    kernel.output(Arg.SRC, source.data_type, "source")
+    kernel.input(Arg.SRC, source.data_type, "source", in_place=True)
     kernel.output(Arg.DST, target.data_type, "target")
     scale = None
     if Arg.SRC in attributes.scales:
@@ -67,8 +66,7 @@ def backward(
     real = values.real(double)
     kernel = Kernel("softmax_backward")
     kernel.input(Arg.DST, result.data_type, "result")
-    # Not `restrict`: it may be done in place.
-    kernel.output(Arg.DIFF_DST, diff_target.data_type, "above")
+    kernel.input(Arg.DIFF_DST, diff_target.data_type, "above", in_place=True)
     kernel.output(Arg.DIFF_SRC, diff_source.data_type, "target")
     rows = Rows(kernel, result.dims, axis, result, diff_target, diff_source)
     r = values.load(result.data_type, "result", rows.index(result), to=real)

@@ -36,10 +36,16 @@ class Kernel:
         self.parameters.append(declaration)
         self.arguments.append(argument)
 
-    def input(self, arg: int, data_type: DataType, name: str, handle: int = 0) -> str:
-        """A tensor that is only read; returns its name."""
-        kind = values.c_type(data_type)
-        self.parameter(f"global const {kind} *restrict {name}", Buffer(arg, handle))
+    def input(
+        self, arg: int, data_type: DataType, name: str, handle: int = 0, *, in_place: bool = False
+    ) -> str:
+        """A tensor that is only read; returns its name.
+
+        If the operation may be done in place, its memory may also be that of a tensor that is
+        written, and so it must not be `restrict`.
+        """
+        kind, alone = values.c_type(data_type), "" if in_place else "restrict "
+        self.parameter(f"global const {kind} *{alone}{name}", Buffer(arg, handle))
         return name
 
     def output(self, arg: int, data_type: DataType, name: str) -> str:
