@@ -16,6 +16,7 @@ from pathlib import Path
 from groundstate import knobs
 
 CAPTURE_NAME = "libze_capture.so"
+REDIRECT_NAME = "libze_redirect.so"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 
 
@@ -53,23 +54,33 @@ def folder_for(target: Path) -> Path:
         return _linked(Path.home() / ".cache" / "groundstate" / f"{name}-{digest}", target)
 
 
-def environment(current: Mapping[str, str], *, real_loader: bool = False) -> dict[str, str]:
+def environment(
+    current: Mapping[str, str], *, real_loader: bool = False, any_path: bool = False
+) -> dict[str, str]:
     """The variables that send a program to this driver, given those it would have otherwise.
 
-    With `real_loader` the machine's own loader stays in place and is told to load the driver.
+    With `real_loader` the machine's own loader stays in place and is told to load the driver. With
+    `any_path` a program gets the driver that opens its loader by a path instead of its name.
     """
     path = library()
     changes = {"ZE_ENABLE_ALT_DRIVERS": str(path)}
     if not real_loader:
         changes |= in_front(folder(), current)
+    if any_path:
+        changes["LD_AUDIT"] = first_of(path.with_name(REDIRECT_NAME), current.get("LD_AUDIT", ""))
     return changes
 
 
 def in_front(place: Path, current: Mapping[str, str]) -> dict[str, str]:
     """The variables that make programs find their loader in a folder."""
-    earlier = current.get("LD_LIBRARY_PATH", "").split(":")
-    others = [entry for entry in earlier if entry and entry != str(place)]
-    return {"LD_LIBRARY_PATH": ":".join([str(place), *others]), "ZEL_LIBRARY_PATH": str(place)}
+    libraries = first_of(place, current.get("LD_LIBRARY_PATH", ""))
+    return {"LD_LIBRARY_PATH": libraries, "ZEL_LIBRARY_PATH": str(place)}
+
+
+def first_of(place: Path, listed: str) -> str:
+    """A list such as that of LD_LIBRARY_PATH with a path at its beginning, and nowhere else."""
+    others = [entry for entry in listed.split(":") if entry and entry != str(place)]
+    return ":".join([str(place), *others])
 
 
 def _linked(place: Path, target: Path) -> Path:

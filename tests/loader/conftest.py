@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,11 +63,11 @@ def sycl() -> Path:
 
 
 def run_on_the_driver(
-    program: Path, *arguments: str, env: dict[str, str] | None = None
+    program: Path, *arguments: str, options: Sequence[str] = (), env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program as users do, with `groundstate run`."""
     return subprocess.run(
-        [sys.executable, "-m", "groundstate", "run", "--", str(program), *arguments],
+        [sys.executable, "-m", "groundstate", "run", *options, "--", str(program), *arguments],
         env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,

@@ -93,6 +93,11 @@ class TestEnvironment:
         changes = standin.environment({"LD_LIBRARY_PATH": "/a"}, real_loader=True)
         assert changes == {"ZE_ENABLE_ALT_DRIVERS": str(built)}
 
+    def test_any_path_adds_an_auditor_to_those_there_are(self, built: Path) -> None:
+        auditor = built.with_name("libze_redirect.so")
+        changes = standin.environment({"LD_AUDIT": f"/a:{auditor}"}, any_path=True)
+        assert changes["LD_AUDIT"] == f"{auditor}:/a"
+
     def test_options_become_knobs(self, built: Path) -> None:
         args = parse("env", "--topology", "2x4", "--memory", "8G", "--threads", "3")
         changes = run.driver_environment(args)
@@ -156,6 +161,11 @@ class TestRun:
         done = groundstate_run("--", str(tmp_path))
         assert done.returncode == 126
         assert "cannot start" in done.stderr
+
+    def test_no_path_leads_past_a_loader_that_stays(self, built: Path) -> None:
+        done = groundstate_run("--any-path", "--real-loader", "--", "true")
+        assert done.returncode == 2
+        assert "--any-path takes the place of the loader" in done.stderr
 
     def test_nothing_to_run(self, built: Path) -> None:
         done = groundstate_run()

@@ -22,6 +22,7 @@ examples:
   groundstate run -- ./my_app --size 1024
   groundstate run --topology 2x4 -- ./multi_gpu_test      two devices of four sub-devices each
   groundstate run --real-loader -- ./my_app               through the loader installed here
+  groundstate run --any-path -- python3 with_pyzes.py     even if it opens the loader by a path
 """
 
 NOT_EXECUTABLE = 126
@@ -39,6 +40,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         usage="groundstate run [options] [--] PROGRAM [ARGUMENT ...]",
     )
     add_driver_options(parser)
+    parser.add_argument(
+        "--any-path",
+        action="store_true",
+        help="take the loader's place also where the program opens it by a path instead of its "
+        "name, as pyzes does, even if there is no such file (needs glibc; set as LD_AUDIT)",
+    )
     parser.add_argument(
         "command",
         nargs=argparse.REMAINDER,
@@ -93,9 +100,9 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def driver_environment(args: argparse.Namespace) -> dict[str, str]:
+def driver_environment(args: argparse.Namespace, *, any_path: bool = False) -> dict[str, str]:
     """The variables to set for the options of `add_driver_options`."""
-    changes = standin.environment(os.environ, real_loader=args.real_loader)
+    changes = standin.environment(os.environ, real_loader=args.real_loader, any_path=any_path)
     for option, knob in (
         (args.topology, knobs.TOPOLOGY),
         (args.memory, knobs.MEMORY),
@@ -109,8 +116,10 @@ def driver_environment(args: argparse.Namespace) -> dict[str, str]:
 def run(args: argparse.Namespace) -> int:
     """Becomes the program; returns only if that was not possible."""
     command = program_of(args)
+    if args.any_path and args.real_loader:
+        args.parser.error("--any-path takes the place of the loader that --real-loader keeps")
     try:
-        environment = {**os.environ, **driver_environment(args)}
+        environment = {**os.environ, **driver_environment(args, any_path=args.any_path)}
     except standin.LibraryMissing as problem:
         return complain(str(problem), 1)
     return become(command, environment)
