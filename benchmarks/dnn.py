@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import partial
 
 from benchmarks import peers, programs
 from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Samples, Step
 from benchmarks.peers import Missing, Target
-from benchmarks.programs import ROOT
+from benchmarks.programs import ROOT, Session
 from groundstate.dnn.layout import tag_value
 from groundstate.dnn.types import Algorithm
 
 INCLUDE = f"-I{ROOT / 'src' / 'groundstate' / 'include'}"
-EXECUTIONS = 40
-ROUNDS = 6
+EXECUTIONS, SLICES = 6, 20
+"""How many samples a library takes at its turn, and how many turns it has in a round."""
+ROUNDS = 2
 MATMUL, CONVOLUTION, MEMORY = 0.8, 0.7, 0.9
 """How fast primitives should be, as parts of oneDNN's speed."""
 
@@ -110,25 +112,27 @@ CASES = {
 
 
 def plan(options: Options) -> Plan:
-    """A process for each library, case and round; the libraries take turns."""
+    """In each round a process for each library, which take turns that are short."""
     chosen = options.choose(CASES)
     peer = peers.onednn() if options.peers else Missing("oneDNN", "it was not asked for")
     ours = Samples()
     theirs = Samples()
 
-    def step(case: Case, target: Target, kind: str, samples: Samples) -> None:
+    def session(case: Case, target: Target, kind: str) -> Session:
         program = programs.build("dnn", INCLUDE)
-        measured = programs.run(
-            program, target.library, kind, EXECUTIONS, case.primitive, *case.sizes, env=target.env
-        )
-        samples.add({case.name: measured[case.primitive]})
+        return Session(program, target.library, kind, case.primitive, *case.sizes, env=target.env)
 
-    steps = []
-    for _ in range(options.rounds or (1 if options.quick else ROUNDS)):
-        for case in chosen:
-            steps.append(Step(case.title, partial(step, case, peers.dnn(), "gpu", ours)))
+    def step(case: Case) -> None:
+        with contextlib.ExitStack() as stack:
+            turns = [(stack.enter_context(session(case, peers.dnn(), "gpu")), ours)]
             if isinstance(peer, Target):
-                steps.append(Step(case.title, partial(step, case, peer, "cpu", theirs)))
+                turns.append((stack.enter_context(session(case, peer, "cpu")), theirs))
+            for _ in range(SLICES):
+                for each, samples in turns:
+                    samples.add({case.name: each.measure(EXECUTIONS)[case.primitive]})
+
+    rounds = options.rounds or (1 if options.quick else ROUNDS)
+    steps = [Step(case.title, partial(step, case)) for _ in range(rounds) for case in chosen]
     notes = [] if isinstance(peer, Target) or not options.peers else [peer.note]
     return Plan(steps, lambda: [_figure(case, ours, theirs, peer) for case in chosen], notes)
 
@@ -151,6 +155,6 @@ BENCHMARK = Benchmark(
     title="Neural-network primitives",
     explanation="dnnl_primitive_execute and dnnl_stream_wait from C, f32, through our library and "
     "through oneDNN's own for CPUs, each with the layouts that it prefers. GB/s counts what is "
-    "read and what is written, once each.",
+    "read and what is written, once each. The libraries take turns every few executions.",
     plan=plan,
 )

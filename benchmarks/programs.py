@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -68,8 +69,53 @@ def run(program: Path | str, *arguments: object, env: Mapping[str, str]) -> dict
     )
     if done.returncode != 0:
         raise MeasuringError(f"{Path(program).name} ended with {done.returncode}: {done.stderr}")
+    return _samples(done.stdout.splitlines())
+
+
+def _samples(lines: Iterable[str]) -> dict[str, list[float]]:
     samples: dict[str, list[float]] = {}
-    for line in done.stdout.splitlines():
+    for line in lines:
         name, nanoseconds = line.rsplit(" ", 1)
         samples.setdefault(name, []).append(float(nanoseconds))
     return samples
+
+
+class Session:
+    """A program that measures when it is asked to, and waits in between.
+
+    A line with a number asks for as many samples; an empty line follows them.
+    """
+
+    def __init__(self, program: Path, *arguments: object, env: Mapping[str, str]) -> None:
+        self._name = program.name
+        self._process = subprocess.Popen(
+            [str(program), *map(str, arguments)],
+            env=clean_environment(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def measure(self, count: int) -> dict[str, list[float]]:
+        """So many samples."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(f"{count}\n")
+            process.stdin.flush()
+        lines: list[str] = []
+        for line in process.stdout:
+            if line == "\n":
+                return _samples(lines)
+            lines.append(line)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+        raise MeasuringError(f"{self._name} ended with {process.returncode}: {errors}")
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate(timeout=TIMEOUT_S)

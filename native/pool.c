@@ -4,6 +4,7 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ typedef struct job {
     void *argument;
     const gs_errand *errand; /* of the thread that brought the job */
     gs_activity work;        /* likewise */
+    int core;                /* likewise */
     uint64_t parts;
     _Atomic uint64_t taken; /* part numbers handed out, may pass `parts` */
     _Atomic uint32_t helpers; /* workers that may still look at this job */
@@ -80,9 +82,21 @@ static bool has_arrived(void *state) {
     return atomic_load(&since->pool->arrivals.value) != since->seen;
 }
 
+/* If no core is idle, a thread may be woken on the core of the one that needs its help, where it is none. */
+static void step_aside(int core) {
+    cpu_set_t allowed, others;
+    if (sched_getcpu() != core || core < 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    others = allowed;
+    CPU_CLR((size_t)core, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 /* Works on somebody's job and leaves it; returns how long that took. */
 static uint64_t help(gs_pool *pool, job *found) {
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    step_aside(found->core);
     gs_errand_begin(found->errand);
     gs_activity_begin(found->work);
     work_on(found);
@@ -142,7 +156,7 @@ void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
         return;
     }
     job mine = {.part = part, .argument = argument, .errand = gs_errand_current(),
-                .work = gs_activity_current(), .parts = parts};
+                .work = gs_activity_current(), .core = sched_getcpu(), .parts = parts};
     enter(pool, &mine);
     work_on(&mine);
     leave(pool, &mine);

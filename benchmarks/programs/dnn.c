@@ -1,9 +1,10 @@
 /* Executes one primitive of a library with oneDNN's functions, again and again: ours and oneDNN itself alike.
  *
  * Layouts that a primitive may choose are left to it, as a framework would. Each sample is one execution and
- * the wait for it.
+ * the wait for it. A number on standard input asks for so many; an empty line follows them. So two libraries can
+ * take turns: what happens on the machine meanwhile slows both.
  *
- * Usage: dnn LIBRARY cpu|gpu EXECUTIONS PRIMITIVE SIZE... */
+ * Usage: dnn LIBRARY cpu|gpu PRIMITIVE SIZE... */
 #include "groundstate/dnnl.h"
 #include "measure.h"
 
@@ -167,29 +168,43 @@ static work prepared(const char *name, int count, char **texts) {
 
 /* --- Measuring --------------------------------------------------------------------------------------- */
 
+/* Caches are filled, and threads woken, after others had their turn. */
 #define WARM_UP 3
 
-static void measure(const char *name, const work *made, uint64_t executions) {
+typedef struct {
+    __typeof__(&dnnl_primitive_execute) execute;
+    __typeof__(&dnnl_stream_wait) wait;
     dnnl_primitive_t primitive;
-    CALL(dnnl_primitive_create, &primitive, made->descriptor);
-    __typeof__(&dnnl_primitive_execute) execute = find("dnnl_primitive_execute");
-    __typeof__(&dnnl_stream_wait) wait = find("dnnl_stream_wait");
-    for (uint64_t i = 0; i < WARM_UP + executions; i++) {
-        uint64_t begin = now();
-        REQUIRE(execute(primitive, library.stream, made->count, made->arguments) == dnnl_success);
-        REQUIRE(wait(library.stream) == dnnl_success);
-        if (i >= WARM_UP)
-            print_sample(name, now() - begin, 1);
+} measured;
+
+static uint64_t time_of_one(const measured *of, const work *made) {
+    uint64_t begin = now();
+    REQUIRE(of->execute(of->primitive, library.stream, made->count, made->arguments) == dnnl_success);
+    REQUIRE(of->wait(library.stream) == dnnl_success);
+    return now() - begin;
+}
+
+static void measure(const char *name, const work *made) {
+    measured of = {find("dnnl_primitive_execute"), find("dnnl_stream_wait"), NULL};
+    CALL(dnnl_primitive_create, &of.primitive, made->descriptor);
+    unsigned long executions = 0;
+    while (scanf("%lu", &executions) == 1) {
+        for (int i = 0; i < WARM_UP; i++)
+            time_of_one(&of, made);
+        for (unsigned long i = 0; i < executions; i++)
+            print_sample(name, time_of_one(&of, made), 1);
+        printf("\n");
+        fflush(stdout);
     }
 }
 
 int main(int count, char **texts) {
-    REQUIRE(count >= 5);
+    REQUIRE(count >= 4);
     library.handle = open_library(texts[1]);
     dnnl_engine_kind_t kind = strcmp(texts[2], "gpu") == 0 ? dnnl_gpu : dnnl_cpu;
     CALL(dnnl_engine_create, &library.engine, kind, 0);
     CALL(dnnl_stream_create, &library.stream, library.engine, dnnl_stream_in_order);
-    work made = prepared(texts[4], count - 5, texts + 5);
-    measure(texts[4], &made, number(texts[3]));
+    work made = prepared(texts[3], count - 4, texts + 4);
+    measure(texts[3], &made);
     return 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from benchmarks.kernels.runtimes import Prepared
 from benchmarks.kernels.team import Member, Team
 from benchmarks.kernels.worker import Worker
 from benchmarks.machine import Machine
-from benchmarks.programs import MeasuringError
+from benchmarks.programs import MeasuringError, Session
 from benchmarks.sycl import cases as sycl_cases
 from benchmarks.sycl.devices import SyclTeam
 
@@ -240,3 +241,21 @@ def test_sycl_devices_say_what_is_wrong_with_their_results() -> None:
     said = [{"mistake": ""}], [{"error": "crashed"}]
     team = SyclTeam([Spoken(OURS, said[0]), Spoken("peer", said[1])])
     assert team.prepare("sum") == {"peer": "crashed"}
+
+
+# --- Programs -------------------------------------------------------------------------------------
+
+
+ASKED = """
+for line in iter(input, "0"):
+    print("one 1.5\\n" * int(line), flush=True)
+raise SystemExit("that is nothing")
+"""
+
+
+def test_a_program_measures_when_it_is_asked_to() -> None:
+    with Session(Path(sys.executable), "-c", ASKED, env={}) as session:
+        assert session.measure(2) == {"one": [1.5, 1.5]}
+        assert session.measure(1) == {"one": [1.5]}
+        with pytest.raises(MeasuringError, match="that is nothing"):
+            session.measure(0)
