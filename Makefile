@@ -38,6 +38,10 @@ pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
 test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network primitives by oneDNN: FAMILY=... COUNT=500 SEED=1
 	$(PY) -m tests.dnn $(FAMILY) --count $(or $(COUNT),500) --seed $(or $(SEED),1)
 
+.PHONY: test-clients
+test-clients: $(VENV)/.installed-dev $(VENV)/clients/.installed native ## run the tests of dpctl and dpnp, beside Intel's CPU OpenCL: SUITE=dpctl SAMPLE=100
+	$(PY) -m tests.clients $(SUITE) --sample $(or $(SAMPLE),0) $(CLIENTS)
+
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## check format, lint and types
 	$(PY) -m ruff format --check .
@@ -109,18 +113,22 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(PY) -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
+# What the tests of dpctl and dpnp need beside them.
+CLIENT_TESTS = cython pytest pytest-timeout setuptools
+
 # A Python of its own for SYCL programs: dpctl brings a whole runtime along, on which oneDNN runs
 # too. What oneDNN asks for is larger than what it needs.
-$(VENV)/sycl/.installed: | $(VENV)/.installed-dev
+$(VENV)/sycl/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/sycl
-	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb
+	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb $(CLIENT_TESTS)
 	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1'
 	@touch $@
 
 # Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.
-$(VENV)/clients/.installed: | $(VENV)/.installed-dev
+$(VENV)/clients/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/clients
-	$(VENV)/clients/bin/python -m pip install --quiet 'dpctl==0.22.*' 'dpnp==0.20.*' intel-opencl-rt
+	$(VENV)/clients/bin/python -m pip install --quiet 'dpctl==0.22.*' 'dpnp==0.20.*' intel-opencl-rt \
+	    $(CLIENT_TESTS) ipykernel scipy
 	@touch $@
 
 .PHONY: packages

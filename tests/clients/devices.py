@@ -1,0 +1,66 @@
+"""The devices on which the tests of clients run: ours in its guises, and the peer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from groundstate import standin
+
+
+@dataclass(frozen=True)
+class ClientDevice:
+    """A device that a SYCL runtime finds, and what has to be set for that."""
+
+    name: str
+    title: str
+    settings: dict[str, str] = field(default_factory=dict)
+    ours: bool = True
+
+    def environment(self, client: Path) -> dict[str, str]:
+        """The variables for a process of the client's Python, which lives in this folder."""
+        environment = {**os.environ, **self.settings}
+        environment.pop("PYTHONPATH", None)
+        if self.ours:
+            return {**environment, **standin.environment(environment)}
+        return {**environment, **opencl_of(client)}
+
+
+def opencl_of(client: Path) -> dict[str, str]:
+    """Makes Intel's OpenCL runtime of that environment the only one that is found.
+
+    Its wheel registers it under a path that does not exist, and links it against libraries that
+    are found by this variable alone.
+    """
+    vendors = client / "vendors"
+    vendors.mkdir(exist_ok=True)
+    driver = client / "lib" / "libintelocl.so"
+    (vendors / "intel.icd").write_text(f"{driver}\n", encoding="utf-8")
+    return {"OCL_ICD_VENDORS": str(vendors), "LD_LIBRARY_PATH": str(driver.parent)}
+
+
+def level_zero(adapter: int, kind: str = "gpu") -> dict[str, str]:
+    """The variables by which a SYCL runtime takes our device, through one of its two adapters."""
+    return {
+        "ONEAPI_DEVICE_SELECTOR": f"level_zero:{kind}",
+        "UR_LOADER_USE_LEVEL_ZERO_V2": str(adapter),
+    }
+
+
+PEER = ClientDevice(
+    "opencl", "Intel's CPU OpenCL", {"ONEAPI_DEVICE_SELECTOR": "opencl:cpu"}, ours=False
+)
+DEVICES = {
+    device.name: device
+    for device in (
+        ClientDevice("older", "Groundstate, older adapter", level_zero(0)),
+        ClientDevice("newer", "Groundstate, newer adapter", level_zero(1)),
+        ClientDevice(
+            "cpu",
+            "Groundstate as a CPU",
+            {**level_zero(1, "cpu"), "GROUNDSTATE_DEVICE_TYPE": "both"},
+        ),
+        PEER,
+    )
+}

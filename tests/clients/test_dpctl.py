@@ -1,0 +1,86 @@
+"""SYCL programs through dpctl: which device they get, many at once, and what fails in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from groundstate import standin
+from groundstate.compiler.frontend import compile_opencl
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+NUMBERED = ROOT / "tests" / "loader" / "programs" / "numbered.cl"
+PYTHON = ROOT / ".venv" / "sycl" / "bin" / "python"
+TIMEOUT = 120
+
+Start = Callable[..., subprocess.Popen[str]]
+adapters = pytest.mark.parametrize("adapter", [0, 1], ids=["older", "newer"])
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """Starts a program of this folder on the driver, as `groundstate run` does."""
+    if not PYTHON.exists():
+        pytest.skip("there is no Python with dpctl: make .venv/sycl/.installed")
+    spirv = tmp_path_factory.mktemp("clients") / "numbered.spv"
+    spirv.write_bytes(compile_opencl(NUMBERED.read_text(encoding="utf-8")))
+
+    def begin(program: str, adapter: int, **more: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "UR_LOADER_USE_LEVEL_ZERO_V2": str(adapter), **more}
+        environment |= standin.environment(environment)
+        return subprocess.Popen(
+            [PYTHON, PROGRAMS / f"{program}.py", spirv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    return begin
+
+
+def said(process: subprocess.Popen[str]) -> tuple[list[str], str]:
+    """The lines that a program printed, and what it complained of; it must have ended well."""
+    try:
+        out, err = process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    return out.splitlines(), err
+
+
+@adapters
+def test_threads_share_queues_of_the_device_that_the_runtime_chose(
+    start: Start, adapter: int
+) -> None:
+    lines, _ = said(start("threads", adapter))
+    assert lines[0].startswith("level_zero:gpu:0 Groundstate")
+    assert lines[1:] == ["equal"]
+
+
+def test_several_processes_at_once(start: Start) -> None:
+    processes = [start("threads", adapter) for adapter in (0, 1, 1)]
+    assert [said(process)[0][-1] for process in processes] == ["equal"] * 3
+
+
+def test_workers_of_multiprocessing(start: Start) -> None:
+    assert said(start("workers", 1))[0] == ["equal"]
+
+
+@adapters
+def test_failures_are_exceptions_and_their_reasons_can_be_seen(start: Start, adapter: int) -> None:
+    lines, complaints = said(start("failures", adapter, GROUNDSTATE_ERRORS="1"))
+    happened = dict(line.split() for line in lines[:-1])
+    assert happened["module"] == "SyclProgramCompilationError"
+    assert happened["memory"] == "USMAllocationError"
+    assert happened["lost"] == "USMAllocationError"
+    assert lines[-1] == "end"
+    assert "zeModuleCreate: " in complaints
+    assert "1125899906842624 bytes" in complaints
+    assert "kernel 'step'" in complaints
+    assert "address 0x1000, where there is no memory" in complaints
