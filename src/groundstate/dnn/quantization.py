@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from groundstate.dnn.attributes import Attributes, Quantization
+from groundstate.dnn.checks import BYTES, FLOATS, WHOLE
 from groundstate.dnn.descriptor import SIZES, Descriptor
 from groundstate.dnn.errors import require, support
 from groundstate.dnn.post_ops import Sum
 from groundstate.dnn.types import DataType
-
-FLOATS = frozenset({DataType.f32, DataType.f16, DataType.bf16})
-BYTES = frozenset({DataType.s8, DataType.u8})
-WHOLE = BYTES | {DataType.s32}
 
 
 def check_known(what: str, *tensors: Descriptor) -> None:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from groundstate.dnn import quantization
 from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.checks import BYTES, forward_kind
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import invalid, require
-from groundstate.dnn.kernels import convolution_plans, grid, inner_product, products
-from groundstate.dnn.kernels.convolution import Tensor
+from groundstate.dnn.errors import require
+from groundstate.dnn.kernels import inner_product, products
 from groundstate.dnn.kernels.inner_product import Layer
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import USUAL
 from groundstate.dnn.primitive import PrimitiveDescriptor, creates
-from groundstate.dnn.primitives.convolution import (
-    CHANNELS_LAST,
-    checked_bias,
-    checked_forward_types,
-    checked_gradient_types,
-)
-from groundstate.dnn.quantization import BYTES, check_gradient
+from groundstate.dnn.primitives.sliding import CHANNELS_LAST
+from groundstate.dnn.primitives.weighted import BackwardData, BackwardWeights, Forward, Weighted
 from groundstate.dnn.types import Arg, DataType, PrimitiveKind, PropKind
 
 
-class _InnerProduct(PrimitiveDescriptor):
+class _InnerProduct(Weighted):
     kind = PrimitiveKind.inner_product
+    noun = "inner product"
 
-    def _check(self, src: Descriptor, weights: Descriptor, dst: Descriptor) -> None:
-        quantization.check_known("inner product", src, weights, dst)
+    def check_shapes(self, src: Descriptor, weights: Descriptor, dst: Descriptor) -> None:
+        """There are weights for each element of a source and each output."""
         require(weights.elements > 0, "there are no weights")
         require(2 <= src.ndims <= 5, "the source has two to five dimensions")
         require(dst.ndims == 2, "the destination has two dimensions")
@@ -37,36 +33,30 @@ class _InnerProduct(PrimitiveDescriptor):
         require(dst.dims[1] == weights.dims[0], "there are weights for each output")
         self.tile = products.tile_of(self.engine)
 
-    def _settled(self, tensor: Descriptor) -> Descriptor:
+    def settled(self, tensor: Descriptor) -> Descriptor:
+        """Channels last, if there are any."""
         if not tensor.is_any:
             return tensor
         tag = CHANNELS_LAST.get(tensor.ndims, "ab")
         return Descriptor.tagged(tensor.dims, tensor.data_type, tag)
 
-    def _settled_weights(self, weights: Descriptor, *, packed: bool) -> Descriptor:
+    def settled_weights(self, weights: Descriptor, *, packed: bool) -> Descriptor:
+        """A layout for weights: that in which the product reads them, if it can."""
         if not weights.is_any:
             return weights
         if not packed or weights.data_type != DataType.f32:
-            return self._settled(weights)
+            return self.settled(weights)
         tag = inner_product.packed_tag(weights.ndims, self.tile.lanes)
         return Descriptor.tagged(weights.dims, weights.data_type, tag)
 
     def _layer(self, src: int, weights: int, dst: int) -> Layer:
-        one, two, three = (Tensor(arg, self.arguments[arg]) for arg in (src, weights, dst))
+        one, two, three = (self.tensor(arg) for arg in (src, weights, dst))
         attributes = self.attributes if self.is_forward else None
         return Layer(one, two, three, self.tile, attributes, self.arguments.get(Arg.BIAS))
 
-    def _is_empty(self) -> bool:
-        return any(0 in tensor.dims for tensor in self.arguments.values())
-
-    def _finished(self, plan: Plan) -> Plan:
-        for arg in sorted(self.outputs):
-            plan.launches += grid.zero_padding(arg, self.arguments[arg])
-        return plan
-
 
 @creates("dnnl_inner_product_forward_primitive_desc_create")
-class InnerProductForward(_InnerProduct):
+class InnerProductForward(_InnerProduct, Forward):
     """`dst = src . weights + bias`."""
 
     def __init__(
@@ -79,24 +69,11 @@ class InnerProductForward(_InnerProduct):
         dst_desc: Descriptor | None,
         attr: Attributes | None = None,
     ) -> None:
-        if prop_kind not in (PropKind.forward_training, PropKind.forward_inference):
-            invalid("a forward operation is for training or for inference")
-        super().__init__(engine, attr, PropKind(prop_kind))
-        if src_desc is None or weights_desc is None or dst_desc is None:
-            invalid("source, weights and destination are needed")
-        quantization.check_accumulates(src_desc, weights_desc, dst_desc)
-        self._check(src_desc, weights_desc, dst_desc)
-        bias = checked_bias(bias_desc, dst_desc.dims[1])
-        checked_forward_types(src_desc, weights_desc, bias, dst_desc, "inner product")
-        self._check_attributes(src_desc, dst_desc)
-        dst = self._settled(dst_desc)
-        self.settle_post_ops(dst)
-        self.add_input(Arg.SRC, self._settled(src_desc))
-        self.add_input(Arg.WEIGHTS, self._settled_weights(weights_desc, packed=True))
-        self.add_input(Arg.BIAS, bias)
-        self.add_output(Arg.DST, dst)
+        super().__init__(engine, attr, forward_kind(prop_kind))
+        self.build(src_desc, weights_desc, bias_desc, dst_desc)
 
-    def _check_attributes(self, src: Descriptor, dst: Descriptor) -> None:
+    def check_attributes(self, src: Descriptor, dst: Descriptor) -> None:
+        """Scales are for integers; post-operations for all."""
         is_whole = src.data_type in BYTES
         args = (Arg.SRC, Arg.WEIGHTS, Arg.DST) if is_whole else ()
         self.attributes.allow(scales=args, post_ops=USUAL)
@@ -104,16 +81,13 @@ class InnerProductForward(_InnerProduct):
         for arg, masks in ((Arg.SRC, {0}), (Arg.WEIGHTS, {0, 1}), (Arg.DST, {0})):
             quantization.check_mask(self.attributes.scales, arg, masks, "scales")
 
-    def make_plan(self) -> Plan:
+    def product(self, src: int, weights: int, dst: int) -> Plan:
         """Copies of what lies badly, and the product."""
-        if self._is_empty():
-            return Plan()
-        layer = self._layer(Arg.SRC, Arg.WEIGHTS, Arg.DST)
-        return self._finished(inner_product.forward(layer))
+        return inner_product.forward(self._layer(src, weights, dst))
 
 
 @creates("dnnl_inner_product_backward_data_primitive_desc_create")
-class InnerProductBackwardData(_InnerProduct):
+class InnerProductBackwardData(_InnerProduct, BackwardData):
     """`diff_src`, from `diff_dst` and the weights."""
 
     def __init__(
@@ -126,27 +100,15 @@ class InnerProductBackwardData(_InnerProduct):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
-        if diff_src_desc is None or weights_desc is None or diff_dst_desc is None:
-            invalid("both derivatives and the weights are needed")
-        self._check(diff_src_desc, weights_desc, diff_dst_desc)
-        check_gradient(diff_src_desc, weights_desc, diff_dst_desc, of_data=True)
-        checked_gradient_types(diff_dst_desc, weights_desc, diff_src_desc, "an inner product")
-        self.attributes.allow()
-        self.hint = hint_fwd_pd
-        self.add_input(Arg.DIFF_DST, self._settled(diff_dst_desc))
-        self.add_input(Arg.WEIGHTS, self._settled_weights(weights_desc, packed=False))
-        self.add_output(Arg.DIFF_SRC, self._settled(diff_src_desc))
+        self.build(diff_src_desc, weights_desc, diff_dst_desc, hint_fwd_pd)
 
-    def make_plan(self) -> Plan:
+    def product(self, src: int, weights: int, dst: int) -> Plan:
         """The weights in panels of features, and the product."""
-        if self._is_empty():
-            return Plan()
-        layer = self._layer(Arg.DIFF_SRC, Arg.WEIGHTS, Arg.DIFF_DST)
-        return self._finished(inner_product.backward_data(layer))
+        return inner_product.backward_data(self._layer(src, weights, dst))
 
 
 @creates("dnnl_inner_product_backward_weights_primitive_desc_create")
-class InnerProductBackwardWeights(_InnerProduct):
+class InnerProductBackwardWeights(_InnerProduct, BackwardWeights):
     """`diff_weights` and `diff_bias`, from the source and `diff_dst`."""
 
     def __init__(
@@ -160,26 +122,8 @@ class InnerProductBackwardWeights(_InnerProduct):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_weights)
-        if src_desc is None or diff_weights_desc is None or diff_dst_desc is None:
-            invalid("the source and both derivatives are needed")
-        self._check(src_desc, diff_weights_desc, diff_dst_desc)
-        bias = checked_bias(diff_bias_desc, diff_dst_desc.dims[1])
-        check_gradient(src_desc, diff_weights_desc, diff_dst_desc, of_data=False)
-        checked_gradient_types(src_desc, diff_dst_desc, diff_weights_desc, "an inner product")
-        self.attributes.allow()
-        self.hint = hint_fwd_pd
-        self.add_input(Arg.SRC, self._settled(src_desc))
-        self.add_input(Arg.DIFF_DST, self._settled(diff_dst_desc))
-        self.add_output(Arg.DIFF_WEIGHTS, self._settled_weights(diff_weights_desc, packed=False))
-        self.add_output(Arg.DIFF_BIAS, bias)
+        self.build(src_desc, diff_weights_desc, diff_bias_desc, diff_dst_desc, hint_fwd_pd)
 
-    def make_plan(self) -> Plan:
-        """The source in panels of features, the product, and the sums for the bias."""
-        if 0 in self.arguments[Arg.DIFF_WEIGHTS].dims:
-            return Plan()
-        layer = self._layer(Arg.SRC, Arg.DIFF_WEIGHTS, Arg.DIFF_DST)
-        plan = inner_product.backward_weights(layer)
-        if Arg.DIFF_BIAS in self.arguments:
-            bias = self.arguments[Arg.DIFF_BIAS]
-            plan.launches.append(convolution_plans.bias_gradient(Arg.DIFF_BIAS, bias, layer.dst))
-        return self._finished(plan)
+    def product(self, src: int, weights: int, dst: int) -> Plan:
+        """The source in panels of features, and the product."""
+        return inner_product.backward_weights(self._layer(src, weights, dst))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groundstate.dnn import quantization
 from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.checks import BYTES, FLOATS, WHOLE
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
@@ -11,7 +12,6 @@ from groundstate.dnn.kernels import grid, matmul, products
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import USUAL
 from groundstate.dnn.primitive import PrimitiveDescriptor, creates
-from groundstate.dnn.quantization import BYTES, FLOATS, WHOLE
 from groundstate.dnn.types import Arg, DataType, PrimitiveKind
 
 _BIASES = {
