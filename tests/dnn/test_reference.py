@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 
+from tests.dnn.reference.cells import CELLS
 from tests.dnn.reference.compare import Rule, compare
 from tests.dnn.reference.draw import Draw
 from tests.dnn.reference.families import FAMILIES
@@ -108,3 +109,18 @@ def crash(session: object) -> None:
     """Ends the process of the reference, as a bug of it would."""
 
     os.abort()
+
+
+@pytest.mark.parametrize("family", CELLS)
+def test_the_reference_and_numpy_agree_on_cells(family: str, reference: Reference) -> None:
+    """NumPy judges single steps: both have to mean the same cell."""
+    compared = 0
+    for index in range(30):
+        problem = in_single_precision(FAMILIES[family].problem(3, index))
+        expected = more_exact(problem, problem)
+        if expected:
+            got = reference.run(problem).outputs
+            for name, values in expected.items():
+                np.testing.assert_allclose(got[name], values, rtol=1e-6)
+            compared += 1
+    assert compared > 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.dnn.reference.cells import CELLS, one_step
 from tests.dnn.reference.functions import APPROXIMATED, BINARY, FORWARD, SLOPES
 from tests.dnn.reference.numbers import HIGHEST, LOWEST, Array
 from tests.dnn.reference.problem import PostOp, Problem
@@ -41,6 +42,7 @@ def results(problem: Problem, values: dict[str, Array | None]) -> dict[str, Arra
         "eltwise": eltwise,
         "pooling": pooling,
         "reduction": reduction,
+        **dict.fromkeys(CELLS, one_step),
     }
     solve = solvers.get(problem.family)
     return solve(problem, values) if solve is not None else {}
