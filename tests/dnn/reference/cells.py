@@ -43,7 +43,9 @@ def step(problem: Problem, values: Values, direction: int) -> tuple[Array, Array
 
     batch, width = problem.tensors["src"].dims[1], problem.tensors["weights"].dims[4]
     nothing = np.zeros((batch, width))
-    before, inner = (nothing if found is None else found for found in map(part, ("src_1", "src_2")))
+    states = problem.tensors["weights_1"].dims[2]
+    given, inner = part("src_1"), part("src_2")
+    before = np.zeros((batch, states)) if given is None else given
     source = np.asarray(values["src"], np.float64)[0]
     # From here on everything has the gate first.
     of_input = np.einsum("nk,kgh->gnh", source, np.asarray(part("weights")))
@@ -51,7 +53,9 @@ def step(problem: Problem, values: Values, direction: int) -> tuple[Array, Array
     bias = np.asarray(part("bias"))[:, None]
     if problem.family == "lstm":
         sums = of_input + np.einsum("nk,kgh->gnh", before, of_state) + bias
-        return lstm(sums, inner, part("weights_2"))
+        state, after = lstm(sums, nothing if inner is None else inner, part("weights_2"))
+        projection = part("weights_3")
+        return state if projection is None else state @ projection, after
     if problem.family == "vanilla_rnn":
         total = (of_input + np.einsum("nk,kgh->gnh", before, of_state) + bias)[0]
         return activated(problem.traits, total), nothing

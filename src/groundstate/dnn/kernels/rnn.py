@@ -43,6 +43,13 @@ class Cell:
     alpha: float = 0.0
     peephole: bool = False
     """The gates of an LSTM see the state of its cell."""
+    projected: int | None = None
+    """The width that the results of an LSTM are brought to; None if they stay as they are."""
+
+    @property
+    def states(self) -> int:
+        """The width of what goes from step to step and from layer to layer."""
+        return self.width if self.projected is None else self.projected
 
     @property
     def gates(self) -> int:
@@ -68,8 +75,13 @@ class Room:
 
     @property
     def row(self) -> int:
-        """The states of all sequences of a batch."""
+        """An element of each gate, for all sequences of a batch."""
         return self.cell.batch * self.cell.width
+
+    @property
+    def state_row(self) -> int:
+        """The states of all sequences of a batch."""
+        return self.cell.batch * self.cell.states
 
     @property
     def state_base(self) -> int:
@@ -77,18 +89,19 @@ class Room:
         return self.cell.steps * self.cell.batch * self.cell.inputs
 
     @property
-    def _states(self) -> int:
-        return self.cell.layers * self.cell.directions * (self.cell.steps + 1) * self.row
+    def _rows(self) -> int:
+        """How many states there are: before each step, and after the last."""
+        return self.cell.layers * self.cell.directions * (self.cell.steps + 1)
 
     @property
     def memory_base(self) -> int:
         """The inner states of an LSTM."""
-        return self.state_base + self._states
+        return self.state_base + self._rows * self.state_row
 
     @property
     def gate_base(self) -> int:
         """The gates."""
-        return self.memory_base + (self._states if self.cell.kind == "lstm" else 0)
+        return self.memory_base + (self._rows * self.row if self.cell.kind == "lstm" else 0)
 
     @property
     def spare(self) -> int:
@@ -110,19 +123,21 @@ class Room:
 
     def state(self, layer: int, direction: int, step: int) -> int:
         """The state before a step; that after the last one is of the number of steps."""
-        return self.state_base + self._line(layer, direction, self.cell.steps + 1, step)
+        line = self._line(layer, direction, self.cell.steps + 1, step)
+        return self.state_base + line * self.state_row
 
     def memory(self, layer: int, direction: int, step: int) -> int:
         """The inner state of an LSTM before a step."""
-        return self.memory_base + self._line(layer, direction, self.cell.steps + 1, step)
+        line = self._line(layer, direction, self.cell.steps + 1, step)
+        return self.memory_base + line * self.row
 
     def gate(self, layer: int, direction: int, step: int) -> int:
         """The gates of a step."""
         line = self._line(layer, direction, self.cell.steps, step)
-        return self.gate_base + line * self.cell.gates
+        return self.gate_base + line * self.cell.gates * self.row
 
     def _line(self, layer: int, direction: int, steps: int, step: int) -> int:
-        return ((layer * self.cell.directions + direction) * steps + step) * self.row
+        return (layer * self.cell.directions + direction) * steps + step
 
 
 @dataclass(frozen=True)
@@ -164,10 +179,10 @@ def copy_input(where: Where, source: Descriptor) -> Launch:
     return grid.launch()
 
 
-def copy_states(where: Where, source: Descriptor | None, arg: int, base: int) -> Launch:
+def copy_states(where: Where, source: Descriptor | None, arg: int, base: int, width: int) -> Launch:
     """The first states to the room; zeros if there are none."""
     cell = where.room.cell
-    shape = Descriptor.plain((cell.layers, cell.directions, cell.batch, cell.width))
+    shape = Descriptor.plain((cell.layers, cell.directions, cell.batch, width))
     kernel = Kernel("rnn_copy_states")
     if source is not None:
         kernel.input(arg, source.data_type, "source")
@@ -175,15 +190,15 @@ def copy_states(where: Where, source: Descriptor | None, arg: int, base: int) ->
     number(kernel, "base", base)
     grid = Grid(kernel, [shape], coordinates=True)
     value = "0.0f" if source is None else load(source, "source", grid.names)
-    kernel.line(f"room[base + {state_place(cell, grid.names, '0')}] = {value};")
+    kernel.line(f"room[base + {state_place(cell, grid.names, '0', width)}] = {value};")
     return grid.launch()
 
 
-def state_place(cell: Cell, names: Sequence[str], step: str) -> str:
+def state_place(cell: Cell, names: Sequence[str], step: str, width: int) -> str:
     """Where a state lies behind the first one: layer, direction, step, batch, channel."""
     layer, direction, n, h = names
     line = f"(({layer} * {cell.directions} + {direction}) * {cell.steps + 1} + {step})"
-    return f"({line} * {cell.batch} + {n}) * {cell.width} + {h}"
+    return f"({line} * {cell.batch} + {n}) * {width} + {h}"
 
 
 def copy_last_states(where: Where, target: Descriptor, arg: int, base: int) -> Launch:
@@ -194,7 +209,8 @@ def copy_last_states(where: Where, target: Descriptor, arg: int, base: int) -> L
     where.declare(kernel)
     number(kernel, "base", base)
     grid = Grid(kernel, [target], coordinates=True)
-    value = f"room[base + {state_place(cell, grid.names, str(cell.steps))}]"
+    place = state_place(cell, grid.names, str(cell.steps), target.dims[3])
+    value = f"room[base + {place}]"
     kernel.line(values.store(target.data_type, "target", grid.index(target), value))
     return grid.launch()
 
@@ -213,15 +229,15 @@ def copy_output(where: Where, target: Descriptor) -> Launch:
         forwards = cell.time(direction, 0) == 0 and (cell.steps == 1 or cell.time(direction, 1))
         step = f"{time} + 1" if forwards else f"{cell.steps} - {time}"
         base = room.state(top, direction, 0)
-        return f"room[{base} + (({step}) * {cell.batch} + {n}) * {cell.width} + {h}]"
+        return f"room[{base} + (({step}) * {cell.batch} + {n}) * {cell.states} + {h}]"
 
     if cell.directions == 1:
         text = state(0, channel)
     elif cell.summed:
         text = f"{state(0, channel)} + {state(1, channel)}"
     else:
-        right = state(1, f"{channel} - {cell.width}")
-        text = f"{channel} < {cell.width} ? {state(0, channel)} : {right}"
+        right = state(1, f"{channel} - {cell.states}")
+        text = f"{channel} < {cell.states} ? {state(0, channel)} : {right}"
     kernel.line(f"const float r = {text};")
     kernel.line(values.store(target.data_type, "target", grid.index(target), "r"))
     return grid.launch()
@@ -238,6 +254,7 @@ class Weights:
     iter: Descriptor
     bias: Descriptor | None
     peephole: Descriptor | None = None
+    projection: Descriptor | None = None
 
     def declare(self, kernel: Kernel) -> None:
         """Adds them as parameters."""
@@ -260,13 +277,14 @@ class Weights:
         return load(self.peephole, "peephole", ("l", "d", str(gate), "h"))
 
 
-def begin(kernel: Kernel, cell: Cell, numbers: dict[str, int]) -> None:
-    """A work-item for each element of the states: `n` and `h`."""
+def begin(kernel: Kernel, cell: Cell, numbers: dict[str, int], *, width: int | None = None) -> None:
+    """A work-item for each element of a gate, or of something as wide: `n` and `h`."""
+    width = cell.width if width is None else width
     for name, value in numbers.items():
         number(kernel, name, value)
     kernel.line("const int i = get_global_id(0);")
-    kernel.line(f"if (i >= {cell.batch * cell.width}) return;")
-    kernel.line(f"const int n = i / {cell.width}, h = i % {cell.width};")
+    kernel.line(f"if (i >= {cell.batch * width}) return;")
+    kernel.line(f"const int n = i / {width}, h = i % {width};")
 
 
 def places(room: Room, layer: int, direction: int, step: int) -> dict[str, int]:
@@ -291,6 +309,15 @@ def steps(where: Where, weights: Weights, layer: int, direction: int, step: int)
     numbers = places(where.room, layer, direction, step)
     if cell.kind == "gru":
         return [_gru_reset(where, weights, numbers), _gru_result(where, weights, numbers)]
+    if weights.projection is None:
+        return [_step(where, weights, numbers)]
+    whole = _step(where, weights, numbers | {"after": where.room.spare})
+    return [whole, _projected(where, weights.projection, numbers)]
+
+
+def _step(where: Where, weights: Weights, numbers: dict[str, int]) -> Launch:
+    """All gates, and the state after the step."""
+    cell = where.room.cell
     kernel = Kernel("rnn_step")
     weights.declare(kernel)
     where.declare(kernel)
@@ -299,7 +326,23 @@ def steps(where: Where, weights: Weights, layer: int, direction: int, step: int)
     kernel.extend(
         {"vanilla": _vanilla, "lstm": _lstm, "lbr_gru": _lbr_gru}[cell.kind](cell, weights)
     )
-    return [kernel.launch(items=cell.batch * cell.width)]
+    return kernel.launch(items=cell.batch * cell.width)
+
+
+def _projected(where: Where, weights: Descriptor, numbers: dict[str, int]) -> Launch:
+    """The state after the step, made of the result that the gates left."""
+    cell, room = where.room.cell, where.room
+    kernel = Kernel("rnn_projection")
+    kernel.input(Arg.WEIGHTS_PROJECTION, weights.data_type, "weights")
+    where.declare(kernel)
+    wanted = {name: numbers[name] for name in ("l", "d", "after")}
+    begin(kernel, cell, wanted, width=cell.states)
+    kernel.line("float sum = 0.0f;")
+    weight = load(weights, "weights", ("l", "d", "k", "h"))
+    inside = f"sum += room[{room.spare} + n * {cell.width} + k] * {weight};"
+    kernel.extend(Loops([("k", cell.width)]).around([inside]))
+    kernel.line("room[after + i] = sum;")
+    return kernel.launch(items=room.state_row)
 
 
 def _sums(cell: Cell, weights: Weights, gates: Sequence[int], *, apart: bool = False) -> list[str]:
@@ -308,13 +351,13 @@ def _sums(cell: Cell, weights: Weights, gates: Sequence[int], *, apart: bool = F
     names = [*(f"a{g}" for g in gates), *(f"b{g}" for g in gates if apart)]
     lines = [f"float {', '.join(f'{name} = 0.0f' for name in names)};"]
     inputs = [f"const float v = room[from + n * {cell.inputs} + k];"]
-    states = [f"const float v = room[before + n * {cell.width} + k];"]
+    states = [f"const float v = room[before + n * {cell.states} + k];"]
     for g in gates:
         place = ("l", "d", "k", str(g), "h")
         inputs.append(f"a{g} += v * {load(weights.layer, 'weights_layer', place)};")
         states.append(f"{target}{g} += v * {load(weights.iter, 'weights_iter', place)};")
     lines += Loops([("k", cell.inputs)]).around(inputs)
-    return lines + Loops([("k", cell.width)]).around(states)
+    return lines + Loops([("k", cell.states)]).around(states)
 
 
 def gate_place(cell: Cell, gate: int, h: str = "h") -> str:

@@ -82,7 +82,6 @@ class _Recurrent(PrimitiveDescriptor):
         self._check_shapes(tensors)
         size = max(Room(self.cell).size, Changes(self.cell).size)
         support(size <= INT_LIMIT, "the states of all steps are too many")
-        support(Arg.WEIGHTS_PROJECTION not in tensors, "projections are not supported")
         self.attributes.allow()
         self.parameters |= {
             Query.cell_kind: CELL_KINDS[cell],
@@ -110,6 +109,8 @@ class _Recurrent(PrimitiveDescriptor):
         source, weights = tensors[Arg.SRC_LAYER], tensors[Arg.WEIGHTS_LAYER]
         require(source.ndims == 3 and weights.ndims == 5, "sequences have 3 dimensions, weights 5")
         steps, batch, inputs = source.dims
+        projection = tensors.get(Arg.WEIGHTS_PROJECTION)
+        require(projection is None or projection.ndims == 4, "a projection has 4 dimensions")
         one_way = (RnnDirection.unidirectional_left2right, RnnDirection.unidirectional_right2left)
         return Cell(
             kind,
@@ -124,26 +125,28 @@ class _Recurrent(PrimitiveDescriptor):
             activation=Algorithm(activation) if kind == "vanilla" else Algorithm.eltwise_tanh,
             alpha=alpha,
             peephole=Arg.WEIGHTS_PEEPHOLE in tensors,
+            projected=None if projection is None else projection.dims[3],
         )
 
     def _shapes(self, tensors: Tensors, side_by_side: bool) -> dict[int, tuple[int, ...]]:
         cell = self.cell
         lines = (cell.layers, cell.directions)
         iter_dims = tensors[Arg.WEIGHTS_ITER].dims
-        inner = iter_dims[2] if len(iter_dims) == 5 else cell.width
-        result = cell.width * (2 if side_by_side else 1)
-        state = (*lines, cell.batch, cell.width)
+        inner = iter_dims[2] if len(iter_dims) == 5 else cell.states
+        result = cell.states * (2 if side_by_side else 1)
+        memory = (*lines, cell.batch, cell.width)
         return {
             Arg.SRC_LAYER: (cell.steps, cell.batch, cell.inputs),
             Arg.SRC_ITER: (*lines, cell.batch, inner),
-            Arg.SRC_ITER_C: state,
+            Arg.SRC_ITER_C: memory,
             Arg.WEIGHTS_LAYER: (*lines, cell.inputs, cell.gates, cell.width),
             Arg.WEIGHTS_ITER: (*lines, inner, cell.gates, cell.width),
             Arg.WEIGHTS_PEEPHOLE: (*lines, 3, cell.width),
+            Arg.WEIGHTS_PROJECTION: (*lines, cell.width, cell.states),
             Arg.BIAS: (*lines, cell.biases, cell.width),
             Arg.DST_LAYER: (cell.steps, cell.batch, result),
-            Arg.DST_ITER: state,
-            Arg.DST_ITER_C: state,
+            Arg.DST_ITER: (*lines, cell.batch, cell.states),
+            Arg.DST_ITER_C: memory,
         }
 
     def _check_shapes(self, tensors: Tensors) -> None:
@@ -154,10 +157,10 @@ class _Recurrent(PrimitiveDescriptor):
             if arg in tensors:
                 found = tensors[arg].dims
                 require(found == shape, f"argument {arg} is {shape}, not {found}")
-        stacked = cell.layers == 1 or cell.inputs == cell.width
+        stacked = cell.layers == 1 or cell.inputs == cell.states
         require(stacked, "layers that lie upon each other are as wide as the input")
         inner = tensors[Arg.WEIGHTS_ITER].dims[2]
-        same = inner == cell.width
+        same = inner == cell.states
         require(same or (cell.steps == 1 and "gru" not in cell.kind), "states have one width")
         support(same, "states that change their width are not supported")
         self.shapes = shapes
@@ -173,6 +176,7 @@ class _Recurrent(PrimitiveDescriptor):
             self.arguments[Arg.WEIGHTS_ITER],
             self.arguments.get(Arg.BIAS),
             self.arguments.get(Arg.WEIGHTS_PEEPHOLE),
+            self.arguments.get(Arg.WEIGHTS_PROJECTION),
         )
 
     @property
@@ -207,17 +211,17 @@ class _Forward(_Recurrent):
         where = Where(room, None if kept else plan.scratch(4 * room.size))
         given = self.arguments
         plan.launches.append(rnn.copy_input(where, given[Arg.SRC_LAYER]))
-        states = [(Arg.SRC_ITER, Arg.DST_ITER, room.state_base)]
+        states = [(Arg.SRC_ITER, Arg.DST_ITER, room.state_base, cell.states)]
         if cell.kind == "lstm":
-            states.append((Arg.SRC_ITER_C, Arg.DST_ITER_C, room.memory_base))
-        for arg, _, base in states:
-            plan.launches.append(rnn.copy_states(where, given.get(arg), arg, base))
+            states.append((Arg.SRC_ITER_C, Arg.DST_ITER_C, room.memory_base, cell.width))
+        for arg, _, base, width in states:
+            plan.launches.append(rnn.copy_states(where, given.get(arg), arg, base, width))
         for layer in range(cell.layers):
             for direction in range(cell.directions):
                 for step in range(cell.steps):
                     plan.launches += rnn.steps(where, self._weights, layer, direction, step)
         plan.launches.append(rnn.copy_output(where, given[Arg.DST_LAYER]))
-        for _, arg, base in states:
+        for _, arg, base, _ in states:
             if arg in given:
                 plan.launches.append(rnn.copy_last_states(where, given[arg], arg, base))
         for arg in OUTPUTS:
@@ -245,6 +249,7 @@ class _Backward(_Recurrent):
             both = (arg in tensors) == (arg in changes)
             require(both, "a tensor and its derivative are passed both or neither")
         self._check(cell, direction, tensors, activation, alpha)
+        support(self.cell.projected is None, "the derivative of a projection is not supported")
         usable(*changes.values())
         support(
             all(tensor.data_type == DataType.f32 for tensor in changes.values()),

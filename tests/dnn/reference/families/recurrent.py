@@ -26,36 +26,41 @@ def cell(name: str) -> Callable[[Draw], Problem]:
     return lambda draw: recurrent(draw, name)
 
 
-def shapes(draw: Draw, name: str, direction: str) -> dict[str, tuple[int, ...]]:
+def shapes(draw: Draw, name: str, direction: str, projected: bool) -> dict[str, tuple[int, ...]]:
     """The sizes of all tensors of a problem, by the names of their arguments."""
     layers = draw.pick([1, 1, 1, 2, 3])
     steps, batch, width = draw.pick([1, 1, 2, 5]), draw.pick(BATCHES), draw.pick(WIDTHS)
     directions = 2 if direction in ("concat", "sum") else 1
-    inputs = width if layers > 1 else draw.pick(WIDTHS)
+    states = draw.pick(WIDTHS) if projected else width
+    inputs = states if layers > 1 else draw.pick(WIDTHS)
     gates = GATES[name]
-    result = width * (2 if direction == "concat" else 1)
-    state = (layers, directions, batch, width)
+    result = states * (2 if direction == "concat" else 1)
+    state, inner = ((layers, directions, batch, each) for each in (states, width))
     return {
         "src": (steps, batch, inputs),
         "src_1": state,
-        "src_2": state,
+        "src_2": inner,
         "weights": (layers, directions, inputs, gates, width),
-        "weights_1": (layers, directions, width, gates, width),
+        "weights_1": (layers, directions, states, gates, width),
         "weights_2": (layers, directions, 3, width),
+        "weights_3": (layers, directions, width, states),
         "bias": (layers, directions, gates + (name == "lbr_gru"), width),
         "dst": (steps, batch, result),
         "dst_1": state,
-        "dst_2": state,
+        "dst_2": inner,
     }
 
 
 def recurrent(draw: Draw, name: str) -> Problem:
     backward = draw.chance(0.4)
     direction = draw.pick(["left2right", "right2left", "concat", "sum"])
-    sizes, dtype = shapes(draw, name, direction), draw.dtype(*FLOATS)
+    projected = name == "lstm" and not backward and draw.chance(0.25)
+    sizes, dtype = shapes(draw, name, direction, projected), draw.dtype(*FLOATS)
     absent = {"src_2", "dst_2"} if name != "lstm" else set()
     if name != "lstm" or draw.chance(0.7):
         absent.add("weights_2")
+    if not projected:
+        absent.add("weights_3")
     if draw.chance(0.3) and not backward:
         absent |= {"src_1", "src_2"}
     if draw.chance(0.3) and not backward:
@@ -68,7 +73,7 @@ def recurrent(draw: Draw, name: str) -> Problem:
         if argument not in absent
     }
     order = ["src", "src_1", "src_2"][: 3 if name == "lstm" else 2]
-    order += ["weights", "weights_1"] + (["weights_2", ""] if name == "lstm" else [])
+    order += ["weights", "weights_1"] + (["weights_2", "weights_3"] if name == "lstm" else [])
     order += ["bias", "dst", "dst_1"] + (["dst_2"] if name == "lstm" else [])
     activation = draw.pick(["relu", "tanh", "logistic"])
     alpha = 0.5 if activation == "relu" else 0.0
@@ -106,7 +111,7 @@ def recurrent(draw: Draw, name: str) -> Problem:
         propagation("backward"),
         *start,
         *descriptors([renamed.get(n, n) for n in order], last),
-        *descriptors([f"diff_{n}" if n else "" for n in order], differences),
+        *descriptors([f"diff_{n}" for n in order], differences),
         *end,
         "hint",
         "attr",
