@@ -1,33 +1,42 @@
-"""Private arrays whose elements of all lanes lie next to each other.
+"""Private arrays and structures whose elements of all lanes lie next to each other.
 
 Each lane has its own copy of a private array. If a program only reads and writes whole elements of
 it, the copies are interleaved: an element of all lanes is one vector, so that an index which is the
 same in all lanes is one vector access. An address that points into such an array counts in steps
-that are `width` times as long as the program says.
+that are `width` times as long as the program says. Several elements may be read and written at
+once, as a vector, a structure or a number that takes as many bytes as some of them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Container
 
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
 
 CHAINS = frozenset(
     ["AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain"]
 )
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "Phi"])
+COMPOSITES = Array | Struct | Vector
+MOST_ELEMENTS = 64
+"""In one access: each is an instruction or two."""
 
 
-def interleaved_addresses(kernel: Kernel) -> dict[Node, int]:
-    """Interleaved variables and the addresses inside them, with the bytes of an element."""
+def interleaved_addresses(kernel: Kernel, besides: Container[Node] = ()) -> dict[Node, int]:
+    """Interleaved variables and the addresses inside them, with the bytes of an element.
+
+    The variables `besides` have one copy for all lanes."""
     users: dict[Node, list[Node]] = defaultdict(list)
     for node in kernel.nodes():
         for operand in node.operands:
             users[operand].append(node)
     webs: dict[Node, set[Node]] = {}
     for node in kernel.nodes():
-        if node.op == "Variable" and not node.operands and (size := _element_size(node)):
+        if node.op != "Variable" or node.operands or node in besides:
+            continue
+        if size := _element_size(node):
             web = _web(node, size, users)
             if web is not None:
                 webs[node] = web
@@ -41,20 +50,21 @@ def interleaved_addresses(kernel: Kernel) -> dict[Node, int]:
 
 
 def _element_size(variable: Node) -> int:
-    """The size of the scalars of an array, 0 if they differ or if this is none."""
+    """The size of the scalars of an array or structure, 0 if they differ or if this is none."""
     assert isinstance(variable.type, Pointer)
-    if not isinstance(variable.type.pointee, Array):
+    pointee = variable.type.pointee
+    if not isinstance(pointee, COMPOSITES):
         return 0
-    sizes = set(_scalar_sizes(variable.type.pointee))
+    sizes = _scalar_sizes(pointee)
     return sizes.pop() if len(sizes) == 1 else 0
 
 
-def _scalar_sizes(type_: Type) -> list[int]:
+def _scalar_sizes(type_: Type) -> set[int]:
     if isinstance(type_, Array | Vector):
         return _scalar_sizes(type_.element)
     if isinstance(type_, Struct):
-        return [size for member in type_.members for size in _scalar_sizes(member)]
-    return [type_.size]
+        return {size for member in type_.members for size in _scalar_sizes(member)}
+    return {type_.size}
 
 
 def _web(variable: Node, size: int, users: dict[Node, list[Node]]) -> set[Node] | None:
@@ -81,15 +91,19 @@ def _is_element_access(user: Node, address: Node, size: int) -> bool:
     if user.op.startswith("Lifetime"):
         return True
     if user.op == "Load":
-        return _is_scalar(user.type, size)
+        return _is_made_of(user.type, size)
     if user.op == "Store":
         value = user.operands[1]
-        return value is not address and _is_scalar(value.type, size)
+        return value is not address and _is_made_of(value.type, size)
     return False
 
 
-def _is_scalar(type_: Type, size: int) -> bool:
-    return not isinstance(type_, Array | Struct | Vector) and type_.size == size
+def _is_made_of(type_: Type, size: int) -> bool:
+    """True for an element, and for what some elements together are: parts of it, or its bytes."""
+    if not isinstance(type_, COMPOSITES):
+        packed = isinstance(type_, Int | Float) and type_.width == 8 * type_.size
+        return type_.size == size or (packed and type_.size % size == 0)
+    return _scalar_sizes(type_) == {size} and type_.size <= MOST_ELEMENTS * size
 
 
 def _steps_are_whole(chain: Node, address: Node, size: int) -> bool:

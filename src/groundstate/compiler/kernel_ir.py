@@ -12,7 +12,8 @@ from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.legality import check_operands
-from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.types import Bool, Pointer, Type
 from groundstate.compiler.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
     _keep_pointees(kernel)
+    _choose_what_is_known(kernel)
     _remove_copies(kernel)
     check_operands(kernel)
     promote_variables(kernel)
@@ -129,6 +131,19 @@ def _keep_pointees(kernel: Kernel) -> None:
         given = node.operands[0].type
         if isinstance(given, Pointer) and given != node.type and given.storage == node.type.storage:
             node.op = "Bitcast"
+
+
+def _choose_what_is_known(kernel: Kernel) -> None:
+    """Makes a copy of each choice whose condition is a constant.
+
+    SYCL's headers check every dimension of an index so, and a choice would hide that it is one."""
+    for node in kernel.nodes():
+        if node.op != "Select" or node.operands[0].op != "Constant":
+            continue
+        condition, *choices = node.operands
+        constant = condition.literals[0]
+        if isinstance(condition.type, Bool) and isinstance(constant, Constant):
+            node.op, node.operands = "Copy", [choices[0 if constant.value else 1]]
 
 
 def _remove_copies(kernel: Kernel) -> None:

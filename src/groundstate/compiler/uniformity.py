@@ -13,6 +13,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.interleaving import interleaved_addresses
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.shared_variables import writers_of_variables
 from groundstate.compiler.spirv.types import Array, Int, Pointer, RuntimeArray, Struct, Type, Vector
 
 VARYING = None
@@ -70,7 +71,9 @@ class Uniformity:
         self.width = width
         self.axis = lane_axis(group_size)
         self.rows_are_whole = group_size[self.axis] % width == 0
-        self.interleaved = interleaved_addresses(kernel) if width > 1 else {}
+        self.shared = writers_of_variables(kernel) if width > 1 else {}
+        """Variables of which all lanes use one copy, and what writes to them."""
+        self.interleaved: dict[Node, int] = {}
         self.shapes: dict[Node, Shape | str] = {}
         self.cells: dict[object, Shape | str] = {}
         self.divergent: set[Block] = set()
@@ -78,7 +81,7 @@ class Uniformity:
         self.divergent_loops: set[Loop] = set()
         self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
         if width > 1:
-            self._solve()
+            self._solve_for_variables()
 
     def shape(self, node: Node) -> Shape:
         """The shape of a value where it is defined."""
@@ -108,6 +111,30 @@ class Uniformity:
         return False
 
     # --- Solving --------------------------------------------------------------------------------
+
+    def _solve_for_variables(self) -> None:
+        """Solves as if every variable that can be shared were, and once more without those that
+        turn out to differ between lanes, until all that are left hold the same for all."""
+        while True:
+            self.interleaved = interleaved_addresses(self.kernel, self.shared)
+            self.divergent, self.partial, self.divergent_loops = set(), set(), set()
+            self._solve()
+            different = [
+                variable
+                for variable, writers in self.shared.items()
+                if not all(map(self._is_the_same_for_all, writers))
+            ]
+            if not different:
+                return
+            for variable in different:
+                del self.shared[variable]
+
+    def _is_the_same_for_all(self, writer: Node) -> bool:
+        block = writer.block
+        assert block is not None
+        return block not in self.partial and all(
+            self._known_at(each, block) in (0, _UNKNOWN) for each in writer.operands
+        )
 
     def _solve(self) -> None:
         for node in self.kernel.nodes():
@@ -226,8 +253,21 @@ class Uniformity:
 
     def _mixes(self, incoming: list[tuple[Node, object]], region: set[Block]) -> bool:
         """True if lanes may come with different values because they came different ways."""
-        values = {id(value) for value, _ in incoming}
-        return len(values) > 1 and not region.isdisjoint(self.divergent)
+        if len({id(value) for value, _ in incoming}) < 2 or region.isdisjoint(self.divergent):
+            return False
+        return not self._ways(incoming, region).isdisjoint(self.divergent)
+
+    def _ways(self, incoming: list[tuple[Node, object]], region: set[Block]) -> set[Block]:
+        """The blocks of a region that decide by which way a lane comes. Lanes that part and meet
+        again before have come the same way."""
+        waiting = [source for _, source in incoming if isinstance(source, Block)]
+        found = {each for each in waiting if len(each.successors) > 1}
+        while waiting:
+            for each in self.graph.deciders[waiting.pop().index]:
+                if each in region and each not in found:
+                    found.add(each)
+                    waiting.append(each)
+        return found
 
     def _arrives_in_parts(self, incoming: list[tuple[Node, object]], block: Block) -> bool:
         """True if lanes come out of a loop in different rounds, with values of that loop."""
@@ -254,6 +294,8 @@ class Uniformity:
             return self._builtin(node)
         if op == "Variable":
             assert isinstance(node.type, Pointer)
+            if node in self.shared:
+                return 0
             return self.interleaved.get(node) or lane_stride(node.type.pointee)
         if op == "ReadCell":
             return self.cells[node.literals[0]]

@@ -16,6 +16,8 @@ from groundstate.compiler.lanes import observes_subgroups, plan
 from groundstate.compiler.limits import check_private
 from groundstate.compiler.lower import split_at_barriers
 from groundstate.compiler.lower_builtins import lower_builtins
+from groundstate.compiler.lower_casts import lower_known_casts
+from groundstate.compiler.lower_copies import lower_copies
 from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.lower_images import split_sampled_images
 from groundstate.compiler.signature import (
@@ -67,6 +69,8 @@ def prepare(symbols: Symbols, name: str) -> Prepared:
     kernel = build_kernel(symbols, name)
     split_sampled_images(kernel)
     lower_builtins(kernel)
+    lower_known_casts(kernel)
+    lower_copies(kernel)
     observes = observes_subgroups(kernel)
     cells = lower_group_operations(kernel)
     prepared = Prepared(kernel, split_at_barriers(kernel), cells, observes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import groundstate.compiler.emit.accesses
 import groundstate.compiler.emit.atomics
 import groundstate.compiler.emit.ballots
 import groundstate.compiler.emit.blocks

@@ -1,4 +1,4 @@
-"""Loads, stores and addresses.
+"""Memory: how values are loaded and stored at addresses of all shapes, and steps of addresses.
 
 An address that is the same in all lanes is a scalar access; addresses one element apart are one
 vector access; loads at other fixed steps are one for each lane, and the rest gathers and scatters.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.guesses import either_way, moved
-from groundstate.compiler.emit.streaming import condition, store_vector
+from groundstate.compiler.emit.streaming import store_vector
 from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
@@ -19,9 +19,6 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
 from groundstate.compiler.uniformity import array_step, constant_int
-
-ALIGNED = 0x2
-VOLATILE = 0x1
 
 
 def memory_type(type_: Type) -> str:
@@ -305,41 +302,6 @@ def _append(emitter: Emitter, scalar: str, whole: str, have: int, each: str) -> 
 
 
 # --- Instructions -------------------------------------------------------------------------------
-
-
-def _access(node: Node, type_: Type) -> tuple[int, bool]:
-    """The alignment and volatility that an instruction's memory operands state."""
-    literals = [each for each in node.literals if isinstance(each, int)]
-    flags = literals[0] if literals else 0
-    align = literals[1] if flags & ALIGNED and len(literals) > 1 else type_.align
-    return max(1, min(align, _scalar_size(type_))), bool(flags & VOLATILE)
-
-
-def _scalar_size(type_: Type) -> int:
-    """What an address is trusted to be aligned to: no more than a component's size.
-
-    Instructions for unaligned vectors cost the same, and programs bring memory of their own."""
-    if isinstance(type_, Vector):
-        return type_.element.size
-    parts = components(type_)
-    return min((_scalar_size(part) for part in parts), default=1) if parts else type_.size
-
-
-@handles("Load")
-def _load(emitter: Emitter, node: Node) -> None:
-    align, volatile = _access(node, node.type)
-    emitter.define(
-        node, load(emitter, emitter.scalar(node.operands[0]), node.type, align, volatile)
-    )
-
-
-@handles("Store")
-def _store(emitter: Emitter, node: Node) -> None:
-    pointer, value = node.operands
-    align, volatile = _access(node, value.type)
-    emitter.streams = condition(emitter, node)
-    store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
-    emitter.streams = ""
 
 
 @handles("ReadCell")

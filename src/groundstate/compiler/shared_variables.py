@@ -1,0 +1,51 @@
+"""Private variables that may hold the same in all lanes, so that one copy does for a sub-group.
+
+Compilers of SYCL put the arguments of a kernel into a structure in private memory and read them
+from there. If everything that is written to a variable is the same in all lanes, and written by all
+of them, then what is read is the same, too: an address that is computed from it stays regular. Here
+is found which variables can be such at all, and who writes to them; whether all lanes write the
+same is known to `uniformity`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from groundstate.compiler.interleaving import CHAINS
+from groundstate.compiler.ir import Kernel, Node
+
+SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric", "GenericCastToPtr"])
+COPIES = frozenset(["CopyMemory", "CopyMemorySized"])
+Users = dict[Node, list[Node]]
+
+
+def writers_of_variables(kernel: Kernel) -> dict[Node, list[Node]]:
+    """For each variable whose address is only loaded from, stored to and copied: its writers."""
+    users: Users = defaultdict(list)
+    for node in kernel.nodes():
+        for operand in node.operands:
+            users[operand].append(node)
+    found = {}
+    for node in kernel.nodes():
+        if node.op == "Variable":
+            writers = _writers(node, users)
+            if writers is not None:
+                found[node] = writers
+    return found
+
+
+def _writers(variable: Node, users: Users) -> list[Node] | None:
+    """What writes to a variable, or None if its address is used in other ways."""
+    writers = []
+    waiting = [variable]
+    while waiting:
+        address = waiting.pop()
+        for user in users[address]:
+            if user.op in SAME_ADDRESS or (user.op in CHAINS and user.operands[0] is address):
+                waiting.append(user)
+            elif user.op in COPIES or (user.op == "Store" and user.operands[1] is not address):
+                if user.operands[0] is address:
+                    writers.append(user)
+            elif user.op != "Load" and not user.op.startswith("Lifetime"):
+                return None
+    return writers

@@ -1,0 +1,169 @@
+"""Private structures and vectors: seen whole and in parts, copied, the same for all lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from groundstate.compiler.graph import Graph
+from groundstate.compiler.program import Program
+from groundstate.compiler.uniformity import VARYING, Uniformity
+from tests.compiler.runner import program_of, run
+
+SOURCE = """
+typedef struct { float part[4]; } four;
+typedef struct { uint scale, shift; float by; } settings;
+
+__kernel void vector_of_parts(__global const int *in, __global int *out, int n) {
+    float a[4];
+    int i = get_global_id(0);
+    for (int k = 0; k < n; k++) a[k] = in[4 * i + k];
+    float4 whole = *(float4 *)a * (float4)(1, 2, 3, 4);
+    *(float4 *)a = whole;
+    float s = 0;
+    for (int k = 0; k < n; k++) s = 3 * s + a[k];
+    out[i] = (int)s;
+}
+__kernel void bytes_of_a_number(__global const int *in, __global int *out, int n) {
+    uchar a[4];
+    int i = get_global_id(0);
+    *(uint *)a = in[i] * 2654435761u;
+    int s = 0;
+    for (int k = 0; k < n; k++) s = 5 * s + a[k];
+    for (int k = 0; k < n; k++) a[k] += k;
+    out[i] = s ^ (int)*(uint *)a;
+}
+__kernel void copies(__global const int *in, __global int *out, int n) {
+    four a = {{0, 0, 0, 0}}, b;
+    int i = get_global_id(0);
+    b = a;
+    for (int k = 0; k < n; k++) b.part[k] += in[4 * i + k];
+    a = b;
+    float s = 0;
+    for (int k = 0; k < n; k++) s = 3 * s + a.part[k] + b.part[3 - k];
+    out[i] = (int)s;
+}
+__kernel void same_for_all(__global const int *in, __global int *out, int n) {
+    settings s[2];
+    s[0].scale = n; s[0].shift = n + 1; s[0].by = n;
+    s[1] = s[0];
+    s[1].scale += in[0];
+    int i = get_global_id(0);
+    out[i] = in[i * s[n & 1].scale % 64] + s[1].shift + (int)s[i & 1].by;
+}
+__kernel void different_for_some(__global const int *in, __global int *out, int n) {
+    settings s[2];
+    s[0].scale = n; s[0].shift = n; s[0].by = n;
+    s[1] = s[0];
+    int i = get_global_id(0);
+    if (in[i] > 50) s[n & 1].scale = 3;
+    out[i] = in[i * s[n & 1].scale % 64] + s[0].shift;
+}
+__kernel void same_after_meeting(__global const int *in, __global int *out, int n) {
+    int i = get_global_id(0), step = 64, total = 0;
+    while (step > 1) {
+        if (step > n) {
+            if (in[i] > step) total += in[(i + step) % 64];
+            step = (step + 1) / 2;
+        } else {
+            step -= 3;
+        }
+    }
+    out[i] = total + step;
+}
+"""
+
+
+def of_parts(a: np.ndarray, i: int, n: int) -> int:
+    s = 0.0
+    for k in range(n):
+        s = 3 * s + float(a[4 * i + k]) * (k + 1)
+    return int(s)
+
+
+def of_bytes(a: np.ndarray, i: int, n: int) -> int:
+    number = int(a[i]) * 2654435761 % 2**32
+    parts = list(number.to_bytes(4, "little"))
+    s = 0
+    for k in range(n):
+        s = 5 * s + parts[k]
+    changed = bytes((parts[k] + k) % 256 for k in range(n))
+    return int(np.int32(s) ^ np.frombuffer(changed, np.int32)[0])
+
+
+def of_copies(a: np.ndarray, i: int, n: int) -> int:
+    s = 0
+    for k in range(n):
+        s = 3 * s + int(a[4 * i + k]) + int(a[4 * i + 3 - k])
+    return s
+
+
+def of_same(a: np.ndarray, i: int, n: int) -> int:
+    scales = [n, n + int(a[0])]
+    return int(a[i * scales[n & 1] % 64]) + n + 1 + n
+
+
+def of_different(a: np.ndarray, i: int, n: int) -> int:
+    scale = 3 if a[i] > 50 else n
+    return int(a[i * scale % 64]) + n
+
+
+def of_meeting(a: np.ndarray, i: int, n: int) -> int:
+    step, total = 64, 0
+    while step > 1:
+        if step > n:
+            total += int(a[(i + step) % 64]) if a[i] > step else 0
+            step = (step + 1) // 2
+        else:
+            step -= 3
+    return total + step
+
+
+KERNELS: dict[str, Callable[[np.ndarray, int, int], int]] = {
+    "vector_of_parts": of_parts,
+    "bytes_of_a_number": of_bytes,
+    "copies": of_copies,
+    "same_for_all": of_same,
+    "different_for_some": of_different,
+    "same_after_meeting": of_meeting,
+}
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return program_of(SOURCE)
+
+
+@pytest.mark.parametrize("width", [1, 4, 16, None])
+@pytest.mark.parametrize("name", KERNELS)
+def test_results(program: Program, name: str, width: int | None) -> None:
+    given = np.random.default_rng(2).integers(0, 100, 256).astype(np.int32)
+    out = np.zeros(64, np.int32)
+    run(program, name, (2, 1, 1), (32, 1, 1), given, out, np.int32(4), width=width)
+    assert list(out) == [KERNELS[name](given, i, 4) for i in range(64)]
+
+
+def analysed(program: Program, name: str) -> Uniformity:
+    kernel = program.prepare(name).kernel
+    return Uniformity(kernel, Graph(kernel), (32, 1, 1), 16)
+
+
+@pytest.mark.parametrize("name", ["vector_of_parts", "bytes_of_a_number", "copies"])
+def test_parts_of_all_lanes_lie_together(program: Program, name: str) -> None:
+    found = analysed(program, name)
+    variables = [node for node in found.kernel.nodes() if node.op == "Variable"]
+    assert variables
+    assert all(variable in found.interleaved for variable in variables)
+
+
+@pytest.mark.parametrize(("name", "shared"), [("same_for_all", 1), ("different_for_some", 0)])
+def test_what_is_the_same_for_all_has_one_copy(program: Program, name: str, shared: int) -> None:
+    assert len(analysed(program, name).shared) == shared
+
+
+def test_lanes_that_met_again_came_the_same_way(program: Program) -> None:
+    found = analysed(program, "same_after_meeting")
+    conditions = [block.condition for block in found.kernel.blocks if block.condition is not None]
+    assert [found.shape(each) for each in conditions].count(VARYING) == 1
