@@ -26,6 +26,21 @@ def needed(descriptor: Descriptor | None, what: str) -> Descriptor:
     return descriptor
 
 
+def endpoints(src: Descriptor | None, dst: Descriptor | None) -> tuple[Descriptor, Descriptor]:
+    """Source and destination, which must have been passed; the layout of the first is known."""
+    source, target = needed(src, "the source"), needed(dst, "the destination")
+    known_layout(source, "the source")
+    return source, target
+
+
+def derivatives(
+    diff_src: Descriptor | None, diff_dst: Descriptor | None
+) -> tuple[Descriptor, Descriptor]:
+    """The derivatives of source and destination, which must have been passed."""
+    below = needed(diff_src, "the derivative of the source")
+    return below, needed(diff_dst, "the derivative of the destination")
+
+
 def known_layout(descriptor: Descriptor, what: str) -> None:
     """Invalid if the layout of a tensor was left open."""
     require(not descriptor.is_any, f"the layout of {what} must be known")
@@ -34,6 +49,12 @@ def known_layout(descriptor: Descriptor, what: str) -> None:
 def same_shape(one: Descriptor, two: Descriptor, what: str) -> None:
     """Invalid unless two tensors have one shape."""
     require(one.dims == two.dims, f"{what} have one shape, not {one.dims} and {two.dims}")
+
+
+def same_shapes(below: Descriptor, above: Descriptor, data: Descriptor) -> None:
+    """Invalid unless both derivatives have the shape of the data that they are for."""
+    same_shape(data, above, "the data and the derivative of the destination")
+    same_shape(below, above, "both derivatives")
 
 
 def settled(descriptor: Descriptor, model: Descriptor) -> Descriptor:

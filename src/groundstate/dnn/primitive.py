@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, TypeVar
 
 from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.checks import settled
 from groundstate.dnn.descriptor import ZERO, Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
@@ -132,6 +133,19 @@ class PrimitiveDescriptor:
         if descriptor is not None and not descriptor.is_zero:
             self.arguments[arg] = descriptor
             self.outputs.add(arg)
+
+    def add_gradient(
+        self, arg: int, data: Descriptor, above: Descriptor, below: Descriptor
+    ) -> Descriptor:
+        """Declares what a derivative is made of and the derivative; layouts left open are alike.
+
+        Returns the data, in their layout.
+        """
+        data = settled(data, above)
+        self.add_input(arg, data)
+        self.add_input(Arg.DIFF_DST, settled(above, data))
+        self.add_output(Arg.DIFF_SRC, settled(below, data))
+        return data
 
     def settle_post_ops(self, target: Descriptor) -> None:
         """Checks the tensors of post-operations, and gives those in `any` layout one."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from groundstate.dnn import elementwise
+from groundstate.dnn import checks, elementwise
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import invalid, require, support
+from groundstate.dnn.errors import require, support
 from groundstate.dnn.kernels import eltwise
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import Binary
@@ -52,19 +52,15 @@ class EltwiseForward(_Eltwise):
         beta: float = 0.0,
         attr: Attributes | None = None,
     ) -> None:
-        if prop_kind not in (PropKind.forward_training, PropKind.forward_inference):
-            invalid("a forward operation is for training or for inference")
-        super().__init__(engine, attr, PropKind(prop_kind))
-        if src_desc is None or dst_desc is None:
-            invalid("source and destination are needed")
-        algorithm = elementwise.checked(alg_kind, alpha, beta, src_desc.data_type)
-        require(not src_desc.is_any, "the layout of the source must be known")
-        require(src_desc.dims == dst_desc.dims, "source and destination have one shape")
-        checked_types(_TYPES, src_desc, dst_desc)
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
+        src, dst = checks.endpoints(src_desc, dst_desc)
+        algorithm = elementwise.checked(alg_kind, alpha, beta, src.data_type)
+        checks.same_shape(src, dst, "source and destination")
+        checked_types(_TYPES, src, dst)
         self.attributes.allow(post_ops=(Binary,))
-        dst = dst_desc.like(src_desc) if dst_desc.is_any else dst_desc
+        dst = checks.settled(dst, src)
         self.settle_post_ops(dst)
-        self.add_input(Arg.SRC, src_desc)
+        self.add_input(Arg.SRC, src)
         self.add_output(Arg.DST, dst)
         self._set_parameters(algorithm, alpha, beta)
 
@@ -95,23 +91,21 @@ class EltwiseBackward(_Eltwise):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
-        if data_desc is None or diff_src_desc is None or diff_dst_desc is None:
-            invalid("the data and both derivatives are needed")
+        data = checks.needed(data_desc, "the data")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
         algorithm = elementwise.checked(alg_kind, alpha, beta)
         require(algorithm != Algorithm.eltwise_round, "rounding has no derivative")
-        same = data_desc.dims == diff_src_desc.dims == diff_dst_desc.dims
-        require(same, "the data and both derivatives have one shape")
-        checked_types(_FLOATS, data_desc, diff_src_desc, diff_dst_desc)
+        checks.same_shapes(below, above, data)
+        checked_types(_FLOATS, data, below, above)
         support(self.prop_kind == PropKind.backward_data, "only derivatives of the data")
         self.attributes.allow()
         self.hint = hint_fwd_pd
-        data = self._data_layout(data_desc)
+        data = self._data_layout(data)
         arg = Arg.DST if elementwise.uses_result(algorithm) else Arg.SRC
         self.add_input(arg, data)
-        above = diff_dst_desc.like(data) if diff_dst_desc.is_any else diff_dst_desc
+        above = checks.settled(above, data)
         self.add_input(Arg.DIFF_DST, above)
-        below = diff_src_desc.like(above) if diff_src_desc.is_any else diff_src_desc
-        self.add_output(Arg.DIFF_SRC, below)
+        self.add_output(Arg.DIFF_SRC, checks.settled(below, above))
         self._set_parameters(algorithm, alpha, beta)
 
     def _data_layout(self, data: Descriptor) -> Descriptor:

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import (
-    FLOATS,
-    forward_kind,
-    known_layout,
-    needed,
-    same_shape,
-    settled,
-    usable,
-)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import require, support
@@ -65,15 +57,14 @@ class LrnForward(_Lrn):
         k: float,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
-        src, dst = needed(src_desc, "the source"), needed(dst_desc, "the destination")
-        known_layout(src, "the source")
-        usable(src, dst)
-        same_shape(src, dst, "source and destination")
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
+        src, dst = checks.endpoints(src_desc, dst_desc)
+        checks.usable(src, dst)
+        checks.same_shape(src, dst, "source and destination")
         self._settle(alg_kind, src, local_size, (alpha, beta, k))
-        checked_types(FLOATS, src, dst)
+        checked_types(checks.FLOATS, src, dst)
         self.add_input(Arg.SRC, src)
-        self.add_output(Arg.DST, settled(dst, src))
+        self.add_output(Arg.DST, checks.settled(dst, src))
 
     def make_plan(self) -> Plan:
         """One launch, and zeros behind the blocks."""
@@ -102,19 +93,14 @@ class LrnBackward(_Lrn):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
-        below = needed(diff_src_desc, "the derivative of the source")
-        above = needed(diff_dst_desc, "the derivative of the destination")
-        src = needed(src_desc, "the source")
-        usable(below, above, src)
-        same_shape(src, above, "the source and the derivative of the destination")
-        same_shape(below, above, "both derivatives")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
+        src = checks.needed(src_desc, "the source")
+        checks.usable(below, above, src)
+        checks.same_shapes(below, above, src)
         self._settle(alg_kind, src, local_size, (alpha, beta, k))
-        checked_types(FLOATS, below, above, src)
+        checked_types(checks.FLOATS, below, above, src)
         self.hint = hint_fwd_pd
-        src = settled(src, above)
-        self.add_input(Arg.SRC, src)
-        self.add_input(Arg.DIFF_DST, settled(above, src))
-        self.add_output(Arg.DIFF_SRC, settled(below, src))
+        self.add_gradient(Arg.SRC, src, above, below)
 
     def make_plan(self) -> Plan:
         """The sums first, then what depends on those of the neighbours."""

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import (
-    BYTES,
-    FLOATS,
-    forward_kind,
-    known_layout,
-    needed,
-    same_shape,
-    settled,
-    usable,
-)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import require, support
@@ -122,14 +113,13 @@ class _Forward(_Normalization):
         flags: int,
         groups: int = 1,
     ) -> None:
-        src, dst = needed(src_desc, "the source"), needed(dst_desc, "the destination")
-        known_layout(src, "the source")
-        usable(src, dst)
-        same_shape(src, dst, "source and destination")
+        src, dst = checks.endpoints(src_desc, dst_desc)
+        checks.usable(src, dst)
+        checks.same_shape(src, dst, "source and destination")
         self._set(src, epsilon, flags, groups)
-        checked_types(FLOATS | BYTES, src, dst)
+        checked_types(checks.FLOATS | checks.BYTES, src, dst)
         self._check_attributes(src, dst)
-        dst = settled(dst, src)
+        dst = checks.settled(dst, src)
         self.settle_post_ops(dst)
         self.add_input(Arg.SRC, src)
         self.add_output(Arg.DST, dst)
@@ -147,10 +137,10 @@ class _Forward(_Normalization):
         if self.variant is BATCH:
             support(len(types) == 1, "batch normalisation does not convert")
             given = bool(self.flags & Flags.use_global_stats)
-            support(given or not types & BYTES, "integers need statistics that are given")
+            support(given or not types & checks.BYTES, "integers need statistics that are given")
             self.attributes.allow(post_ops=(Eltwise,))
             return
-        scales = (Arg.SRC, Arg.DST) if types & BYTES else ()
+        scales = (Arg.SRC, Arg.DST) if types & checks.BYTES else ()
         self.attributes.allow(scales=scales, post_ops=(Binary, Eltwise))
         for used in self.attributes.scales.values():
             support(used.mask == 0, "there is one scale for all elements")
@@ -195,23 +185,18 @@ class _Backward(_Normalization):
         hint: PrimitiveDescriptor | None,
         groups: int = 1,
     ) -> None:
-        below = needed(diff_src_desc, "the derivative of the source")
-        above = needed(diff_dst_desc, "the derivative of the destination")
-        src = needed(src_desc, "the source")
-        usable(below, above, src)
-        same_shape(src, above, "the source and the derivative of the destination")
-        same_shape(below, above, "both derivatives")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
+        src = checks.needed(src_desc, "the source")
+        checks.usable(below, above, src)
+        checks.same_shapes(below, above, src)
         self._set(src, epsilon, flags, groups)
         if self.variant is LAYER and stat_desc is not None and not stat_desc.is_zero:
             require(stat_desc.dims == src.dims[:-1], "there is a statistic for each row")
-        checked_types(FLOATS, below, above, src)
+        checked_types(checks.FLOATS, below, above, src)
         self.attributes.allow()
         self.hint = hint
-        src = settled(src, above)
+        src = self.add_gradient(Arg.SRC, src, above, below)
         self.statistics = self._statistics(src, stat_desc)
-        self.add_input(Arg.SRC, src)
-        self.add_input(Arg.DIFF_DST, settled(above, src))
-        self.add_output(Arg.DIFF_SRC, settled(below, src))
         if not self.flags & Flags.rms_norm:
             self.add_input(Arg.MEAN, self.statistics)
         self.add_input(Arg.VARIANCE, self.statistics)
@@ -271,7 +256,7 @@ class LayerNormalizationForward(_Forward):
         attr: Attributes | None = None,
         weights: DataType = DataType.f32,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
         self.weights_type = weights
         self._build(src_desc, dst_desc, stat_desc, epsilon, flags)
 
@@ -296,7 +281,7 @@ def layer_normalization_forward_v2(
 
 
 def _weights_type(value: int) -> DataType:
-    support(value in FLOATS, "scale and shift are f32, f16 or bf16")
+    support(value in checks.FLOATS, "scale and shift are f32, f16 or bf16")
     return DataType(value)
 
 
@@ -375,7 +360,7 @@ class BatchNormalizationForward(_Forward):
         flags: int,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
         self._build(src_desc, dst_desc, None, epsilon, flags)
 
 
@@ -418,7 +403,7 @@ class GroupNormalizationForward(_Forward):
         flags: int,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
         self._build(src_desc, dst_desc, None, epsilon, flags, groups)
 
 

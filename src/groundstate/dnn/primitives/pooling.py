@@ -5,17 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import (
-    BYTES,
-    FLOATS,
-    WHOLE,
-    forward_kind,
-    known_layout,
-    needed,
-    settled,
-    usable,
-)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
@@ -52,7 +43,7 @@ class _Pooling(PrimitiveDescriptor):
         if strides is None or kernel is None or padding_l is None or dilation is None:
             invalid("strides, kernel, dilation and padding are needed")
         require(alg_kind in _ALGORITHMS, f"{alg_kind} is not an algorithm of pooling")
-        usable(src, dst)
+        checks.usable(src, dst)
         require(src.ndims in (3, 4, 5), "pooling is for 3 to 5 dimensions")
         require(dst.ndims == src.ndims, "source and destination have as many dimensions")
         require(src.dims[:2] == dst.dims[:2], "batch and channels stay the same")
@@ -63,7 +54,7 @@ class _Pooling(PrimitiveDescriptor):
         self.window = Window(*(tuple(part[:count]) for part in parts))
         for dim in range(count):
             self._check_dimension(dim, src.dims[2 + dim], dst.dims[2 + dim])
-        checked_types(FLOATS | WHOLE, src, dst)
+        checked_types(checks.FLOATS | checks.WHOLE, src, dst)
         self.parameters |= {
             Query.alg_kind: self.algorithm,
             Query.strides: self.window.strides,
@@ -113,15 +104,14 @@ class PoolingForward(_Pooling):
         padding_r: Sizes,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
-        src, dst = needed(src_desc, "the source"), needed(dst_desc, "the destination")
-        known_layout(src, "the source")
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
+        src, dst = checks.endpoints(src_desc, dst_desc)
         self._settle(alg_kind, src, dst, strides, kernel, dilation, padding_l, padding_r)
-        whole = src.data_type in BYTES and dst.data_type in BYTES
+        whole = src.data_type in checks.BYTES and dst.data_type in checks.BYTES
         same = src.data_type == dst.data_type or DataType.f32 in (src.data_type, dst.data_type)
         support(whole or same, f"pooling of {src.data_type.name} to {dst.data_type.name}")
         self.attributes.allow(post_ops=(Binary, Eltwise))
-        dst = settled(dst, src)
+        dst = checks.settled(dst, src)
         self.settle_post_ops(dst)
         self.add_input(Arg.SRC, src)
         self.add_output(Arg.DST, dst)
@@ -164,16 +154,15 @@ class PoolingBackward(_Pooling):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
-        below = needed(diff_src_desc, "the derivative of the source")
-        above = needed(diff_dst_desc, "the derivative of the destination")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
         self._settle(alg_kind, below, above, strides, kernel, dilation, padding_l, padding_r)
-        checked_types(FLOATS, below, above)
+        checked_types(checks.FLOATS, below, above)
         self.attributes.allow()
         self.hint = hint_fwd_pd
         forward = hint_fwd_pd.arguments if hint_fwd_pd is not None else {}
-        above = settled(above, forward.get(Arg.DST, above))
+        above = checks.settled(above, forward.get(Arg.DST, above))
         self.add_input(Arg.DIFF_DST, above)
-        self.add_output(Arg.DIFF_SRC, settled(below, forward.get(Arg.SRC, above)))
+        self.add_output(Arg.DIFF_SRC, checks.settled(below, forward.get(Arg.SRC, above)))
         if self.algorithm == Algorithm.pooling_max:
             self.add_input(Arg.WORKSPACE, forward.get(Arg.WORKSPACE, self._workspace(above)))
 

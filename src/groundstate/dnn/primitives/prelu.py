@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import (
-    FLOATS,
-    WHOLE,
-    forward_kind,
-    known_layout,
-    needed,
-    same_shape,
-    settled,
-    usable,
-)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import require
@@ -50,18 +41,17 @@ class PreluForward(PrimitiveDescriptor):
         dst_desc: Descriptor | None,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
-        src, dst = needed(src_desc, "the source"), needed(dst_desc, "the destination")
-        weights = needed(weights_desc, "the weights")
-        known_layout(src, "the source")
-        usable(src, weights, dst)
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
+        src, dst = checks.endpoints(src_desc, dst_desc)
+        weights = checks.needed(weights_desc, "the weights")
+        checks.usable(src, weights, dst)
         _check_weights(weights, src)
-        same_shape(src, dst, "source and destination")
-        checked_types(FLOATS | WHOLE, src, weights, dst)
+        checks.same_shape(src, dst, "source and destination")
+        checked_types(checks.FLOATS | checks.WHOLE, src, weights, dst)
         self.attributes.allow()
         self.add_input(Arg.SRC, src)
         self.add_input(Arg.WEIGHTS, _settled_weights(weights, src))
-        self.add_output(Arg.DST, settled(dst, src))
+        self.add_output(Arg.DST, checks.settled(dst, src))
 
     def make_plan(self) -> Plan:
         """One launch, and zeros behind the blocks."""
@@ -90,23 +80,19 @@ class PreluBackward(PrimitiveDescriptor):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward)
-        src, weights = needed(src_desc, "the source"), needed(weights_desc, "the weights")
-        below = needed(diff_src_desc, "the derivative of the source")
-        change = needed(diff_weights_desc, "the derivative of the weights")
-        above = needed(diff_dst_desc, "the derivative of the destination")
-        usable(src, weights, below, change, above)
+        src = checks.needed(src_desc, "the source")
+        weights = checks.needed(weights_desc, "the weights")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
+        change = checks.needed(diff_weights_desc, "the derivative of the weights")
+        checks.usable(src, weights, below, change, above)
         _check_weights(weights, src)
-        same_shape(src, above, "the source and the derivative of the destination")
-        same_shape(below, above, "both derivatives")
+        checks.same_shapes(below, above, src)
         require(change.dims == weights.dims, "the derivative of the weights has their shape")
-        checked_types(FLOATS, src, weights, below, change, above)
+        checked_types(checks.FLOATS, src, weights, below, change, above)
         self.attributes.allow()
         self.hint = hint_fwd_pd
-        src = settled(src, above)
-        self.add_input(Arg.SRC, src)
+        src = self.add_gradient(Arg.SRC, src, above, below)
         self.add_input(Arg.WEIGHTS, _settled_weights(weights, src))
-        self.add_input(Arg.DIFF_DST, settled(above, src))
-        self.add_output(Arg.DIFF_SRC, settled(below, src))
         self.add_output(Arg.DIFF_WEIGHTS, _settled_weights(change, src))
 
     def make_plan(self) -> Plan:

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import (
-    FLOATS,
-    WHOLE,
-    forward_kind,
-    known_layout,
-    needed,
-    settled,
-    usable,
-)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require
@@ -39,14 +31,14 @@ class _Resampling(PrimitiveDescriptor):
     ) -> tuple[Descriptor, Descriptor]:
         """Checks algorithm and shapes; factors are only needed if there is no destination."""
         require(alg_kind in _ALGORITHMS, f"{alg_kind} is not an algorithm of resampling")
-        source = needed(src, "the source")
+        source = checks.needed(src, "the source")
         require(source.ndims in (3, 4, 5), "resampling is for 3 to 5 dimensions")
         require(not source.has_runtime, "all sizes must be known")
         target = self._scaled(source, factors) if dst is None else dst
         require(not target.has_runtime, "all sizes must be known")
         require(source.ndims == target.ndims, "source and destination have as many dimensions")
         require(source.dims[:2] == target.dims[:2], "batch and channels stay the same")
-        usable(source, target)
+        checks.usable(source, target)
         self.algorithm = Algorithm(alg_kind)
         true = [
             to / size if size else 0.0
@@ -80,12 +72,12 @@ class ResamplingForward(_Resampling):
         dst_desc: Descriptor | None,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
         src, dst = self._settle(alg_kind, factors, src_desc, dst_desc)
-        known_layout(src, "the source")
-        checked_types(FLOATS | WHOLE, src, dst)
+        checks.known_layout(src, "the source")
+        checked_types(checks.FLOATS | checks.WHOLE, src, dst)
         self.attributes.allow(post_ops=(Binary, Eltwise, Sum))
-        dst = settled(dst, src)
+        dst = checks.settled(dst, src)
         self.settle_post_ops(dst)
         self.add_input(Arg.SRC, src)
         self.add_output(Arg.DST, dst)
@@ -115,13 +107,13 @@ class ResamplingBackward(_Resampling):
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
         below, above = self._settle(alg_kind, factors, diff_src_desc, diff_dst_desc)
-        checked_types(FLOATS, below, above)
+        checked_types(checks.FLOATS, below, above)
         self.attributes.allow()
         self.hint = hint_fwd_pd
         forward = hint_fwd_pd.arguments if hint_fwd_pd is not None else {}
-        above = settled(above, forward.get(Arg.DST, above))
+        above = checks.settled(above, forward.get(Arg.DST, above))
         self.add_input(Arg.DIFF_DST, above)
-        self.add_output(Arg.DIFF_SRC, settled(below, forward.get(Arg.SRC, above)))
+        self.add_output(Arg.DIFF_SRC, checks.settled(below, forward.get(Arg.SRC, above)))
 
     def make_plan(self) -> Plan:
         """One launch, and zeros behind the blocks."""

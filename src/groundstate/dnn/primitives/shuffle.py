@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import (
-    FLOATS,
-    WHOLE,
-    forward_kind,
-    known_layout,
-    needed,
-    same_shape,
-    settled,
-    usable,
-)
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import require, support
@@ -35,9 +26,9 @@ class _Shuffle(PrimitiveDescriptor):
         size = shape.dims[axis]
         require(0 < group <= size, f"a group has 1 to {size} elements, not {group}")
         require(size % group == 0, f"{size} elements do not make groups of {group}")
-        usable(source, target)
-        same_shape(source, target, "source and destination")
-        checked_types(FLOATS | WHOLE, source, target)
+        checks.usable(source, target)
+        checks.same_shape(source, target, "source and destination")
+        checked_types(checks.FLOATS | checks.WHOLE, source, target)
         support(source.data_type == target.data_type, "a shuffle does not convert")
         self.attributes.allow()
         self.axis, self.group = axis, group
@@ -73,10 +64,9 @@ class ShuffleForward(_Shuffle):
         group_size: int,
         attr: Attributes | None = None,
     ) -> None:
-        super().__init__(engine, attr, forward_kind(prop_kind))
-        src, dst = needed(src_desc, "the source"), needed(dst_desc, "the destination")
-        known_layout(src, "the source")
-        self._settle(src, settled(dst, src), src, axis, group_size)
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
+        src, dst = checks.endpoints(src_desc, dst_desc)
+        self._settle(src, checks.settled(dst, src), src, axis, group_size)
 
 
 @creates("dnnl_shuffle_backward_primitive_desc_create")
@@ -96,11 +86,10 @@ class ShuffleBackward(_Shuffle):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
-        below = needed(diff_src_desc, "the derivative of the source")
-        above = needed(diff_dst_desc, "the derivative of the destination")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
         self.hint = hint_fwd_pd
         model = above
         if above.is_any and hint_fwd_pd is not None and Arg.DST in hint_fwd_pd.arguments:
             model = hint_fwd_pd.arguments[Arg.DST]
-        above = settled(above, model)
-        self._settle(above, settled(below, above), below, axis, group_size)
+        above = checks.settled(above, model)
+        self._settle(above, checks.settled(below, above), below, axis, group_size)

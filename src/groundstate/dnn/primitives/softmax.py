@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import invalid, require, support
+from groundstate.dnn.errors import require, support
 from groundstate.dnn.kernels import grid, softmax
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import Binary, Eltwise
@@ -41,23 +42,19 @@ class SoftmaxForward(_Softmax):
         softmax_axis: int,
         attr: Attributes | None = None,
     ) -> None:
-        if prop_kind not in (PropKind.forward_training, PropKind.forward_inference):
-            invalid("a forward operation is for training or for inference")
-        super().__init__(engine, attr, PropKind(prop_kind))
-        if src_desc is None or dst_desc is None:
-            invalid("source and destination are needed")
-        self._settle(alg_kind, softmax_axis, dst_desc)
-        require(not src_desc.is_any, "the layout of the source must be known")
-        checked_types(_FLOATS | _BYTES, src_desc, dst_desc)
-        support(src_desc.dims == dst_desc.dims, "source and destination have one shape")
-        bytes_involved = bool({src_desc.data_type, dst_desc.data_type} & _BYTES)
+        super().__init__(engine, attr, checks.forward_kind(prop_kind))
+        src, dst = checks.endpoints(src_desc, dst_desc)
+        self._settle(alg_kind, softmax_axis, dst)
+        checked_types(_FLOATS | _BYTES, src, dst)
+        support(src.dims == dst.dims, "source and destination have one shape")
+        bytes_involved = bool({src.data_type, dst.data_type} & _BYTES)
         scaled = (Arg.SRC, Arg.DST) if bytes_involved else ()
         self.attributes.allow(scales=scaled, post_ops=(Binary, Eltwise))
         for scale in self.attributes.scales.values():
             support(scale.mask == 0, "scales that vary along a dimension")
-        dst = dst_desc.like(src_desc) if dst_desc.is_any else dst_desc
+        dst = checks.settled(dst, src)
         self.settle_post_ops(dst)
-        self.add_input(Arg.SRC, src_desc)
+        self.add_input(Arg.SRC, src)
         self.add_output(Arg.DST, dst)
 
     def make_plan(self) -> Plan:
@@ -85,20 +82,19 @@ class SoftmaxBackward(_Softmax):
         attr: Attributes | None = None,
     ) -> None:
         super().__init__(engine, attr, PropKind.backward_data)
-        if dst_desc is None or diff_src_desc is None or diff_dst_desc is None:
-            invalid("the result and both derivatives are needed")
-        self._settle(alg_kind, softmax_axis, dst_desc)
-        require(not dst_desc.is_any, "the layout of the result must be known")
-        checked_types(_FLOATS, dst_desc, diff_src_desc, diff_dst_desc)
-        same = dst_desc.dims == diff_src_desc.dims == diff_dst_desc.dims
+        result = checks.needed(dst_desc, "the result")
+        below, above = checks.derivatives(diff_src_desc, diff_dst_desc)
+        self._settle(alg_kind, softmax_axis, result)
+        checks.known_layout(result, "the result")
+        checked_types(_FLOATS, result, below, above)
+        same = result.dims == below.dims == above.dims
         support(same, "the result and both derivatives have one shape")
         self.attributes.allow()
         self.hint = hint_fwd_pd
-        self.add_input(Arg.DST, dst_desc)
-        above = diff_dst_desc.like(dst_desc) if diff_dst_desc.is_any else diff_dst_desc
+        self.add_input(Arg.DST, result)
+        above = checks.settled(above, result)
         self.add_input(Arg.DIFF_DST, above)
-        below = diff_src_desc.like(above) if diff_src_desc.is_any else diff_src_desc
-        self.add_output(Arg.DIFF_SRC, below)
+        self.add_output(Arg.DIFF_SRC, checks.settled(below, above))
 
     def make_plan(self) -> Plan:
         """One launch, and zeros behind the blocks."""
