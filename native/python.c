@@ -21,50 +21,32 @@
 #include "apart.h"
 #include "door.h"
 #include "guest.h"
+#include "python_api.h"
 #include "settings.h"
 #include "start_text.h"
 #include "wait.h"
 
-typedef struct PyObject PyObject;
-
-/* Every function of the Python C API that is used here: result, name, parameters. All are old enough for
- * any Python that the package runs on. */
-#define PYTHON_API(X)                                                                                              \
-    X(int, Py_IsInitialized, (void))                                                                               \
-    X(const char *, Py_GetVersion, (void))                                                                         \
-    X(void, Py_InitializeEx, (int))                                                                                \
-    X(wchar_t *, Py_DecodeLocale, (const char *, size_t *))                                                        \
-    X(void *, PyEval_SaveThread, (void))                                                                           \
-    X(int, PyGILState_Ensure, (void))                                                                              \
-    X(void, PyGILState_Release, (int))                                                                             \
-    X(void, Py_DecRef, (PyObject *))                                                                               \
-    X(int, PyRun_SimpleString, (const char *))                                                                     \
-    X(PyObject *, PyImport_AddModule, (const char *))                                                              \
-    X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))                                              \
-    X(PyObject *, PyObject_Call, (PyObject *, PyObject *, PyObject *))                                             \
-    X(PyObject *, PyObject_Str, (PyObject *))                                                                      \
-    X(PyObject *, PyObject_Repr, (PyObject *))                                                                      \
-    X(PyObject *, PyTuple_New, (intptr_t))                                                                         \
-    X(int, PyTuple_SetItem, (PyObject *, intptr_t, PyObject *))                                                    \
-    X(PyObject *, PyUnicode_FromString, (const char *))                                                            \
-    X(const char *, PyUnicode_AsUTF8, (PyObject *))                                                                \
-    X(PyObject *, PyDict_GetItemString, (PyObject *, const char *))                                                \
-    X(PyObject *, PyLong_FromUnsignedLongLong, (unsigned long long))                                               \
-    X(PyObject *, PyLong_FromLongLong, (long long))                                                                \
-    X(PyObject *, PyFloat_FromDouble, (double))                                                                    \
-    X(unsigned long long, PyLong_AsUnsignedLongLongMask, (PyObject *))                                             \
-    X(PyObject *, PyErr_Occurred, (void))                                                                          \
-    X(void, PyErr_Clear, (void))                                                                                   \
-    X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))                                                  \
-    X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **))                                     \
-    X(void, PyErr_Restore, (PyObject *, PyObject *, PyObject *))                                                   \
-    X(int, PyErr_GivenExceptionMatches, (PyObject *, PyObject *))                                                  \
-    X(int, PyErr_CheckSignals, (void))                                                                             \
+/* Every function of the Python C API that is used here. */
+#define PYTHON_API(X)                                                          \
+    GS_PYTHON_API(X)                                                           \
+    X(int, Py_IsInitialized, (void))                                           \
+    X(const char *, Py_GetVersion, (void))                                     \
+    X(PyObject *, PyObject_Str, (PyObject *))                                  \
+    X(PyObject *, PyObject_Repr, (PyObject *))                                 \
+    X(const char *, PyUnicode_AsUTF8, (PyObject *))                            \
+    X(PyObject *, PyDict_GetItemString, (PyObject *, const char *))            \
+    X(PyObject *, PyFloat_FromDouble, (double))                                \
+    X(PyObject *, PyErr_Occurred, (void))                                      \
+    X(void, PyErr_Clear, (void))                                               \
+    X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))              \
+    X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **)) \
+    X(void, PyErr_Restore, (PyObject *, PyObject *, PyObject *))               \
+    X(int, PyErr_GivenExceptionMatches, (PyObject *, PyObject *))              \
+    X(int, PyErr_CheckSignals, (void))                                         \
     X(int, Py_AddPendingCall, (int (*)(void *), void *))
 
-#define POINTER(result, name, parameters) result(*name) parameters;
 typedef struct api {
-    PYTHON_API(POINTER)
+    PYTHON_API(GS_PYTHON_POINTER)
     void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
     int (*PyGC_Disable)(void), (*PyGC_Enable)(void);
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
@@ -148,10 +130,7 @@ static ze_result_t refuse(const char *format, ...) {
 
 static bool look_up(api *to, void *from) {
     bool complete = true;
-#define LOOK_UP(result, name, parameters)                                                                          \
-    *(void **)&to->name = dlsym(from, #name);                                                                      \
-    complete &= to->name != NULL;
-    PYTHON_API(LOOK_UP)
+    PYTHON_API(GS_PYTHON_LOOK_UP)
     *(void **)&to->Py_SetProgramName = dlsym(from, "Py_SetProgramName");
     *(void **)&to->PyGC_Disable = dlsym(from, "PyGC_Disable");
     *(void **)&to->PyGC_Enable = dlsym(from, "PyGC_Enable");

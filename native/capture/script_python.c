@@ -8,33 +8,16 @@
 #include <wchar.h>
 
 #include "apart.h"
+#include "python_api.h"
 #include "script.h"
 #include "settings.h"
 
-typedef struct PyObject PyObject;
-
-#define PYTHON_API(X)                                                                                              \
-    X(void, Py_InitializeEx, (int))                                                                                \
-    X(wchar_t *, Py_DecodeLocale, (const char *, size_t *))                                                        \
-    X(void *, PyEval_SaveThread, (void))                                                                           \
-    X(int, PyGILState_Ensure, (void))                                                                              \
-    X(void, PyGILState_Release, (int))                                                                             \
-    X(void, Py_DecRef, (PyObject *))                                                                               \
-    X(int, PyRun_SimpleString, (const char *))                                                                     \
-    X(PyObject *, PyImport_AddModule, (const char *))                                                              \
-    X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))                                              \
-    X(PyObject *, PyObject_Call, (PyObject *, PyObject *, PyObject *))                                             \
-    X(PyObject *, PyTuple_New, (intptr_t))                                                                         \
-    X(int, PyTuple_SetItem, (PyObject *, intptr_t, PyObject *))                                                    \
-    X(PyObject *, PyUnicode_FromString, (const char *))                                                            \
-    X(PyObject *, PyLong_FromLongLong, (long long))                                                                \
-    X(PyObject *, PyLong_FromUnsignedLongLong, (unsigned long long))                                               \
-    X(unsigned long long, PyLong_AsUnsignedLongLongMask, (PyObject *))                                             \
+#define PYTHON_API(X) \
+    GS_PYTHON_API(X)  \
     X(void, PyErr_Print, (void))
 
-#define POINTER(result, name, parameters) result(*name) parameters;
-static struct {
-    PYTHON_API(POINTER)
+static struct interpreter {
+    PYTHON_API(GS_PYTHON_POINTER)
     void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
     PyObject *none;
 } python;
@@ -55,15 +38,12 @@ static const char START[] =
     "    from groundstate.capture.scripting import entry\n"
     "    return entry.start(library, script)\n";
 
-static bool look_up(void *from) {
+static bool look_up(struct interpreter *to, void *from) {
     bool complete = true;
-#define LOOK_UP(result, name, parameters)                                                                          \
-    *(void **)&python.name = dlsym(from, #name);                                                                   \
-    complete &= python.name != NULL;
-    PYTHON_API(LOOK_UP)
-    *(void **)&python.Py_SetProgramName = dlsym(from, "Py_SetProgramName");
-    python.none = dlsym(from, "_Py_NoneStruct");
-    return complete && python.none != NULL;
+    PYTHON_API(GS_PYTHON_LOOK_UP)
+    *(void **)&to->Py_SetProgramName = dlsym(from, "Py_SetProgramName");
+    to->none = dlsym(from, "_Py_NoneStruct");
+    return complete && to->none != NULL;
 }
 
 /* The program's PYTHONHOME and PYTHONPATH are for some other Python, and extension modules need some preparation. */
@@ -115,7 +95,7 @@ static bool python_load(const char *script) {
     gs_settings at;
     gs_find_settings(&at);
     void *libpython = at.libpython[0] != 0 ? gs_open_apart(at.libpython, GS_SCRIPTS_APART) : NULL;
-    if (libpython == NULL || !look_up(libpython)) {
+    if (libpython == NULL || !look_up(&python, libpython)) {
         fprintf(stderr, "groundstate: scripts in Python need libpython%s.so; install it (Debian: apt install "
                         "libpython%s), then reinstall groundstate\n", at.version, at.version);
         return false;
