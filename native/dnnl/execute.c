@@ -1,4 +1,4 @@
-/* The functions that programs call for each step of their work, which do without Python. */
+/* The functions that programs call for each step of their work, which do without Python unless sizes were left open. */
 #include "door.h"
 #include "primitive.h"
 
@@ -13,6 +13,15 @@ static dnnl_status_t execute(const_dnnl_primitive_t primitive, dnnl_stream_t str
         return gs_door_fail(dnnl_invalid_arguments, "the primitive and the stream are of different engines");
     if ((nargs > 0 && args == NULL) || (ndeps > 0 && deps == NULL) || nargs < 0 || ndeps < 0)
         return gs_door_fail(dnnl_invalid_arguments, "arguments or dependencies are announced, but not passed");
+    if (what->open)
+        return gs_door_status(GS_FN_dnnl_ze_interop_primitive_execute, "uuiuiuu",
+                              (const gs_word[]){{.p = primitive},
+                                                {.p = stream},
+                                                {.i = nargs},
+                                                {.p = args},
+                                                {.i = ndeps},
+                                                {.p = deps},
+                                                {.p = return_event}});
     _Static_assert(sizeof(dnnl_exec_arg_t) == sizeof(gs_passed), "one is read as the other");
     size_t size;
     char *text = gs_door_text(&size);

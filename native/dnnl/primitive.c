@@ -52,6 +52,8 @@ void gs_primitive_parameter(gs_primitive *primitive, int launch, int index, int 
     };
 }
 
+void gs_primitive_leave_open(gs_primitive *primitive) { primitive->open = true; }
+
 void gs_primitive_free(gs_primitive *primitive) {
     for (int each = 0; each < primitive->launch_count; each++)
         free(primitive->launches[each].parameters);

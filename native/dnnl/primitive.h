@@ -34,6 +34,7 @@ typedef struct gs_primitive {
     int *arguments; /* the DNNL_ARG_* that are passed */
     int launch_count;
     gs_launch *launches;
+    bool open;             /* sizes are known at execution only: Python makes the launches then */
     bool needs_scratchpad; /* of the caller */
     void *scratchpad;      /* our own */
 } gs_primitive;
@@ -52,6 +53,7 @@ GS_EXPORT gs_primitive *gs_primitive_new(const gs_engine *engine, int argument_c
 GS_EXPORT int gs_primitive_launch(gs_primitive *primitive, int index, void *kernel, const uint32_t *groups, int count);
 GS_EXPORT void gs_primitive_parameter(gs_primitive *primitive, int launch, int index, int kind, int argument,
                                       int handle, size_t value);
+GS_EXPORT void gs_primitive_leave_open(gs_primitive *primitive);
 GS_EXPORT void gs_primitive_free(gs_primitive *primitive);
 
 /* Appends the launches to a stream. `made`, if given, becomes an event that is signalled at the end, or NULL on a

@@ -224,6 +224,19 @@ class Descriptor:
         """True if a dimension or a stride is known only at execution."""
         return RUNTIME_DIM in self.dims or RUNTIME_DIM in self.strides
 
+    def fits(self, declared: Descriptor) -> bool:
+        """True if this tensor is one of those that a descriptor with open sizes stands for."""
+        mine, theirs = (
+            (each.ndims, each.data_type, each.inner_blocks) for each in (self, declared)
+        )
+        if mine != theirs:
+            return False
+        sizes = zip(self.dims, declared.dims, self.strides, declared.strides, strict=True)
+        return all(
+            wanted in (size, RUNTIME_DIM) and (size < 2 or step in (stride, RUNTIME_DIM))
+            for size, wanted, stride, step in sizes
+        )
+
     @cached_property
     def elements(self) -> int:
         """How many elements there are, without padding."""

@@ -50,6 +50,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "gs_primitive_new": (_POINTER, _POINTER, _INT, _POINTER, _INT, _BOOL, _POINTER),
     "gs_primitive_launch": (_INT, _POINTER, _INT, _POINTER, _POINTER, _INT),
     "gs_primitive_parameter": (None, _POINTER, _INT, _INT, _INT, _INT, _INT, _SIZE),
+    "gs_primitive_leave_open": (None, _POINTER),
     "gs_primitive_free": (None, _POINTER),
     "gs_primitive_run": (
         *(_INT, _POINTER, _POINTER, _INT, _POINTER, _INT, _POINTER, _POINTER),

@@ -14,9 +14,10 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, TypeVar
 
+from groundstate.dnn import native
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.checks import settled
-from groundstate.dnn.descriptor import ZERO, Descriptor
+from groundstate.dnn.descriptor import RUNTIME_DIM, ZERO, Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
 from groundstate.dnn.execution import Memories, Prepared
@@ -110,10 +111,26 @@ class PrimitiveDescriptor:
 
     # --- What it can use --------------------------------------------------------------------------
 
+    def with_sizes(self, tensors: Mapping[int, Descriptor]) -> PrimitiveDescriptor:
+        """The same operation for tensors without open sizes; by families that allow them."""
+        raise TypeError(f"{type(self).__name__} does not say what it becomes with other tensors")
+
+    @property
+    def is_open(self) -> bool:
+        """True if sizes or strides of its tensors are known only at execution."""
+        return any(tensor.has_runtime for tensor in self.arguments.values())
+
     @cached_property
     def plan(self) -> Plan:
-        """The launches, made when they are first needed."""
-        return self.make_plan()
+        """The launches, made when they are first needed; none while sizes are open."""
+        return Plan() if self.is_open else self.make_plan()
+
+    @property
+    def attributes_with_sizes(self) -> Attributes:
+        """The attributes, for `with_sizes`: nobody can bring a scratchpad of unknown size."""
+        attributes = self.attributes.clone()
+        attributes.set_scratchpad(ScratchpadMode.library)
+        return attributes
 
     @property
     def is_forward(self) -> bool:
@@ -155,7 +172,7 @@ class PrimitiveDescriptor:
                 require(
                     step.source.ndims == target.ndims
                     and all(
-                        size in (1, whole)
+                        size in (1, whole) or whole == RUNTIME_DIM
                         for size, whole in zip(step.source.dims, target.dims, strict=True)
                     ),
                     f"a tensor of {step.source.dims} cannot be broadcast to {target.dims}",
@@ -286,6 +303,10 @@ class Primitive:
             scratchpad = Memory(self.engine, room)
         passed = list(descriptor.arguments) + list(descriptor.attribute_arguments)
         self.prepared = Prepared(self.engine, plan, passed, scratchpad)
+        self._of_sizes: dict[tuple[Descriptor, ...], Primitive] = {}
+        """What was made for sizes that were open; lists may refer to it as long as this lives."""
+        if descriptor.is_open:
+            native.library().gs_primitive_leave_open(self.prepared.native)
 
     def execute(
         self,
@@ -301,19 +322,42 @@ class Primitive:
         is signalled at the end and lives as long as the stream; 0 if the stream is in order.
         """
         require(stream.engine is self.engine, "the stream is one of another engine")
+        if self.descriptor.is_open:
+            known = self._with_sizes_of(memories)
+            return known.execute(stream, memories, wait_for=wait_for, want_event=want_event)
         return self.prepared.execute(stream, memories, wait_for, want_event)
+
+    def _with_sizes_of(self, memories: Memories) -> Primitive:
+        """The primitive for the sizes of the tensors that are passed."""
+        tensors: dict[int, Descriptor] = {}
+        for arg, declared in self.descriptor.arguments.items():
+            memory = memories.get(arg)
+            if memory is None:
+                invalid(f"argument {arg} is missing")
+            fits = memory.descriptor.fits(declared)
+            require(fits, f"argument {arg} is not one that the primitive was made for")
+            tensors[arg] = memory.descriptor
+        key = tuple(tensors.values())
+        if key not in self._of_sizes:
+            self._of_sizes[key] = Primitive(self.descriptor.with_sizes(tensors))
+        return self._of_sizes[key]
 
     def close(self) -> None:
         """Lets go of the kernels and of the memory for intermediate results."""
+        for made in self._of_sizes.values():
+            made.close()
         self.prepared.close()
         if self.prepared.scratchpad is not None:
             self.prepared.scratchpad.close()
 
 
-def checked_types(known: Collection[DataType], *tensors: Descriptor) -> None:
+def checked_types(
+    known: Collection[DataType], *tensors: Descriptor, may_be_open: bool = False
+) -> None:
     """Unimplemented if the elements of a tensor are of a type that a family does not know."""
     for tensor in tensors:
+        is_sized = may_be_open or not tensor.has_runtime
         support(
-            tensor.data_type in known and not tensor.has_runtime and tensor.sparse is None,
+            tensor.data_type in known and is_sized and tensor.sparse is None,
             f"this primitive is not for {tensor.data_type.name} tensors of kind {tensor.kind.name}",
         )

@@ -13,9 +13,15 @@ from groundstate.dnn.types import DataType
 
 
 def check_known(what: str, *tensors: Descriptor) -> None:
-    """Products need tensors whose sizes are known, and that are not sparse."""
+    """Most products need tensors whose sizes are known; and none that are sparse."""
+    check_dense(what, *tensors)
     for tensor in tensors:
         support(not tensor.has_runtime, f"{what} needs sizes that are known")
+
+
+def check_dense(what: str, *tensors: Descriptor) -> None:
+    """Products need tensors that are not sparse."""
+    for tensor in tensors:
         support(tensor.sparse is None, f"{what} is not for sparse tensors")
 
 

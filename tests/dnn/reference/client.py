@@ -179,10 +179,13 @@ class Run:
         handles = [self.descriptor(self.problem.tensors[name]) for name in names]
         return (ctypes.c_void_p * len(handles))(*[handle.value for handle in handles])
 
-    def descriptor(self, tensor: Tensor) -> ctypes.c_void_p:
+    def descriptor(self, tensor: Tensor, executed: bool = False) -> ctypes.c_void_p:
+        """The descriptor of a tensor; sizes may be open until it is executed."""
+        hidden = frozenset() if executed else tensor.open
+        dims = [facts.RUNTIME_DIM if at in hidden else n for at, n in enumerate(tensor.dims)]
         start = (
             ctypes.c_int(len(tensor.dims)),
-            Dims(*tensor.dims),
+            Dims(*dims),
             ctypes.c_int(facts.DATA_TYPES[tensor.dtype]),
         )
         destroy, layout = "dnnl_memory_desc_destroy", tensor.layout
@@ -190,7 +193,8 @@ class Run:
             tag = facts.TAG_ANY if layout.kind == "any" else facts.BLOCKED_TAGS[layout.tag]
             create = "dnnl_memory_desc_create_with_tag"
             return self.make(destroy, create, *start, ctypes.c_int(tag))
-        strides = Dims(*layout.strides(tensor.dims))
+        steps = layout.strides(tensor.dims)
+        strides = Dims(*(facts.RUNTIME_DIM if hidden and step > 1 else step for step in steps))
         return self.make(destroy, "dnnl_memory_desc_create_with_strides", *start, strides)
 
     def attributes(self) -> ctypes.c_void_p | None:
@@ -284,8 +288,8 @@ class Run:
             number = facts.argument(name)
             values = self.values.get(tensor, self.problem.tensors[tensor].values)
             wanted = self.query(descriptor, facts.QUERY_EXEC_ARG_MD, number)
-            if not wanted:
-                wanted = self.descriptor(self.problem.tensors[tensor]).value
+            if not wanted or self.problem.tensors[tensor].open:
+                wanted = self.descriptor(self.problem.tensors[tensor], executed=True).value
             memories[number] = self.memory(wanted, values)
         for output, source in step.in_place.items():
             memories[facts.argument(output)] = memories[facts.argument(source)]

@@ -48,6 +48,7 @@ class Tensor:
     dtype: str
     layout: Layout = PLAIN
     values: Array | None = None
+    open: frozenset[int] = frozenset()  # dimensions that are known only at execution
 
     def __repr__(self) -> str:
         where = self.layout.tag or self.layout.kind

@@ -70,14 +70,14 @@ def dnnl_memory_create_host_scalar(memory: int, memory_desc: int, scalar_ptr: in
 @handler
 def dnnl_memory_get_memory_desc(memory: int, memory_desc: int) -> None:
     need(memory_desc)
-    found = _any_memory(memory)
+    found = memory_at(memory)
     write_pointer(memory_desc, lend(memory, "descriptor", found.descriptor))
 
 
 @handler
 def dnnl_memory_get_engine(memory: int, engine: int) -> None:
     need(engine)
-    found = _any_memory(memory)
+    found = memory_at(memory)
     write_pointer(engine, handle_of(found.engine) if isinstance(found, Memory) else 0)
 
 
@@ -123,10 +123,11 @@ def dnnl_memory_set_host_scalar_value(memory: int, value: int) -> None:
 @handler
 def dnnl_memory_destroy(memory: int) -> None:
     if memory:
-        take_back(memory, type(_any_memory(memory)))
+        take_back(memory, type(memory_at(memory)))
 
 
-def _any_memory(handle: int) -> Memory | HostScalar:
+def memory_at(handle: int) -> Memory | HostScalar:
+    """The memory behind a handle, that of a tensor or of a value of the host."""
     found = get(handle, object)
     if not isinstance(found, MemoryObject):
         invalid("a memory object is needed")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from groundstate.dnn import declarations
+from groundstate.dnn import declarations, native
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.blobs import pack_programs, unpack_programs
 from groundstate.dnn.descriptor import Descriptor
@@ -33,9 +33,12 @@ from groundstate.dnn.door.api import (
     write_pointer,
 )
 from groundstate.dnn.door.engines import answer_bytes
+from groundstate.dnn.door.memories import memory_at
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.errors import DnnError, unimplemented
+from groundstate.dnn.errors import DnnError, require, unimplemented
+from groundstate.dnn.memory import HostScalar, Memory
 from groundstate.dnn.primitive import Primitive, PrimitiveDescriptor, creators
+from groundstate.dnn.stream import Stream
 from groundstate.dnn.types import Query, Status
 
 # --- Making descriptors ---------------------------------------------------------------------------
@@ -219,6 +222,27 @@ def dnnl_primitive_get_primitive_desc(primitive: int, primitive_desc: int) -> No
     need(primitive_desc)
     found = get(primitive, Primitive)
     write_pointer(primitive_desc, lend(primitive, "descriptor", found.descriptor))
+
+
+@handler
+def dnnl_ze_interop_primitive_execute(
+    primitive: int, stream: int, nargs: int, args: int, ndeps: int, deps: int, return_event: int
+) -> None:
+    """Comes here only if sizes were left open; native/dnnl/execute.c does the rest."""
+    memories: dict[int, Memory | HostScalar] = {}
+    for each in (native.Passed * nargs).from_address(args) if nargs else ():
+        require(each.argument not in memories, f"argument {each.argument} is passed twice")
+        if each.memory:
+            memories[each.argument] = memory_at(each.memory)
+    events = (ctypes.c_void_p * ndeps).from_address(deps) if ndeps else ()
+    event = get(primitive, Primitive).execute(
+        get(stream, Stream),
+        memories,
+        wait_for=[each or 0 for each in events],
+        want_event=bool(return_event),
+    )
+    if return_event:
+        write_pointer(return_event, event)
 
 
 @handler

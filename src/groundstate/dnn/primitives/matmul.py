@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from groundstate.dnn import quantization
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.checks import BYTES, FLOATS, WHOLE
-from groundstate.dnn.descriptor import Descriptor
+from groundstate.dnn.descriptor import RUNTIME_DIM, Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
 from groundstate.dnn.kernels import grid, matmul, products
@@ -44,7 +46,7 @@ class Matmul(PrimitiveDescriptor):
         bias = bias_desc if bias_desc is not None and not bias_desc.is_zero else None
         _check_shapes(src_desc, weights_desc, bias, dst_desc)
         quantization.check_accumulates(src_desc, weights_desc, dst_desc)
-        quantization.check_known("matmul", src_desc, weights_desc, dst_desc)
+        quantization.check_dense("matmul", src_desc, weights_desc, dst_desc)
         self._check_types(src_desc, weights_desc, bias, dst_desc)
         self._check_attributes(src_desc, dst_desc)
         self.tile = products.tile_of(self.engine)
@@ -98,6 +100,11 @@ class Matmul(PrimitiveDescriptor):
         masks = {0, 2} if dst.ndims == 2 else {0}
         quantization.check_mask(zero_points, Arg.DST, masks, "zero points")
 
+    def with_sizes(self, tensors: Mapping[int, Descriptor]) -> Matmul:
+        """The product of tensors whose sizes were open."""
+        one, two, bias, dst = map(tensors.get, (Arg.SRC, Arg.WEIGHTS, Arg.BIAS, Arg.DST))
+        return Matmul(self.engine, one, two, bias, dst, self.attributes_with_sizes)
+
     def make_plan(self) -> Plan:
         """Copies of what lies badly, and the product."""
         dst = self.arguments[Arg.DST]
@@ -129,6 +136,8 @@ def _check_shapes(
     )
     for dim in range(ndims - 2):
         one, two, three = src.dims[dim], weights.dims[dim], dst.dims[dim]
+        if RUNTIME_DIM in (one, two, three):
+            require(one == two == three, f"dimension {dim} of the batch is open for all or none")
         require(
             (one == two or 1 in (one, two)) and three == (two if one == 1 else one),
             f"dimension {dim} of the batch cannot be broadcast: {one} and {two} to {three}",

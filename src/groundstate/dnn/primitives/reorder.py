@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
@@ -37,7 +39,7 @@ class Reorder(PrimitiveDescriptor):
         require(not dst_desc.is_any, "the layout of the destination must be known")
         require(src_desc.dims == dst_desc.dims, "source and destination have one shape")
         self._check_quantization(src_desc, dst_desc)
-        checked_types(C_TYPES, src_desc, dst_desc)
+        checked_types(C_TYPES, src_desc, dst_desc, may_be_open=True)
         both = (Arg.SRC, Arg.DST)
         self.attributes.allow(scales=both, zero_points=both, post_ops=(Sum,))
         self.add_input(Arg.SRC, src_desc)
@@ -56,6 +58,11 @@ class Reorder(PrimitiveDescriptor):
             require(mask >> (src.ndims - 2) == 3, "the mask does not cover the groups")
         if Arg.DST in scales:
             require(not scales[Arg.DST].groups, "scales of the destination have no groups")
+
+    def with_sizes(self, tensors: Mapping[int, Descriptor]) -> Reorder:
+        """The reorder of a tensor whose sizes were open."""
+        src, dst = tensors.get(Arg.SRC), tensors.get(Arg.DST)
+        return Reorder(src, self.engine, dst, self.engine, self.attributes_with_sizes)
 
     def make_plan(self) -> Plan:
         """A launch that writes the padding of blocks, too."""
