@@ -221,6 +221,8 @@ class KernelContext:
         self.scratch_bounds = ("%scratch", "%owns", "%shared")
         """Where local memory starts, where it ends, and where private memory ends."""
         self.subgroups = 1
+        self.nowhere: str | None = None
+        """A place that inactive lanes read and write, where there is need for one."""
 
     def global_address(self, emitter: Emitter, node: Node) -> Lanes:
         """The address of a program-scope or local variable."""

@@ -8,17 +8,21 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
+from groundstate.compiler.emit.copies import clear
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.guesses import either_way, moved
+from groundstate.compiler.emit.scattered import gather, scatter
 from groundstate.compiler.emit.streaming import store_vector
 from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads
-from groundstate.compiler.emit.text import overloaded, scalar_type
+from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
 from groundstate.compiler.uniformity import array_step, constant_int
+
+ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, "half")])
+"""Constants all of whose bits in memory are zero."""
 
 
 def memory_type(type_: Type) -> str:
@@ -114,11 +118,7 @@ def _load_scalar(
     elif pointer.stride is not None and emitter.mask is None and not volatile:
         name = load_at_steps(emitter, pointer, stored, align)
     else:
-        addresses = text.as_vector(pointer)
-        name = text.emit(
-            f"call {wide} @{_gather(emitter, wide)}({text.vector_type('ptr')} align {align} "
-            f"{addresses}, {text.vector_type('i1')} {emitter.full_mask()}, {wide} poison)"
-        )
+        name = gather(emitter, stored, text.as_vector(pointer), align)
     return Lanes(scalar, _from_memory(emitter, name, type_, True), None)
 
 
@@ -132,15 +132,6 @@ def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: st
         f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, "
         f"{wide} poison)"
     )
-
-
-def _gather(emitter: Emitter, wide: str) -> str:
-    pointers, bits = emitter.text.vector_type("ptr"), emitter.text.vector_type("i1")
-    function = f"llvm.masked.gather.{overloaded(wide)}.{overloaded(pointers)}"
-    emitter.text.declarations.setdefault(
-        function, f"declare {wide} @{function}({pointers}, {bits}, {wide})"
-    )
-    return function
 
 
 def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
@@ -196,6 +187,9 @@ def store(
         _store_scalar(emitter, pointer, type_, value, align, volatile)
         return
     assert isinstance(value, list)
+    if not volatile and _is_zero(value) and _packed_size(type_) == type_.size:
+        _store_zeros(emitter, pointer, type_.size, align)
+        return
     whole = isinstance(type_, Vector) and type_.count * type_.element.size == type_.size
     whole = whole and isinstance(type_, Vector) and lies_packed(type_.element)
     if whole and pointer.stride == type_.size and emitter.width > 1:
@@ -205,6 +199,31 @@ def store(
     for part, offset, each in zip(parts, offsets(type_), value, strict=True):
         place = add_offset(emitter, pointer, offset)
         store(emitter, place, part, each, _align_at(align, offset, part), volatile)
+
+
+def _is_zero(value: Value) -> bool:
+    """True if all bits of a value are known to be zero."""
+    if isinstance(value, list):
+        return all(map(_is_zero, value))
+    return value.stride == 0 and value.name in ZEROS
+
+
+def _packed_size(type_: Type) -> int:
+    """The bytes of a value's parts, without what may lie between them."""
+    parts = components(type_)
+    return type_.size if parts is None else sum(map(_packed_size, parts))
+
+
+def _store_zeros(emitter: Emitter, pointer: Lanes, size: int, align: int) -> None:
+    """Clears bytes, in one go or in words."""
+    if clear(emitter, pointer, size, align):
+        return
+    offset = 0
+    while offset < size:
+        word = Int(next(8 * each for each in (8, 4, 2, 1) if offset + each <= size))
+        place = add_offset(emitter, pointer, offset)
+        _store_scalar(emitter, place, word, Lanes(scalar_type(word), "0"), align, False)
+        offset += word.size
 
 
 def _store_scalar(
@@ -239,14 +258,7 @@ def _store_scalar(
         else:
             _masked_store(emitter, wide, name, pointer.name, align, emitter.mask)
         return
-    pointers, bits = text.vector_type("ptr"), text.vector_type("i1")
-    function = f"llvm.masked.scatter.{overloaded(wide)}.{overloaded(pointers)}"
-    text.declarations.setdefault(function, f"declare void @{function}({wide}, {pointers}, {bits})")
-    addresses = text.as_vector(pointer)
-    text.do(
-        f"call void @{function}({wide} {name}, {pointers} align {align} {addresses}, "
-        f"{bits} {emitter.full_mask()})"
-    )
+    scatter(emitter, stored, name, text.as_vector(pointer), align)
 
 
 def _masked_store(
@@ -376,36 +388,3 @@ def array_step_of(pointer: Pointer) -> int:
     """The bytes from one element to the next behind a pointer."""
     assert pointer.pointee is not None
     return array_step(pointer.pointee)
-
-
-@handles("CopyMemory", "CopyMemorySized")
-def _copy(emitter: Emitter, node: Node) -> None:
-    text = emitter.text
-    target, source = emitter.scalar(node.operands[0]), emitter.scalar(node.operands[1])
-    if node.op == "CopyMemorySized":
-        count = emitter.scalar(node.operands[2])
-    else:
-        count = Lanes("i64", str(_copied_type(node).size))
-
-    def write(lane: int) -> None:
-        size = text.lane(count, lane)
-        if count.type != "i64":
-            size = text.emit(f"zext {count.type} {size} to i64")
-        text.do(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {text.lane(target, lane)}, "
-            f"ptr {text.lane(source, lane)}, i64 {size}, i1 false)"
-        )
-
-    same = target.stride == 0 and source.stride == 0 and count.stride == 0
-    emitter.each_lane(write, once=same)
-    text.declarations.setdefault(
-        "llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)"
-    )
-
-
-def _copied_type(node: Node) -> Type:
-    """What is copied: the type behind whichever pointer has one."""
-    for operand in node.operands[:2]:
-        if isinstance(operand.type, Pointer) and operand.type.pointee is not None:
-            return operand.type.pointee
-    raise BuildError("neither pointer says what it points to")

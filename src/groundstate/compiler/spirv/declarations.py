@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 
+from groundstate.compiler.errors import RefusedError
 from groundstate.compiler.spirv import types as t
 from groundstate.compiler.spirv.constants import (
     Address,
@@ -23,7 +24,7 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.fold import Folder
 from groundstate.compiler.spirv.instructions import ROWS, invalid
 from groundstate.compiler.spirv.module import Module, Variable
-from groundstate.compiler.spirv.opcodes import Decoration, Op
+from groundstate.compiler.spirv.opcodes import Capability, Decoration, Op
 from groundstate.compiler.spirv.preamble import Preamble
 from groundstate.compiler.spirv.strings import read_string
 
@@ -212,6 +213,11 @@ class Declarations:
         element, count = self.type(operands[0]), operands[1]
         if not (t.is_scalar(element) or isinstance(element, t.Pointer)):
             raise InvalidModule(f"a vector cannot contain a {element}")
+        if count > MAX_VECTOR and Capability.VectorAnyINTEL in self.module.capabilities:
+            raise RefusedError(
+                f"vectors of {count} elements are registers of one kind of GPU (VectorAnyINTEL); "
+                "a CPU has none such"
+            )
         if not 0 < count <= MAX_VECTOR:
             raise InvalidModule(f"a vector cannot have {count} elements")
         return t.Vector(element, count)
