@@ -9,6 +9,7 @@ BENCH  ?=
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
 CLIENTS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/clients/.installed)
+WHEELS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/wheels/.downloaded)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -28,7 +29,7 @@ demo: $(VENV)/.installed native ## install into .venv, show the devices, compute
 	$(PY) examples/mandelbrot.py
 
 .PHONY: test
-test: $(VENV)/.installed-dev $(SYCL) packages lint pytest ## install what the tests need, lint, run every test
+test: $(VENV)/.installed-dev $(SYCL) $(WHEELS) packages lint pytest ## install what the tests need, lint, run every test
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
@@ -122,6 +123,13 @@ $(VENV)/sycl/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/sycl
 	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb $(CLIENT_TESTS)
 	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1'
+	@touch $@
+
+# A wheel with thousands of kernels, of which the tests compile a hundred. It is not installed, so one for
+# any Python will do, and for all the same.
+$(VENV)/wheels/.downloaded: | $(VENV)/.installed-dev
+	$(PY) -m pip download --quiet --no-deps --only-binary :all: --python-version 3.11 \
+	    --platform manylinux_2_28_x86_64 --dest $(VENV)/wheels 'dpnp==0.20.0'
 	@touch $@
 
 # Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.

@@ -85,6 +85,15 @@ def refused(name: str) -> bytes:
     )
 
 
+def for_vector_registers() -> bytes:
+    """A module with a vector of as many numbers as the registers of one GPU hold."""
+    return assemble(
+        f"""OpCapability VectorAnyINTEL {START} {TYPES}
+        %many = OpTypeVector %u32 768
+        """
+    )
+
+
 def shared_object(folder: Path, images: list[tuple[bytes, int]], has_table: bool = True) -> Path:
     """A library with images for devices, each with the size that its list says it has."""
     lines = ['.section "__CLANG_OFFLOAD_BUNDLE__sycl-spir64", "a"', '.ascii "not an image"']

@@ -15,7 +15,14 @@ from groundstate.cli.main import main
 from groundstate.survey.crew import Task, Worker
 from groundstate.survey.report import general
 from groundstate.survey.trial import Outcome, compile_module
-from tests.survey.modules import exporting, importing, kernel, refused, shared_object
+from tests.survey.modules import (
+    exporting,
+    for_vector_registers,
+    importing,
+    kernel,
+    refused,
+    shared_object,
+)
 
 GOOD = kernel("good", 5)
 
@@ -42,6 +49,8 @@ def test_the_same_code_is_compiled_once() -> None:
     [
         (importing("lonely", "elsewhere"), "incomplete", "elsewhere"),
         (refused("kills"), "refused", "it is for shaders"),
+        (for_vector_registers(), "refused", "vectors of 768 elements"),
+        (importing("esimd", "llvm.genx.slm.init"), "refused", "of one kind of GPU"),
         (GOOD[:-8], "failed", "it has no end"),
         (b"nonsense" * 4, "failed", "this is not SPIR-V"),
     ],

@@ -24,6 +24,8 @@ REFUSED = "refused"
 FAILED = "failed"
 RESULTS = (COMPILED, INCOMPLETE, REFUSED, FAILED)
 
+OF_LLVM = "llvm."
+"""How the names of functions begin that no module defines, because a compiler knows them."""
 BEST = 0
 """Stands for the number of lanes that the device would take."""
 
@@ -74,6 +76,9 @@ def compile_module(
     except UnresolvedNameError as problem:
         outcome.result, outcome.sentence = INCOMPLETE, str(problem)
         outcome.needs = problem.name
+        if problem.name.startswith(OF_LLVM):
+            outcome.result = REFUSED
+            outcome.sentence = f"{problem.name} is an instruction of one kind of GPU"
     except RefusedError as problem:
         outcome.result, outcome.sentence = REFUSED, str(problem)
     except BuildError as problem:
