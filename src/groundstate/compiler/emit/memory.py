@@ -187,7 +187,8 @@ def store(
         _store_scalar(emitter, pointer, type_, value, align, volatile)
         return
     assert isinstance(value, list)
-    if not volatile and _is_zero(value) and _packed_size(type_) == type_.size:
+    plain = not volatile and not isinstance(type_, Vector)
+    if plain and _is_zero(value) and _packed_size(type_) == type_.size:
         _store_zeros(emitter, pointer, type_.size, align)
         return
     whole = isinstance(type_, Vector) and type_.count * type_.element.size == type_.size
