@@ -69,6 +69,8 @@ class Product:
     """True if each column has rows of its own in the left operand, next to each other."""
     is_shared: bool = False
     """True if all columns have the same numbers in the right operand."""
+    block: int = SUM_BLOCK
+    """After how many steps of the sum the next tile of a group has its turn."""
 
     @property
     def row_count(self) -> int:
@@ -104,7 +106,7 @@ def sum_nest(product: Product) -> tuple[Axis, ...]:
         return (Axis(0, 0),)
     nest = merged(product.sums) or (Axis(1, 0),)
     last = nest[-1]
-    for parts in range(-(-last.count // SUM_BLOCK), 2 * last.count // SUM_BLOCK + 1):
+    for parts in range(-(-last.count // product.block), 2 * last.count // product.block + 1):
         if parts > 1 and last.count % parts == 0:
             inner = last.count // parts
             outer = Axis(parts, inner * last.left, inner * last.right)
@@ -144,7 +146,7 @@ def shares(product: Product, tile: Tile) -> Shares:
     tiles = -(-product.row_count // tile.rows)
     *outer, inner = sum_nest(product)
     steps = prod(axis.count for axis in outer) if outer else inner.count
-    block = SUM_BLOCK / inner.count if outer else SUM_BLOCK
+    block = product.block / inner.count if outer else product.block
     blocks = max(1, round(steps / max(1, block)))
     steps_of_block = max(1, -(-steps // blocks))
     blocks = max(1, -(-steps // steps_of_block))

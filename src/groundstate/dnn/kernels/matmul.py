@@ -19,6 +19,9 @@ FEWEST_ROWS = 2
 FEW_ROWS = 24
 """With no more rows than that, packing the weights takes longer than reading them as they are."""
 
+VECTOR_BLOCK = 8
+"""Rows of weights that are read side by side if they are not used again, each in one piece."""
+
 
 @dataclass(frozen=True)
 class Matmul:
@@ -97,8 +100,11 @@ class Matmul:
             self.number,
             is_lanewise=True,
             is_shared=True,
+            block=VECTOR_BLOCK,
         )
-        products.add(plan, product, left, right, self._ending(is_vector=True), self.tile)
+        # Fewer groups than usual, so that each reads longer pieces.
+        tile = self.tile._replace(groups=self.tile.groups // 2)
+        products.add(plan, product, left, right, self._ending(is_vector=True), tile)
         return plan
 
     def _axes(self) -> list[str]:
