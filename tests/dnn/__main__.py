@@ -13,11 +13,13 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tests.dnn.journal import Journal
 from tests.dnn.reference.contender import DOORS
 from tests.dnn.reference.court import Court
 from tests.dnn.reference.families import FAMILIES
@@ -65,14 +67,21 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    numbers = [options.number] if options.number is not None else range(options.count)
+    one = options.number
+    numbers = list(range(options.count)) if one is None else [one]
+    journal = Journal(options.journal)
     with Progress(*columns, console=console, disable=options.json) as progress:
         for name in options.families:
             tally, begin = tallies.setdefault(name, Tally()), time.perf_counter()
-            verdicts = court.verdicts(name, options.seed, numbers)
-            counted = progress.track(verdicts, total=len(numbers), description=name)
-            for number, verdict in zip(numbers, counted, strict=True):
+            key = (options.door, name, options.seed)
+            for number, verdict in journal.verdicts(key, numbers):
                 tally.add(number, verdict)
+            left = journal.left(key, numbers)
+            verdicts = court.verdicts(name, options.seed, left)
+            counted = progress.track(verdicts, total=len(left), description=name)
+            for number, verdict in zip(left, counted, strict=True):
+                tally.add(number, verdict)
+                journal.add(key, number, verdict)
             tally.seconds = time.perf_counter() - begin
     court.close()
     return tallies
@@ -155,6 +164,13 @@ def main() -> int:
         type=int,
         default=os.cpu_count() or 1,
         help="processes that share the problems (as many as CPUs)",
+    )
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        metavar="FILE",
+        help="keep verdicts in a file, and go on with what is not in it: for a run that was "
+        "stopped; remove it when a kernel has changed",
     )
     parser.add_argument(
         "--json", action="store_true", help="print the report as JSON, with every wrong result"

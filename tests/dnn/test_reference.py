@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.dnn.journal import Journal
 from tests.dnn.reference.cells import CELLS
 from tests.dnn.reference.compare import Rule, compare
 from tests.dnn.reference.draw import Draw
 from tests.dnn.reference.families import FAMILIES
-from tests.dnn.reference.judge import PASSED, judge
+from tests.dnn.reference.judge import PASSED, Verdict, judge
 from tests.dnn.reference.layouts import Place
 from tests.dnn.reference.numbers import Array, representable
 from tests.dnn.reference.problem import Attributes, Problem, in_single_precision
@@ -96,6 +98,18 @@ def test_blocked_places_are_those_of_the_tag() -> None:
     assert [int(offsets[0, c, 0, 1]) for c in range(6)] == [4, 5, 6, 7, 12, 13]
     values = np.arange(12.0).reshape(1, 6, 1, 2)
     np.testing.assert_array_equal(place.unpack(place.pack(values)), values)
+
+
+def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    file, key = tmp_path / "verdicts.jsonl", ("python", "sum", 1)
+    verdict = Verdict(PASSED, "the problem", ["why"], by_numpy=True)
+    Journal(file).add(key, 2, verdict)
+    with file.open("a") as stopped:
+        stopped.write('{"door": "pyth')
+    journal = Journal(file)
+    assert list(journal.verdicts(key, [0, 1, 2])) == [(2, verdict)]
+    assert journal.left(key, [0, 1, 2]) == [0, 1]
+    assert journal.left(("c", "sum", 1), [2]) == [2]
 
 
 def test_a_crash_of_the_reference_is_told(reference: Reference) -> None:
