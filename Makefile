@@ -8,7 +8,7 @@ BENCH  ?=
 
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
-CLIENTS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/clients/.installed)
+DPNP := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/clients/.installed)
 WHEELS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/wheels/.downloaded)
 
 .DEFAULT_GOAL := help
@@ -54,7 +54,7 @@ generate: $(VENV)/.installed-dev ## write the generated files from the registry
 	$(PY) -m registry
 
 .PHONY: bench
-bench: $(VENV)/.installed-bench $(CLIENTS) native ## run the benchmarks, each against a named peer
+bench: $(VENV)/.installed-bench $(DPNP) native ## run the benchmarks, each against a named peer
 	tools/debian-packages libze1 pocl-opencl-icd ocl-icd-libopencl1
 	$(PY) -m benchmarks $(BENCH)
 

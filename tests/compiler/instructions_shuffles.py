@@ -83,6 +83,34 @@ for op, (sign, source) in MOVES.items():
         **SHUFFLES,
     )
 
+# Places that follow from the number of the lane and constants alone are known to the compiler.
+KNOWN: dict[str, tuple[str, Callable[[int], int]]] = {
+    "first-of-four": (
+        "%quarter = OpSDiv %u32 %lane %u32:4\n%first = OpIMul %u32 %quarter %u32:4\n"
+        "%place = OpIAdd %u32 %first %u32:1",
+        lambda lane: lane // 4 * 4 + 1,
+    ),
+    "even": ("%place = OpBitwiseAnd %u32 %lane %u32:6", lambda lane: lane & 6),
+    "backwards": ("%place = OpISub %u32 %u32:3 %lane", lambda lane: 3 - lane),
+    "doubled": (
+        "%wide = OpUConvert %u64 %lane\n%twice = OpShiftLeftLogical %u64 %wide %u64:1\n"
+        "%rest = OpUMod %u64 %twice %u64:5\n%place = OpUConvert %u32 %rest",
+        lambda lane: lane * 2 % 5,
+    ),
+}
+for name, (text, place) in KNOWN.items():
+    for kind, data in (("u32", WORDS), ("f64", DOUBLES)):
+        case(
+            f"SubgroupShuffleINTEL-{name}-{kind}",
+            f"{NUMBER_OF_LANES}\n{text}\n%there = OpULessThan %bool %place %lanes\n"
+            f"%other = OpSubgroupShuffleINTEL %{kind} %a %place\n"
+            f"%r = OpSelect %{kind} %there %other %a",
+            [(kind, data), ("u32", SHORT)],
+            kind,
+            moved(lambda lane, by, count, place=place: place(lane)),
+            **SHUFFLES,
+        )
+
 
 def shifted(up: bool) -> Callable[..., Array]:
     """Lanes that reach beyond their sub-group find it again there, plus one thousand."""

@@ -10,6 +10,7 @@ import pytest
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.program import Program
 from groundstate.compiler.uniformity import VARYING, Uniformity
+from tests.compiler.instruction_support import each_item, module
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -167,3 +168,16 @@ def test_lanes_that_met_again_came_the_same_way(program: Program) -> None:
     found = analysed(program, "same_after_meeting")
     conditions = [block.condition for block in found.kernel.blocks if block.condition is not None]
     assert [found.shape(each) for each in conditions].count(VARYING) == 1
+
+
+def test_the_life_of_a_variable_is_no_use_of_its_address() -> None:
+    body = """
+        %v = OpVariable %p*u32 Function
+        %life = OpBitcast %p*u8 %v
+        OpLifetimeStart %life 4
+        OpStore %v %a Aligned 4
+        %r = OpLoad %u32 %v Aligned 4
+        OpLifetimeStop %life 4
+    """
+    kernel = Program(module(each_item([body], ["u32"], ["u32"]))).prepare("kernel").kernel
+    assert not [node for node in kernel.nodes() if node.op in ("Variable", "Bitcast")]

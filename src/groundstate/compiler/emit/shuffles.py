@@ -11,6 +11,7 @@ from groundstate.compiler.emit.groups import check_subgroup
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
+from groundstate.compiler.known_lanes import lane_values
 from groundstate.compiler.uniformity import constant_int
 
 SourceLane = Callable[[int, int], int]
@@ -34,11 +35,11 @@ def _shuffle(emitter: Emitter, node: Node) -> None:
         check_subgroup(node)
         operands = operands[1:]
     value = emitter.get(operands[0])
-    amount = constant_int(operands[1])
+    amounts = lane_values(operands[1], emitter.width)
     template, compute = SOURCES[node.op]
-    if amount is not None:
+    if amounts is not None:
         mask = emitter.width - 1
-        picks = [compute(lane, amount) & mask for lane in range(emitter.width)]
+        picks = [compute(lane, amount) & mask for lane, amount in enumerate(amounts)]
         emitter.define(node, _picked(emitter, value, picks))
         return
     text = emitter.text
