@@ -139,4 +139,4 @@ def norm_is_small(points: Points, threshold: float) -> bool:
     expected, difference = points.expected[usable], points.difference[usable]
     size = float(np.sqrt((expected**2).sum()))
     distance = float(np.sqrt((difference**2).sum()))
-    return distance <= threshold * (size if size > 0 else 1.0)
+    return distance <= threshold * size
