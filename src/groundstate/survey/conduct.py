@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.spirv import read
 from groundstate.survey.crew import Task, compile_all
 from groundstate.survey.files import Collection, Found
 from groundstate.survey.state import State
@@ -11,6 +14,8 @@ from groundstate.survey.trial import INCOMPLETE
 
 MOST_LINKED = 16
 """Modules in one program."""
+Exports = dict[tuple[str, str], bytes]
+"""Modules by their file and the name of something that they define for others."""
 
 
 def conduct(
@@ -37,29 +42,36 @@ def conduct(
     ]
     compile_some(tasks, len(chosen) - len(tasks))
     parts: dict[str, tuple[bytes, ...]] = {each.digest: (each.data,) for each in chosen}
-    while tasks := list(_completed(collection, chosen, state, parts)):
+    lacking = [each for each in chosen if state.outcomes[each.digest].result == INCOMPLETE]
+    exported = exports(collection, {each.file for each in lacking})
+    while tasks := list(_completed(lacking, exported, state, parts)):
         parts |= {task.digest: task.parts for task in tasks}
         compile_some(tasks, len(chosen) - len(tasks))
 
 
+def exports(collection: Collection, files: Set[str]) -> Exports:
+    """Which modules of some files have something to offer to others."""
+    found: Exports = {}
+    for each in collection.modules.values():
+        if each.file in files:
+            with suppress(BuildError):  # what cannot be read can be of no help
+                for name in read(each.data).exports.values():
+                    found.setdefault((each.file, name), each.data)
+    return found
+
+
 def _completed(
-    collection: Collection,
-    chosen: Iterable[Found],
+    lacking: Iterable[Found],
+    exported: Exports,
     state: State,
-    parts: dict[str, tuple[bytes, ...]],
+    parts: Mapping[str, tuple[bytes, ...]],
 ) -> Iterable[Task]:
     """Modules that lack something, each with one more that has it, from the same file."""
-    exporting = {
-        (collection.modules[digest].file, name): collection.modules[digest].data
-        for digest, outcome in state.outcomes.items()
-        if digest in collection.modules
-        for name in outcome.exports
-    }
-    for found in chosen:
+    for found in lacking:
         outcome = state.outcomes[found.digest]
         if outcome.result != INCOMPLETE:
             continue
-        other = exporting.get((found.file, outcome.needs))
+        other = exported.get((found.file, outcome.needs))
         so_far = parts[found.digest]
         if other is not None and other not in so_far and len(so_far) < MOST_LINKED:
             yield Task(found.digest, (*so_far, other))

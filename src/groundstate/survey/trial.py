@@ -44,7 +44,6 @@ class Outcome:
     """Of LLVM IR, for all kernels and widths."""
     needs: str = ""
     """What another module has to define, if the result is `incomplete`."""
-    exports: tuple[str, ...] = ()
     made: dict[str, float] = field(default_factory=dict)
     """The seconds that LLVM took for code that was new, by its digest."""
 
@@ -56,7 +55,7 @@ class Outcome:
     def from_json(facts: Mapping[str, Any]) -> Outcome:
         """An outcome from a file; TypeError or ValueError if it is none."""
         outcome = Outcome(**facts)
-        outcome.kernels, outcome.exports = tuple(outcome.kernels), tuple(outcome.exports)
+        outcome.kernels = tuple(outcome.kernels)
         if outcome.result not in RESULTS:
             raise ValueError(f"'{outcome.result}' is no result")
         return outcome
@@ -95,7 +94,6 @@ def _compile(
 ) -> None:
     module = Program(parts[0])
     outcome.kernels = module.kernel_names
-    outcome.exports = tuple(module.exports)
     program = Program.link([module, *map(Program, parts[1:])]) if parts[1:] else module
     for name in outcome.kernels:
         if name in program.refusals:
