@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pty
 import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +150,23 @@ def test_a_sample_is_the_same_each_time(library: Path, capsys: pytest.CaptureFix
     assert {each["module"] for each in report["slowest"]} == {
         each["module"] for each in again["slowest"]
     }
+
+
+def test_a_bar_shows_how_far_it_is(tmp_path: Path) -> None:
+    (tmp_path / "k.spv").write_bytes(GOOD)
+    parent, child = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "groundstate", "survey", str(tmp_path / "k.spv")]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    shown = b""
+    with suppress(OSError):  # the other side is gone
+        while piece := os.read(parent, 4096):
+            shown += piece
+    os.close(parent)
+    assert process.wait(timeout=60) == 0
+    assert b"1/1" in shown
+    assert b"Traceback" not in shown
 
 
 def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--state", metavar="FILE", type=Path, help="keep results in a file, and use those in it"
     )
     parser.add_argument(
-        "--save", metavar="FOLDER", type=Path, help="write the modules that fail as .spv files"
+        "--save",
+        metavar="FOLDER",
+        type=Path,
+        help="write what is not compiled as .spv files",
     )
     parser.add_argument("--json", action="store_true", help="print the report for programs")
     parser.set_defaults(run=run)
@@ -164,9 +167,15 @@ def counter(total: int) -> Iterator[Callable[[int], None]]:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.speed:.1f} a second"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("modules", total=total)
-        yield lambda number: progress.update(task, completed=number)
+        task = progress.add_task("modules", total=total, rate="")
+
+        def advance(number: int) -> None:
+            speed = progress.tasks[task].speed
+            rate = f"{speed:.1f} a second" if speed else ""
+            progress.update(task, completed=number, rate=rate)
+
+        yield advance
