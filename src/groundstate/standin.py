@@ -17,6 +17,7 @@ from groundstate import knobs
 
 CAPTURE_NAME = "libze_capture.so"
 REDIRECT_NAME = "libze_redirect.so"
+OPENCL_NAME = "libgroundstate_opencl.so"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 
 
@@ -66,6 +67,7 @@ def environment(
     changes = {"ZE_ENABLE_ALT_DRIVERS": str(path)}
     if not real_loader:
         changes |= in_front(folder(), current)
+    changes |= opencl_compiler(current)
     if any_path:
         changes["LD_AUDIT"] = first_of(path.with_name(REDIRECT_NAME), current.get("LD_AUDIT", ""))
     return changes
@@ -75,6 +77,19 @@ def in_front(place: Path, current: Mapping[str, str]) -> dict[str, str]:
     """The variables that make programs find their loader in a folder."""
     libraries = first_of(place, current.get("LD_LIBRARY_PATH", ""))
     return {"LD_LIBRARY_PATH": libraries, "ZEL_LIBRARY_PATH": str(place)}
+
+
+def opencl_compiler(current: Mapping[str, str]) -> dict[str, str]:
+    """The variable that adds the OpenCL driver which compiles and runs nothing, after all others.
+
+    Libraries that have kernels for Level Zero as texts look for the OpenCL driver of the same GPU.
+    """
+    place = library().with_name(OPENCL_NAME)
+    if not place.is_file():
+        return {}
+    listed = current.get("OCL_ICD_FILENAMES", "").split(":")
+    others = [entry for entry in listed if entry and entry != str(place)]
+    return {"OCL_ICD_FILENAMES": ":".join([*others, str(place)])}
 
 
 def first_of(place: Path, listed: str) -> str:

@@ -44,6 +44,7 @@ def environment(
     following = machine_loader() if real_loader else driver()
     changes = {"ZE_ENABLE_ALT_DRIVERS": str(driver())}
     changes |= standin.in_front(standin.folder_for(library()), current)
+    changes |= standin.opencl_compiler(current)
     changes[knobs.LIBRARY.name] = str(library())  # where this package's own bindings look
     changes[knobs.CAPTURE_NEXT.name] = str(following)
     changes[knobs.CAPTURE_OUT.name] = str(out.resolve()) if out is not None else ""

@@ -1,0 +1,59 @@
+"""Compiles OpenCL C for the OpenCL driver that only compiles (native/opencl).
+
+Its C half calls `compile` in the driver's interpreter, and gets a native binary that zeModuleCreate
+takes. Options are OpenCL's, in one text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shlex
+from collections.abc import Callable
+
+__all__ = ["start"]
+
+
+class Outcome(ctypes.Structure):
+    """What is handed back: memory of malloc, which the caller frees."""
+
+    _fields_ = [
+        ("binary", ctypes.c_void_p),
+        ("size", ctypes.c_uint64),
+        ("log", ctypes.c_void_p),
+    ]
+
+
+def start(library: str) -> dict[str, Callable[[int, int, int], int]]:
+    """What the C half may call."""
+    return {"compile": compile_for_opencl}
+
+
+def compile_for_opencl(source: int, options: int, outcome: int) -> int:
+    """Compiles a text; without a binary in the outcome, its log says why."""
+    from groundstate.compiler.errors import BuildError
+    from groundstate.compiler.frontend import CompileError, compile_opencl
+    from groundstate.compiler.program import Program
+
+    made = Outcome.from_address(outcome)
+    try:
+        text = ctypes.string_at(source).decode("utf-8", "replace")
+        given = shlex.split(ctypes.string_at(options).decode("utf-8", "replace"))
+        binary = Program(compile_opencl(text, options=given)).native_binary()
+    except (BuildError, CompileError, ValueError) as problem:
+        log = problem.log if not isinstance(problem, ValueError) else str(problem)
+        made.log = allocated(log.encode() + b"\0")
+        return 0
+    made.size = len(binary)
+    made.binary = allocated(binary)
+    return 0
+
+
+def allocated(content: bytes) -> int | None:
+    """A copy in memory that C frees; None if there is no memory."""
+    process = ctypes.CDLL(None)
+    process.malloc.restype = ctypes.c_void_p
+    process.malloc.argtypes = [ctypes.c_size_t]
+    place: int | None = process.malloc(max(len(content), 1))
+    if place is not None:
+        ctypes.memmove(place, content, len(content))
+    return place
