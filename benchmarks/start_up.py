@@ -26,7 +26,7 @@ def plan(options: Options) -> Plan:
     direct, loader, opencl = peers.direct(), peers.loader(), peers.opencl_peers()
 
     def step(name: str, command: list[str], env: Mapping[str, str]) -> Step:
-        return Step(f"start of {name}", lambda: samples.add({name: [_wall_time(command, env)]}))
+        return Step(f"start of {name}", lambda: samples.add({name: [wall_time(command, env)]}))
 
     def program(name: str, target: Target) -> Step:
         return step(target.name, [str(programs.build(name)), target.library], target.env)
@@ -42,7 +42,7 @@ def plan(options: Options) -> Plan:
     return Plan(steps * rounds, lambda: _figures(opencl, samples), peers.loader_notes(loader))
 
 
-def _wall_time(command: list[str], env: Mapping[str, str]) -> float:
+def wall_time(command: list[str], env: Mapping[str, str]) -> float:
     """Nanoseconds from starting a process until it has ended."""
     environment = programs.clean_environment(env)
     start = time.perf_counter_ns()

@@ -35,6 +35,8 @@ class Case:
     """Of the largest number in the result."""
     check: Callable[[Any, Any], str] | None = None
     """What is wrong with a result, where NumPy's is not to be expected: of random numbers."""
+    by_library: bool = False
+    """True if oneMKL does the work, which has other code for CPUs than for GPUs."""
 
     def mistake(self, result: Any, expected: Any) -> str:
         """What is wrong with a result; empty if it is right."""
@@ -215,18 +217,21 @@ def _linear_algebra() -> list[Case]:
                 f"matmul, {kind}, 1024 x 1024",
                 _method("matmul"),
                 partial(uniform, 1024, 1024, **shared),
+                by_library=True,
             ),
             Case(
                 f"dot-{kind}",
                 f"dot, {kind}, 1 M",
                 _method("dot"),
                 partial(uniform, 1_000_000, **shared),
+                by_library=True,
             ),
             Case(
                 f"matvec-{kind}",
                 f"matrix by vector, {kind}, 2048 x 2048",
                 _method("matmul"),
                 partial(_matrix_and_vector, kind),
+                by_library=True,
             ),
         ]
     return cases

@@ -51,6 +51,10 @@ def python() -> Path:
     return path
 
 
+AS_CPU = {"GROUNDSTATE_DEVICE_TYPE": "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
+"""What makes programs take our device for a CPU."""
+
+
 def ours() -> SyclDevice:
     """Our device, as `groundstate run` shows it."""
     try:
@@ -83,9 +87,15 @@ def peers(wanted: bool) -> list[SyclDevice | Missing]:
     return [intel()] if wanted else []
 
 
-def team(with_peers: bool) -> SyclTeam:
-    """Ours and the peer, if this machine has it."""
+def ours_as_cpu() -> SyclDevice:
+    """The same device under another name for its kind."""
+    device = ours()
+    return SyclDevice(device.name, device.backend, {**device.env, **AS_CPU})
+
+
+def team(first: SyclDevice, with_peers: bool) -> SyclTeam:
+    """A device of ours and the peer, if this machine has it."""
     found = peers(with_peers)
-    devices = [ours(), *(peer for peer in found if isinstance(peer, SyclDevice))]
+    devices = [first, *(peer for peer in found if isinstance(peer, SyclDevice))]
     missing = [peer for peer in found if isinstance(peer, Missing)]
     return SyclTeam([device.member() for device in devices], missing)
