@@ -231,6 +231,14 @@ static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanosec
     return !code->has_loops && groups <= SMALL_ITEMS / items_of(code);
 }
 
+/* Runs a job on this thread. Without loops its cost is plain to see; with them it is remembered. */
+static void run_alone(job *job) {
+    uint64_t start = job->code->has_loops ? gs_clock(CLOCK_MONOTONIC) : 0;
+    run_groups(job, 0, job->end);
+    if (job->code->has_loops)
+        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end);
+}
+
 static void run_shared(job *job, gs_pool *pool) {
     uint64_t groups = job->end - job->first, spent = 0;
     if (takes_at_most(job->code, groups, SMALL_NANOSECONDS))
@@ -338,7 +346,7 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     if (launch->cooperative)
         run_cooperatively(&job);
     else if (job.end == 1 || gs_pool_width(device->pool) == 1)
-        run_groups(&job, 0, job.end);
+        run_alone(&job);
     else
         run_shared(&job, device->pool);
     if (dispatch.print_buffer != NULL)
@@ -359,7 +367,7 @@ void gs_launch_describe(const gs_launch *launch, char *text, size_t room) {
 }
 
 bool gs_launch_is_short(const gs_launch *launch) {
-    if (launch->cooperative || launch->indirect_counts != NULL || launch->code->has_loops)
+    if (launch->cooperative || launch->indirect_counts != NULL || launch->code->may_wait)
         return false;
     return takes_at_most(launch->code, count_groups(&launch->dispatch), SHORT_NANOSECONDS);
 }

@@ -52,6 +52,7 @@ typedef struct gs_code {
     gs_run_groups run;
     uint64_t local_bytes, scratch_bytes;
     bool has_loops;
+    bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
     char **formats; /* of its printf calls */
     _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
@@ -141,7 +142,7 @@ typedef struct gs_code_description {
     uint64_t local_bytes, scratch_bytes;
     const char *const *formats;
     uint32_t format_count;
-    uint32_t has_loops;
+    uint32_t has_loops, may_wait;
     uint32_t group_size[3];
 } gs_code_description;
 bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from);

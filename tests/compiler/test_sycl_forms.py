@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from groundstate.compiler.program import Program
 from tests.compiler.instruction_support import Shape, check, each_item, module
-from tests.compiler.runner import run
+from tests.compiler.runner import program_of, run
 
 
 def test_component_of_a_builtin_through_a_typed_chain() -> None:
@@ -273,3 +273,19 @@ def test_shuffle_by_indices_of_all_lanes(kind: str, width: int) -> None:
     run(Program(spirv), "kernel", (1, 1, 1), (64, 1, 1), values, which, found, width=width)
     first_lane = np.arange(64) // width * width
     assert found.tolist() == values[first_lane + which].tolist()
+
+
+@pytest.mark.parametrize(
+    ("body", "waits"),
+    [
+        ("for (int k = 0; k < n; k++) x += in[k];", False),
+        ("if (n > 3) atomic_add(in, 1);", False),
+        ("while (atomic_load_explicit((atomic_int *)in, memory_order_relaxed) < n) x++;", True),
+        ("while (*(volatile global int *)in < n) x++;", True),
+    ],
+)
+def test_only_loops_that_see_others_may_wait(body: str, waits: bool) -> None:
+    source = f"kernel void f(global int *in, int n) {{ int x = 0; {body} in[1] = x; }}"
+    program = program_of(source)
+    assert program.signature("f").may_wait == waits
+    assert program.compile("f", (16, 1, 1)).may_wait == waits

@@ -69,7 +69,8 @@ static ze_kernel_handle_t new_kernel(const place *at, const char *name, gs_run_g
                                                   .most_local_bytes = 65536});
     REQUIRE(entry_point != NULL);
     REQUIRE(gs_code_add(at->module, entry_point,
-                        &(gs_code_description){.run = run, .has_loops = has_loops, .group_size = {4, 1, 1}}));
+                        &(gs_code_description){.run = run, .has_loops = has_loops, .may_wait = has_loops,
+                                               .group_size = {4, 1, 1}}));
     ze_kernel_handle_t made = gs_kernel_new(at->module, entry_point);
     REQUIRE(made != NULL);
     CHECK(zeKernelSetArgumentValue(made, 0, 8, &at->counter));

@@ -57,7 +57,7 @@ static gs_entry_point *add_kernel(gs_module *module, gs_run_groups run, bool has
     REQUIRE(made != NULL);
     for (int each = 0; each < SIZES; each++)
         REQUIRE(gs_code_add(module, made, &(gs_code_description){.run = run, .local_bytes = 100, .scratch_bytes = 1000,
-                                                                 .has_loops = has_loops,
+                                                                 .has_loops = has_loops, .may_wait = has_loops,
                                                                  .group_size = {GROUP_SIZES[each], 1, 1}}));
     return made;
 }

@@ -50,6 +50,7 @@ NO_FACTS = {
     "private_bytes": 0,
     "uses_barriers": False,
     "loop_free": False,
+    "may_wait": True,
     "unresolved": [],
 }
 """Of a kernel whose graph cannot be built yet."""
@@ -69,6 +70,7 @@ class KernelCode:
     scratch_bytes: int
     keep: object
     has_loops: bool = True
+    may_wait: bool = True
     formats: tuple[bytes, ...] = ()
     binary: bytes = b""
 
@@ -274,6 +276,7 @@ class Program:
             attributes=" ".join(attributes),
             uses_barriers=facts["uses_barriers"],
             loop_free=facts["loop_free"],
+            may_wait=facts["may_wait"],
             unresolved=tuple(facts["unresolved"]),
             source_hash=hashlib.sha256(b"".join(each.spirv for each in self.sources)).digest(),
         )
@@ -291,7 +294,8 @@ class Program:
             return {**facts, "unresolved": [error.name]}
         _, facts["local_bytes"] = place_variables(prepared.kernel, self.globals)
         facts["private_bytes"] = prepared.private_bytes
-        return {**facts, "uses_barriers": prepared.has_barriers, "loop_free": prepared.is_loop_free}
+        facts["uses_barriers"] = prepared.has_barriers
+        return {**facts, "loop_free": prepared.is_loop_free, "may_wait": prepared.may_wait}
 
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""
@@ -308,6 +312,7 @@ class Program:
             "private_bytes": signature.private_bytes,
             "uses_barriers": signature.uses_barriers,
             "loop_free": signature.loop_free,
+            "may_wait": signature.may_wait,
             "unresolved": [],
         }
         self._note(facts, b"", name)
@@ -355,6 +360,7 @@ class Program:
             scratch_bytes=description["scratch_bytes"],
             keep=loaded,
             has_loops=not signature.loop_free,
+            may_wait=signature.may_wait,
             formats=tuple(map(bytes.fromhex, description["formats"])),
             binary=binary,
         )

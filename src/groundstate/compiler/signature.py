@@ -52,6 +52,7 @@ class Signature:
     attributes: str
     uses_barriers: bool
     loop_free: bool
+    may_wait: bool
     unresolved: tuple[str, ...] = ()
     """The imported names that the kernel uses and nothing defines."""
     source_hash: bytes = b""

@@ -10,7 +10,7 @@ from groundstate.compiler.emit.control import NeedsOneLane
 from groundstate.compiler.emit.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph
-from groundstate.compiler.ir import Kernel
+from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan
 from groundstate.compiler.limits import check_private
@@ -30,6 +30,7 @@ from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
 from groundstate.compiler.uniformity import Uniformity, lane_stride
+from groundstate.compiler.variables import VOLATILE
 
 if TYPE_CHECKING:
     from groundstate.compiler.program import GroupSize, Program
@@ -55,6 +56,12 @@ class Prepared:
         )
 
     @property
+    def may_wait(self) -> bool:
+        """True if it may wait in a loop for what others do, which only atomics and volatile
+        accesses let it see."""
+        return not self.is_loop_free and any(map(_sees_others, self.kernel.nodes()))
+
+    @property
     def is_loop_free(self) -> bool:
         """True if control only ever goes forward."""
         return all(
@@ -62,6 +69,12 @@ class Prepared:
             for block in self.kernel.blocks
             for successor in block.successors
         )
+
+
+def _sees_others(node: Node) -> bool:
+    volatile = node.op in ("Load", "Store") and bool(node.literals) and node.literals[0]
+    is_volatile = isinstance(volatile, int) and bool(volatile & VOLATILE)
+    return is_volatile or "Atomic" in node.op
 
 
 def prepare(symbols: Symbols, name: str) -> Prepared:

@@ -88,6 +88,7 @@ def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
             code.local_bytes,
             code.scratch_bytes,
             code.has_loops,
+            code.may_wait,
             code.formats,
         )
         entry_point.codes[size] = code

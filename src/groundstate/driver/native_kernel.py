@@ -46,6 +46,7 @@ class _Code(ctypes.Structure):
         ("formats", ctypes.c_void_p),
         ("format_count", ctypes.c_uint32),
         ("has_loops", ctypes.c_uint32),
+        ("may_wait", ctypes.c_uint32),
         ("group_size", ctypes.c_uint32 * 3),
     )
 
@@ -130,6 +131,7 @@ def code_add(
     local_bytes: int,
     scratch_bytes: int,
     has_loops: bool,
+    may_wait: bool,
     formats: Sequence[bytes],
 ) -> None:
     """Gives a kernel the code for one group size."""
@@ -141,6 +143,7 @@ def code_add(
         ctypes.addressof(texts),
         len(formats),
         has_loops,
+        may_wait,
         group_size,
     )
     if not _call("gs_code_add", module, entry_point, ctypes.byref(description)):

@@ -61,6 +61,10 @@ class KernelCode:
     formats: tuple[bytes, ...]
     binary: bytes
 
+    @property
+    def may_wait(self) -> bool:
+        return self.has_loops
+
 
 def pointer(name: str, of: str, offset: int) -> Argument:
     return Argument(name, f"{of}*", "pointer", 8, offset)
