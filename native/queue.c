@@ -245,20 +245,39 @@ static void hand_over(gs_queue *queue) {
         gs_engine_assign(queue);
 }
 
-/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no semaphore, no function
- * of the program's own. */
-static bool is_unhindered(const gs_command *command) {
+static bool targets_are_reached(const gs_command *command) {
     for (uint32_t each = 0; each < command->target_count; each++)
         if (!gs_target_is_reached(&command->targets[each]))
             return false;
+    return true;
+}
+
+/* True if nothing in a program can hold up whoever executes it. What it waits for must have come, and stay: a program
+ * that resets events may wait for one of them to be signalled again. */
+static bool runs_through(const gs_program *program) {
+    bool resets = false;
+    for (const gs_command *inner = program->first; inner != NULL; inner = inner->next) {
+        resets |= inner->operation == GS_RESET_EVENT;
+        if (inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))
+            return false;
+        if (inner->target_count > 0 && (resets || !targets_are_reached(inner)))
+            return false;
+    }
+    return true;
+}
+
+/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no semaphore, no function
+ * of the program's own. */
+static bool is_unhindered(const gs_command *command) {
+    if (!targets_are_reached(command))
+        return false;
     if (command->operation != GS_RUN_PROGRAMS)
         return command->operation != GS_HOST_FUNCTION && !gs_command_has_semaphores(command);
     if (command->run.turns != NULL && !is_its_turn((void *)command))
         return false;
     for (uint32_t each = 0; each < command->run.count; each++)
-        for (const gs_command *inner = command->run.runs[each].program->first; inner != NULL; inner = inner->next)
-            if (inner->target_count > 0 || inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))
-                return false;
+        if (!runs_through(command->run.runs[each].program))
+            return false;
     return true;
 }
 

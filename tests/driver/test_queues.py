@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -125,6 +126,30 @@ def test_a_short_list_has_run_when_its_submission_returns(bench: Bench) -> None:
     check(ze.zeFenceQueryStatus(fence))
     check(ze.zeEventQueryStatus(event))
     assert memory.tolist() == [1, 2]
+
+
+def test_a_short_list_whose_waits_are_over_has_run_too(bench: Bench) -> None:
+    memory, over = bench.bytes(1, fill=0), bench.event()
+    queue, commands = bench.queue(), bench.list()
+    fill(commands, address(memory), b"\1", 1, waits=[over])
+    check(ze.zeEventHostSignal(over))
+    submit(queue, close_list(commands))
+    assert memory.tolist() == [1]
+
+
+def test_a_short_list_that_resets_what_it_waits_for_holds_up_nobody(bench: Bench) -> None:
+    memory, event = bench.bytes(1, fill=0), bench.event()
+    queue, commands = bench.queue(), bench.list()
+    check(ze.zeCommandListAppendEventReset(commands, event))
+    fill(commands, address(memory), b"\1", 1, waits=[event])
+    check(ze.zeEventHostSignal(event))
+    submit(queue, close_list(commands))
+    while ze.zeEventQueryStatus(event) == ze.ZE_RESULT_SUCCESS:
+        time.sleep(0.001)
+    assert memory.tolist() == [0]
+    check(ze.zeEventHostSignal(event))
+    finish_queue(queue)
+    assert memory.tolist() == [1]
 
 
 def test_a_short_list_that_waits_holds_up_nobody(bench: Bench) -> None:
