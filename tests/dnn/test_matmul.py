@@ -171,3 +171,18 @@ def test_wrong_shapes(
             "matmul", stream.engine, described(src), described(weights), None, described(dst)
         )
     assert problem.value.status == status
+
+
+@pytest.mark.parametrize("depth", [257, 509, 5000])
+@pytest.mark.parametrize("kind", ["s8", "u8"])
+def test_sums_of_the_largest_integers_are_exact(stream: dnn.Stream, kind: str, depth: int) -> None:
+    source = np.full((7, depth), -128, np.int8) if kind == "s8" else np.full((7, depth), 255, "u1")
+    weights = np.full((depth, 33), -128, np.int8)
+    weights[:, ::2] = 127
+    described = [
+        dnn.Descriptor.plain(dims, each)
+        for dims, each in (((7, depth), kind), ((depth, 33), "s8"), ((7, 33), "s32"))
+    ]
+    made = dnn.create("matmul", stream.engine, described[0], described[1], None, described[2])
+    result = dnn.run(made, stream, {Arg.SRC: source, Arg.WEIGHTS: weights})[Arg.DST]
+    assert np.array_equal(result, source.astype(np.int64) @ weights.astype(np.int64))

@@ -64,7 +64,9 @@ class Product:
     batches: tuple[Axis, ...] = ()
     """The nest of products that are computed side by side."""
     number: str = "float"
-    """The type of both operands and of the sum."""
+    """The type of both operands and of the sums of a block."""
+    total: str = ""
+    """The type of the sum of all blocks, if it is another one."""
     is_lanewise: bool = False
     """True if each column has rows of its own in the left operand, next to each other."""
     is_shared: bool = False
@@ -155,6 +157,13 @@ def shares(product: Product, tile: Tile) -> Shares:
     return Shares(panels, tiles, wide, tall, blocks, steps_of_block)
 
 
+def longest_block(product: Product, tile: Tile) -> int:
+    """How many products are summed up in one block, at most."""
+    parts = shares(product, fitted(product, tile))
+    *outer, inner = sum_nest(product)
+    return parts.steps_of_block * (inner.count if outer else 1)
+
+
 def _part(
     product: Product, tile: Tile, counts: tuple[int, int], depth: int, waits: bool
 ) -> tuple[int, int]:
@@ -215,7 +224,7 @@ class _Writer:
     def __init__(self, product: Product, finish: Sequence[str], tile: Tile) -> None:
         self.product, self.finish, self.tile = product, finish, tile
         self.parts = shares(product, tile)
-        self.number = product.number
+        self.number, self.total = product.number, product.total or product.number
         *self.outer, self.inner = sum_nest(product)
         self.rows = merged(product.rows)
         self.index = "long" if self._reaches_far() else "int"
@@ -231,7 +240,7 @@ class _Writer:
         if self.parts.blocks > 1:
             size = self.parts.panels_of_group * self.parts.tiles_of_group
             size *= self.tile.rows * self.tile.lanes
-            yield f"local {self.number} waiting[{size}];"
+            yield f"local {self.total} waiting[{size}];"
         yield from self._places()
         yield from self._nest()
 
@@ -271,8 +280,11 @@ class _Writer:
         yield f"{self.number} " + ", ".join(f"c{i} = 0" for i in rows) + ";"
         if self.parts.blocks == 1:
             yield from self._sum()
-        else:
+            yield from self._totals()
+        elif self.total == self.number:
             yield from self._sum_of_block()
+        else:
+            yield from self._converted_block()
         yield from self._finish()
 
     def _row_offset(self, i: int) -> str:
@@ -309,20 +321,44 @@ class _Writer:
         yield "}"
 
     def _sum_of_block(self) -> Iterator[str]:
-        parts, lanes = self.parts, self.tile.lanes
-        place = f"(panel - first_panel) * {parts.tiles_of_group} + tile - first_tile"
-        size = self.tile.rows * lanes
-        yield f"local {self.number} *so_far = waiting + ({place}) * {size} + lane;"
+        """The sum goes on from what the tile has so far."""
+        yield self._so_far()
         yield "if (block > 0) {"
-        for i in range(self.tile.rows):
-            yield f"    c{i} = so_far[{i * lanes}];"
+        yield from self._each("    c{i} = so_far[{place}];")
         yield "}"
         yield from self._block()
-        yield f"if (block < {parts.blocks - 1}) {{"
-        for i in range(self.tile.rows):
-            yield f"    so_far[{i * lanes}] = c{i};"
+        yield from self._put_aside("c")
+
+    def _converted_block(self) -> Iterator[str]:
+        """A block is summed up on its own, and added as a number of another type."""
+        yield self._so_far()
+        yield from self._block()
+        yield from self._totals()
+        yield "if (block > 0) {"
+        yield from self._each("    t{i} += so_far[{place}];")
+        yield "}"
+        yield from self._put_aside("t")
+
+    def _so_far(self) -> str:
+        parts, size = self.parts, self.tile.rows * self.tile.lanes
+        place = f"(panel - first_panel) * {parts.tiles_of_group} + tile - first_tile"
+        return f"local {self.total} *so_far = waiting + ({place}) * {size} + lane;"
+
+    def _put_aside(self, name: str) -> Iterator[str]:
+        """What the tile has waits for the next block."""
+        yield f"if (block < {self.parts.blocks - 1}) {{"
+        yield from self._each(f"    so_far[{{place}}] = {name}{{i}};")
         yield "    continue;"
         yield "}"
+
+    def _totals(self) -> Iterator[str]:
+        if self.total != self.number:
+            yield from self._each(f"{self.total} t{{i}} = ({self.total})c{{i}};")
+
+    def _each(self, line: str) -> Iterator[str]:
+        """A line for each row of the tile."""
+        for i in range(self.tile.rows):
+            yield line.format(i=i, place=i * self.tile.lanes)
 
     def _block(self) -> Iterator[str]:
         parts = self.parts
@@ -350,7 +386,7 @@ class _Writer:
                 condition = f"if (first_row + {i} < {self.product.row_count}) "
             yield f"{condition}{{"
             yield f"    const {self.index} row = first_row + {i};"
-            yield f"    {self.number} acc = c{i};"
+            yield f"    {self.total} acc = {'c' if self.total == self.number else 't'}{i};"
             yield from (f"    {line}" for line in self.finish)
             yield "}"
         if is_ragged:

@@ -7,7 +7,7 @@ walk along, it is used as it is; else it is copied, axis by axis in the order of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from groundstate.dnn.attributes import Attributes, Quantization
@@ -26,6 +26,9 @@ NUMBERS = {DataType.f64: "double", DataType.s8: "int", DataType.u8: "int", DataT
 NUMBER_BYTES = {"float": 4, "int": 4, "double": 8}
 GROUPS_OF_CORE = 8
 """So that all cores are busy until nearly the end."""
+LARGEST = {DataType.s8: 128, DataType.u8: 255}
+EXACT_FLOATS = 1 << 24
+"""Up to here single precision holds every integer."""
 NUMBER_TYPES = {"float": DataType.f32, "int": DataType.s32, "double": DataType.f64}
 
 
@@ -129,6 +132,9 @@ def add(
     tile: Tile,
 ) -> None:
     """Adds the launches of a product to a plan. `finish` declares what its lines need."""
+    if _fits_floats(product, left, right, tile):
+        left, right = _as_floats(left), _as_floats(right)
+        product = replace(product, number="float", total="int")
     kernel = Kernel("product")
     for side, operand in (("left", left), ("right", right)):
         if operand.copy is None:
@@ -139,6 +145,32 @@ def add(
         place = _add_copy(plan, operand, f"copy_{side}")
         kernel.scratch(place, f"const {product.number}", side)
     plan.launches.append(gemm.launch(kernel, product, finish(kernel), tile))
+
+
+def _fits_floats(product: Product, left: Operand, right: Operand, tile: Tile) -> bool:
+    """True if the sums of a block are integers that single precision holds exactly.
+
+    Machines multiply and add such numbers several times as fast as integers of 32 bits.
+    """
+    if product.number != "int":
+        return False
+    largest = _largest(left) * _largest(right) * gemm.longest_block(product, tile)
+    return 0 < largest <= EXACT_FLOATS
+
+
+def _largest(operand: Operand) -> int:
+    """How large an integer of an operand gets, whatever its sign; 0 if nobody knows."""
+    zero_point = operand.zero_point
+    if operand.copy is None or operand.scale is not None:
+        return 0
+    if zero_point is not None and zero_point.data_type not in LARGEST:
+        return 0
+    return LARGEST.get(operand.tensor.data_type, 0) if zero_point is None else 255
+
+
+def _as_floats(operand: Operand) -> Operand:
+    assert operand.copy is not None
+    return replace(operand, copy=replace(operand.copy, number="float"))
 
 
 def _add_copy(plan: Plan, operand: Operand, name: str) -> int:
