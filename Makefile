@@ -5,6 +5,7 @@ VENV   ?= .venv
 STRICT ?=
 PYTEST ?=
 BENCH  ?=
+SURVEY ?=
 
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
@@ -42,6 +43,10 @@ test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network prim
 .PHONY: test-clients
 test-clients: $(VENV)/.installed-dev $(VENV)/clients/.installed native ## run the tests of dpctl and dpnp, beside Intel's CPU OpenCL: SUITE=dpctl SAMPLE=100
 	$(PY) -m tests.clients $(SUITE) --sample $(or $(SAMPLE),0) $(CLIENTS)
+
+.PHONY: survey
+survey: $(VENV)/.installed-dev $(VENV)/clients/.installed ## compile every kernel in dpctl, dpnp and oneMKL, for an hour or two; goes on where it stopped
+	$(VENV)/bin/groundstate survey $(VENV)/clients/lib --width 16 --width 1 --state $(VENV)/survey.jsonl $(SURVEY)
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## check format, lint and types
