@@ -2,14 +2,10 @@
 #define _GNU_SOURCE
 #include "door.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static const char DRIVER[] = "libze_groundstate.so.1";
+#include "beside.h"
+
 static const char MODULE[] = "groundstate.dnn.door.entry";
 
 static _Thread_local char last_error[2048];
@@ -42,26 +38,15 @@ GS_EXPORT const char *groundstate_dnnl_last_error(void) { return last_error; }
 
 /* --- Starting -------------------------------------------------------------------------------------- */
 
-/* Finds the driver's library beside this one. */
-static void *open_driver(char *library) {
-    Dl_info self;
-    char path[PATH_MAX];
-    if (dladdr((void *)open_driver, &self) == 0 || realpath(self.dli_fname, library) == NULL)
-        return NULL;
-    char *slash = strrchr(library, '/');
-    snprintf(path, sizeof path, "%.*s/%s", (int)(slash - library), library, DRIVER);
-    return dlopen(path, RTLD_NOW);
-}
-
 static void start(void) {
     char library[PATH_MAX] = "";
-    void *driver = open_driver(library);
+    void *driver = gs_open_driver((void *)start, library);
     if (driver != NULL) {
         *(void **)&guest_start = dlsym(driver, "gs_guest_start");
         *(void **)&guest_call = dlsym(driver, "gs_guest_call");
     }
     if (guest_start == NULL || guest_call == NULL) {
-        snprintf(start_failure, sizeof start_failure, "there is no usable %s beside this library: %s", DRIVER,
+        snprintf(start_failure, sizeof start_failure, "there is no usable %s beside this library: %s", GS_DRIVER,
                  driver == NULL ? dlerror() : "it is of another version");
         return;
     }

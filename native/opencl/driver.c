@@ -1,17 +1,12 @@
 /* The driver beside this library: what its device is, and the Python that compiles. */
-#include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "opencl.h"
 
+#include "beside.h"
 #include "generated/ze_types.h"
 #include "word.h"
 
-#define DRIVER "libze_groundstate.so.1"
 #define MODULE "groundstate.compiler.opencl.door"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -22,16 +17,6 @@ static char failure[512];
 
 static int (*guest_start)(const char *, const char *, const char *const *, int, void **, char *, size_t);
 static int (*guest_call)(void *, const char *, const gs_word *, uint64_t *, char *, size_t);
-
-static void *open_driver(char *library) {
-    Dl_info self;
-    char path[PATH_MAX];
-    if (dladdr((void *)open_driver, &self) == 0 || realpath(self.dli_fname, library) == NULL)
-        return NULL;
-    char *slash = strrchr(library, '/');
-    snprintf(path, sizeof path, "%.*s/%s", (int)(slash - library), library, DRIVER);
-    return dlopen(path, RTLD_NOW);
-}
 
 /* The first device of the driver: libraries look for one with the same vendor and clock. */
 static bool ask_device(void *driver) {
@@ -63,9 +48,9 @@ static bool ask_device(void *driver) {
 
 static void start(void) {
     char library[PATH_MAX] = "";
-    void *driver = open_driver(library);
+    void *driver = gs_open_driver((void *)start, library);
     if (driver == NULL) {
-        snprintf(failure, sizeof failure, "there is no usable %s beside this library: %s", DRIVER, dlerror());
+        snprintf(failure, sizeof failure, "there is no usable %s beside this library: %s", GS_DRIVER, dlerror());
         return;
     }
     *(void **)&guest_start = dlsym(driver, "gs_guest_start");

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,9 @@ import pytest
 
 import groundstate as gs
 from groundstate import standin
+from tests.loader.conftest import ROOT, TIMEOUT
 
+SYCL = ROOT / ".venv" / "sycl"
 GPU, ALL = 4, 0xFFFFFFFF
 NOT_FOUND, BUILD_FAILURE, INVALID_VALUE, INVALID_DEVICE = -1, -11, -30, -33
 INVALID_CONTEXT, INVALID_PROGRAM, NOT_EXECUTABLE, INVALID_OPERATION = -34, -44, -45, -59
@@ -21,6 +26,23 @@ BUILD_STATUS, BUILD_LOG = 0x1181, 0x1183
 
 SOURCE = b"""
 kernel void twice(global float *x) { x[get_global_id(0)] *= FACTOR; }
+"""
+
+THROUGH_A_LOADER = """
+import ctypes, sys
+
+loader = ctypes.CDLL(sys.argv[1])
+platforms, count = (ctypes.c_void_p * 8)(), ctypes.c_uint()
+assert loader.clGetPlatformIDs(8, platforms, ctypes.byref(count)) == 0
+for platform in platforms[: count.value]:
+    name, found = ctypes.create_string_buffer(200), []
+    handle = ctypes.c_void_p(platform)
+    assert loader.clGetPlatformInfo(handle, 0x0902, ctypes.c_size_t(200), name, None) == 0
+    for kind in (4, 0xFFFFFFFF):
+        devices = ctypes.c_uint()
+        loader.clGetDeviceIDs(handle, ctypes.c_uint64(kind), 0, None, ctypes.byref(devices))
+        found.append(devices.value)
+    print(name.value.decode(), *found, sep=";")
 """
 
 
@@ -180,3 +202,20 @@ def test_null_and_foreign_objects_are_refused(opencl: OpenCL) -> None:
     for slot in (28, 29):
         assert opencl.function(slot)(nothing) == INVALID_PROGRAM
     assert opencl.function(7)(context) == 0
+
+
+def test_a_real_loader_finds_it(tmp_path: Path) -> None:
+    loader = SYCL / "lib" / "libOpenCL.so.1"
+    if not loader.exists():
+        pytest.skip("there is no OpenCL loader of a SYCL runtime: make .venv/sycl/.installed")
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(loader.parent)}
+    environment |= standin.environment(environment) | {"OCL_ICD_VENDORS": str(tmp_path)}
+    done = subprocess.run(
+        [SYCL / "bin" / "python", "-c", THROUGH_A_LOADER, loader],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Groundstate compiler;1;0"]

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import shlex
+import sys
 from collections.abc import Callable
+
+from groundstate import knobs
 
 __all__ = ["start"]
 
@@ -30,22 +33,27 @@ def start(library: str) -> dict[str, Callable[[int, int, int], int]]:
 
 def compile_for_opencl(source: int, options: int, outcome: int) -> int:
     """Compiles a text; without a binary in the outcome, its log says why."""
-    from groundstate.compiler.errors import BuildError
-    from groundstate.compiler.frontend import CompileError, compile_opencl
-    from groundstate.compiler.program import Program
-
     made = Outcome.from_address(outcome)
+    text = ctypes.string_at(source).decode("utf-8", "replace")
     try:
-        text = ctypes.string_at(source).decode("utf-8", "replace")
-        given = shlex.split(ctypes.string_at(options).decode("utf-8", "replace"))
-        binary = Program(compile_opencl(text, options=given)).native_binary()
-    except (BuildError, CompileError, ValueError) as problem:
-        log = problem.log if not isinstance(problem, ValueError) else str(problem)
+        binary = native_binary_of(text, ctypes.string_at(options).decode("utf-8", "replace"))
+    except Exception as problem:  # whatever it is, the library that asked can only show a log
+        log = str(getattr(problem, "log", problem))
+        if knobs.ERRORS.get():
+            print(f"groundstate: clBuildProgram: {log}", file=sys.stderr)
         made.log = allocated(log.encode() + b"\0")
         return 0
     made.size = len(binary)
     made.binary = allocated(binary)
     return 0
+
+
+def native_binary_of(source: str, options: str) -> bytes:
+    """What zeModuleCreate takes as a native binary."""
+    from groundstate.compiler.frontend import compile_opencl
+    from groundstate.compiler.program import Program
+
+    return Program(compile_opencl(source, options=shlex.split(options))).native_binary()
 
 
 def allocated(content: bytes) -> int | None:

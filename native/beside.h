@@ -1,0 +1,25 @@
+/* How the libraries around the driver find its library: it lies beside them. */
+#ifndef GS_BESIDE_H
+#define GS_BESIDE_H
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GS_DRIVER "libze_groundstate.so.1"
+
+/* Opens the driver beside the library that has the function `self`, whose path goes to `library` (PATH_MAX). NULL, and
+ * dlerror() says why, if it cannot be opened. */
+static inline void *gs_open_driver(void *self, char *library) {
+    Dl_info found;
+    char path[PATH_MAX];
+    if (dladdr(self, &found) == 0 || realpath(found.dli_fname, library) == NULL)
+        return NULL;
+    char *slash = strrchr(library, '/');
+    snprintf(path, sizeof path, "%.*s/%s", (int)(slash - library), library, GS_DRIVER);
+    return dlopen(path, RTLD_NOW);
+}
+
+#endif
