@@ -103,6 +103,20 @@ def test_damaged_libraries_do_no_harm(library: Path) -> None:
     assert damaged > 50
 
 
+def test_damaged_wheels_do_no_harm(library: Path, tmp_path: Path) -> None:
+    whole, dice = tmp_path / "whole.whl", random.Random(9)
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(library, "package/lib.so")
+    data, broken, damaged = whole.read_bytes(), tmp_path / "broken.whl", 0
+    for _ in range(300):
+        changed = bytearray(data)
+        for _ in range(dice.randrange(1, 4)):
+            changed[dice.randrange(4, len(data))] = dice.randrange(256)
+        broken.write_bytes(changed)
+        damaged += bool(collect([broken]).problems)
+    assert damaged > 50
+
+
 def test_what_grows_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "MOST_IMAGE_BYTES", 1 << 16)
     with pytest.raises(Damaged, match="larger than"):

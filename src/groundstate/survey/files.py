@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,17 @@ from groundstate.survey.images import CompressionMissing, is_known, modules_in
 ZIP_MAGIC = b"PK\x03\x04"
 FIRST_BYTES = 32
 MOST_FILE_BYTES = 2 << 30
+DAMAGED_WHEEL = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    LookupError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+"""What comes of reading a wheel that is damaged, or encrypted, or compressed in an unusual way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +73,8 @@ def collect(paths: Iterable[Path]) -> Collection:
         for file in _files(path, collection):
             try:
                 _add(collection, file, is_named=file == path)
-            except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
-                collection.problems.append(f"{file}: {problem}")
+            except (OSError, *DAMAGED_WHEEL) as problem:
+                collection.problems.append(f"{file}: {problem or type(problem).__name__}")
     return collection
 
 

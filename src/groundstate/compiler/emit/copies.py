@@ -8,7 +8,7 @@ is shorter than branches.
 from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter, handles
-from groundstate.compiler.emit.scattered import NOWHERE_BYTES, nowhere
+from groundstate.compiler.emit.scattered import NOWHERE_BYTES, given, harmless
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
@@ -69,13 +69,8 @@ def _copy_lane(emitter: Emitter, target: Lanes, source: Lanes, count: Lanes, lan
 
 def _harmless(emitter: Emitter, pointer: Lanes, mask: str) -> Lanes:
     """The addresses of active lanes, and for the others that of a place for the purpose."""
-    text = emitter.text
-    pointers, bits = text.vector_type("ptr"), text.vector_type("i1")
-    place = text.as_vector(Lanes("ptr", nowhere(emitter)))
-    name = text.emit(
-        f"select {bits} {mask}, {pointers} {text.as_vector(pointer)}, {pointers} {place}"
-    )
-    return Lanes("ptr", name, None)
+    places = harmless(*given(emitter, emitter.text.as_vector(pointer), mask))
+    return Lanes("ptr", places.name, None)
 
 
 def _copied_type(node: Node) -> Type:

@@ -23,9 +23,9 @@ def gather(emitter: Emitter, stored: str, addresses: str, align: int) -> str:
         (loaded,) = call_routine(
             f"gather.{stored}.{align}",
             lambda places, active, nowhere: (
-                _load_each(_harmless(places, active, nowhere), stored, align),
+                _load_each(harmless(places, active, nowhere), stored, align),
             ),
-            *_given(emitter, addresses, emitter.mask),
+            *given(emitter, addresses, emitter.mask),
             attributes="alwaysinline",
         )
         return loaded.name
@@ -46,12 +46,12 @@ def scatter(emitter: Emitter, stored: str, name: str, addresses: str, align: int
     if emitter.mask is not None and not emitter.context.registers.of_masks:
 
         def write(places: Vec, active: Vec, nowhere: Vec, value: Vec) -> Results:
-            _store_each(_harmless(places, active, nowhere), value, stored, align)
+            _store_each(harmless(places, active, nowhere), value, stored, align)
             return ()
 
-        given = _given(emitter, addresses, emitter.mask)
+        known = given(emitter, addresses, emitter.mask)
         value = Vec(text, wide, name)
-        call_routine(f"scatter.{align}", write, *given, value, attributes="alwaysinline")
+        call_routine(f"scatter.{align}", write, *known, value, attributes="alwaysinline")
         return
     function = f"llvm.masked.scatter.{overloaded(wide)}.{overloaded(pointers)}"
     text.declarations.setdefault(function, f"declare void @{function}({wide}, {pointers}, {bits})")
@@ -61,7 +61,7 @@ def scatter(emitter: Emitter, stored: str, name: str, addresses: str, align: int
     )
 
 
-def _given(emitter: Emitter, addresses: str, mask: str) -> tuple[Vec, Vec, Vec]:
+def given(emitter: Emitter, addresses: str, mask: str) -> tuple[Vec, Vec, Vec]:
     """What a routine needs: addresses, which lanes are active, and a place for the others."""
     text = emitter.text
     return (
@@ -79,7 +79,7 @@ def nowhere(emitter: Emitter) -> str:
     return context.nowhere
 
 
-def _harmless(places: Vec, active: Vec, nowhere: Vec) -> Vec:
+def harmless(places: Vec, active: Vec, nowhere: Vec) -> Vec:
     """The addresses of active lanes, and another one for the others."""
     return active.choose(places, splat(nowhere, places.t))
 
