@@ -158,6 +158,58 @@ def test_classes_of_numbers_by_name() -> None:
     )
 
 
+POSITIVE = np.array([0.25, 1.0, 2.0, 10.0, 1e-3, 7.5, 123.0, 0.5] * 11, np.float32)
+EXACT = POSITIVE.astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("_Z3logf", np.log(EXACT)),
+        ("_Z4sqrtf", np.sqrt(EXACT)),
+        ("_Z3powff", EXACT ** np.roll(EXACT, 3)),
+        ("_Z3maxff", np.maximum(EXACT, np.roll(EXACT, 3))),
+    ],
+)
+def test_function_of_opencl_by_its_name_in_c_plus_plus(
+    name: str, expected: NDArray[np.float64]
+) -> None:
+    """As numba-dpex calls them."""
+    inputs = [("f32", POSITIVE), ("f32", np.roll(POSITIVE, 3))][: 1 + name.endswith("ff")]
+    body = f"%r = OpFunctionCall %f32 %known {'%a %b' if len(inputs) == 2 else '%a'}"
+    declared = known(name, "f32", ["f32"] * len(inputs))
+    check(body, inputs, "f32", expected, ulp=16.0, **declared)
+
+
+def test_power_of_vectors_by_its_name_in_c_plus_plus() -> None:
+    numbers = np.stack([POSITIVE, POSITIVE[::-1]], axis=1)
+    exponents = np.stack([NUMBERS % 5, OTHERS % 5], axis=1)
+    inputs = [("v2f32", numbers), ("v2u32", exponents)]
+    expected = np.ldexp(numbers, exponents.astype(np.int32))
+    check_known("_Z5ldexpDv2_fDv2_i", inputs, "v2f32", expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "parameters"),
+    [
+        ("_Z3logd", "u32", ["u32"]),
+        ("_Z3logd", "f64", ["f32"]),
+        ("_Z3logd", "f64", ["f64", "f64"]),
+        ("_Z6sincosd", "f64", ["f64"]),
+        ("_Z5ldexpff", "f32", ["f32", "f32"]),
+        ("_Z3fogd", "f64", ["f64"]),
+        ("_Z99logd", "f64", ["f64"]),
+    ],
+)
+def test_other_functions_stay_imports(name: str, result: str, parameters: list[str]) -> None:
+    arguments = " ".join(f"%{each}:1" for each in parameters)
+    body = f"%r = OpFunctionCall %{result} %known {arguments}"
+    declared = known(name, result, parameters)
+    functions = declared.pop("functions")
+    spirv = module(each_item([body], [], [result], functions), **declared)
+    assert Program(spirv).imports == (name,)
+
+
 def test_intrinsic_of_llvm_for_vectors() -> None:
     first = np.stack([NUMBERS, OTHERS], axis=1)
     second = np.stack([OTHERS, NUMBERS], axis=1)

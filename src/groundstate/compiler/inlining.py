@@ -276,7 +276,9 @@ class Instance:
     def _call(self, current: Block, instruction: Instruction) -> Block:
         """Inlines a call; returns the block that the rest of the caller's block goes to."""
         home, callee = self.builder.symbols.function(self.home, instruction.operands[0])
-        known = None if callee.blocks else well_known(self.module.imports.get(callee.id, ""))
+        name = self.module.imports.get(callee.id, "")
+        kind = self.module.function_type(callee.id)
+        known = None if callee.blocks else well_known(name, kind)
         if known is not None:
             self._call_known(current, instruction, known)
             return current

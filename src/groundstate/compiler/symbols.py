@@ -95,8 +95,8 @@ class Symbols:
         targets = []
         for (home, identifier), number in self._numbers.items():
             module = self.modules[home]
-            kind = module.types[module.function_types[identifier]]
-            if isinstance(kind, FunctionType) and module.function(identifier).blocks:
+            kind = module.function_type(identifier)
+            if kind is not None and module.function(identifier).blocks:
                 targets.append(Target(home, identifier, number, kind))
         return tuple(targets)
 
@@ -127,7 +127,7 @@ def needed_imports(module: Module) -> list[str]:
         for identifier, name in module.imports.items()
         if not _is_builtin(module, identifier)
         and (identifier in used or identifier not in module.function_types)
-        and well_known(name) is None
+        and well_known(name, module.function_type(identifier)) is None
     ]
 
 

@@ -1,8 +1,8 @@
 """Functions that compilers call by name, and that no module defines: the device knows them.
 
 They stay behind where a compiler has no instruction of SPIR-V for something: intrinsics of LLVM
-(`llvm.usub.sat.i32`), casts to an address space, conversions of SYCL's bfloat16. A call to one
-becomes a single node.
+(`llvm.usub.sat.i32`), casts to an address space, conversions of SYCL's bfloat16, and functions of
+OpenCL C that are called as in C++ (`_Z3logd`, by numba-dpex). A call to one becomes a single node.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from groundstate.compiler.opencl import mangling
 from groundstate.compiler.record import record
-from groundstate.compiler.spirv.types import Float, Int, Type
+from groundstate.compiler.spirv.instructions import opencl_rows
+from groundstate.compiler.spirv.types import Float, FunctionType, Int, Type, Vector
 
 STORAGE_CASTS = {"__to_local": 4, "__to_global": 5, "__to_private": 7}
 """With the storage class that a pointer is cast to."""
@@ -40,6 +42,20 @@ FLAGGED = frozenset(("llvm.abs", "llvm.ctlz", "llvm.cttz"))
 CLASSIFY = "llvm.is.fpclass"
 """Its last operand is the set of classes that are asked for."""
 
+POINTERS_OR_INTEGERS = frozenset(
+    ("fract", "frexp", "ilogb", "lgamma_r", "modf", "nan", "remquo", "sincos")
+)
+"""Mathematical functions of OpenCL whose results or operands are more than floating-point."""
+
+POWERS = frozenset(("ldexp", "pown", "rootn"))
+"""Those whose second operand is an integer."""
+
+LAST_OF_MATH = 103
+"""The highest number of an instruction for floating-point numbers that works by components."""
+
+RENAMED = {"clamp": "fclamp", "max": "fmax_common", "min": "fmin_common"}
+"""Functions of OpenCL C whose instructions have another name for floating-point numbers."""
+
 OVERLOADED = re.compile(r"(llvm\.[a-z.]+)\.(?:v\d+)?(?:i|f|bf)\d+")
 
 
@@ -53,9 +69,13 @@ class WellKnown:
     """The operand, if the argument points to it."""
 
 
+def well_known(name: str, kind: FunctionType | None) -> WellKnown | None:
+    """What a function does that the device knows by its name, and its type where names repeat."""
+    return _by_name(name) or (_mathematical(name, kind) if kind is not None else None)
+
+
 @cache
-def well_known(name: str) -> WellKnown | None:
-    """What a function does that the device knows by its name."""
+def _by_name(name: str) -> WellKnown | None:
     if name in STORAGE_CASTS:
         return WellKnown("GenericCastToPtrExplicit", (STORAGE_CASTS[name],))
     if name in BEHIND_POINTERS:
@@ -65,3 +85,37 @@ def well_known(name: str) -> WellKnown | None:
     if found is not None and (found[1] in ELEMENTWISE or found[1] in FLAGGED):
         return WellKnown(found[1])
     return WellKnown(CLASSIFY) if found is not None and found[1] == CLASSIFY else None
+
+
+def _mathematical(name: str, kind: FunctionType) -> WellKnown | None:
+    """The instruction for a function of OpenCL C whose name is mangled, if the types are right."""
+    parts = mangling.split(name)
+    plain = RENAMED.get(parts[0], parts[0]) if parts is not None else ""
+    number = _math_instructions().get(plain)
+    if number is None or len(kind.parameters) != opencl_rows()[number].fewest:
+        return None
+    expected = [kind.result] * len(kind.parameters)
+    if plain in POWERS:
+        expected[1] = _integers_like(kind.result)
+    fits = isinstance(_element(kind.result), Float) and list(kind.parameters) == expected
+    return WellKnown("ExtInst", (0, number)) if fits else None
+
+
+@cache
+def _math_instructions() -> dict[str, int]:
+    """The instructions of OpenCL.std that work by components of floating-point numbers."""
+    return {
+        row.name: number
+        for number, row in opencl_rows().items()
+        if number <= LAST_OF_MATH and row.name not in POINTERS_OR_INTEGERS
+    }
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, Vector) else type_
+
+
+def _integers_like(type_: Type) -> Type:
+    """The type of as many 32-bit integers."""
+    one = Int(32, False)
+    return Vector(one, type_.count) if isinstance(type_, Vector) else one

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from groundstate.compiler.record import record
 
 _CODES = {
     "c": ("char", 8),
@@ -23,12 +24,12 @@ _CODES = {
 _BITS = dict(_CODES.values())
 _FLOATS = ("half", "float", "double")
 
-_NAME = re.compile(r"_Z(\d+)(.*)", re.DOTALL)
+_NAME = re.compile(r"_Z(\d{1,9})(.*)", re.DOTALL)
 _VALUE = re.compile(r"(?:Dv(\d+)_)?(Dh|[chstijlmfd])")
 _OPENCL = re.compile(r"([a-z]+?)(2|3|4|8|16)?")
 
 
-@dataclass(frozen=True)
+@record()
 class Type:
     """A scalar or a vector, such as uchar or float4."""
 

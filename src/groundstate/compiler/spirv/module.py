@@ -13,7 +13,7 @@ from typing import TypeAlias
 from groundstate.compiler.record import field, record
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.errors import InvalidModule
-from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.spirv.types import FunctionType, Pointer, Type
 
 DecorationOperands: TypeAlias = "tuple[int, ...] | str"
 Names: TypeAlias = "tuple[dict[int, str], dict[tuple[int, int], str]]"
@@ -158,6 +158,11 @@ class Module:
                 raise InvalidModule(f"%{id} is not a function")
             found = self._functions[id] = self._read_function(self, id)
         return found
+
+    def function_type(self, id: int) -> FunctionType | None:
+        """What a function takes and returns; None if that is no function."""
+        kind = self.types.get(self.function_types.get(id, 0))
+        return kind if isinstance(kind, FunctionType) else None
 
     def function_name(self, id: int) -> str:
         """What a person calls a function: its exported, imported, kernel or debug name."""
