@@ -194,7 +194,7 @@ def _sorting() -> list[Case]:
             "argsort-i4", "argsort, i4, 1 M", _method("argsort"), partial(_distinct, million, "i4")
         ),
         Case("take", "take, f4, 1 M", take, partial(_positions, million)),
-        Case("mask", "a[a > 0.5], f4, 1 M", mask, partial(uniform, million, kind="f4")),
+        Case("mask", "elements above 0.5, f4, 1 M", mask, partial(uniform, million, kind="f4")),
         Case(
             "transpose",
             "transposed copy, f4, 2 k x 2 k",
