@@ -41,12 +41,6 @@ def size(file: FileComparison) -> str:
     return f"{most.collected:,}" if whole else f"{most.chosen:,} of {most.collected:,}"
 
 
-def percent(passing: int, there: int) -> str:
-    return (
-        f"{passing:,} of {there:,} ({100 * passing / there:.2f} %)" if there else "none to compare"
-    )
-
-
 def show(suite: str, files: list[FileComparison], devices: list[str], console: Console) -> None:
     """The table on a terminal, and below it what is worse here than on the peer."""
     titles = [DEVICES[name].title for name in devices]
@@ -63,11 +57,12 @@ def show(suite: str, files: list[FileComparison], devices: list[str], console: C
 
 def summary(files: list[FileComparison], device: str) -> str:
     """In a sentence, how a device of ours compares."""
-    sentence = (
-        f"of the tests that pass on {PEER.title}, {percent(*total_share(files, device))} pass"
-    )
-    failing = sum(len(file.failing(device)) for file in files)
-    return f"{sentence}; {failing:,} fail in all"
+    passing, there = total_share(files, device)
+    failing = f"{sum(len(file.failing(device)) for file in files):,} fail in all"
+    if not there:
+        return failing
+    share = f"{passing:,} of {there:,} ({100 * passing / there:.2f} %)"
+    return f"of the tests that pass on {PEER.title}, {share} pass; {failing}"
 
 
 def as_json(files: list[FileComparison], devices: list[str]) -> dict[str, Any]:
