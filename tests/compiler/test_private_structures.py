@@ -15,6 +15,7 @@ from tests.compiler.runner import program_of, run
 
 SOURCE = """
 typedef struct { float part[4]; } four;
+typedef struct { uchar small; long large; } gapped;
 typedef struct { uint scale, shift; float by; } settings;
 
 __kernel void vector_of_parts(__global const int *in, __global int *out, int n) {
@@ -45,6 +46,14 @@ __kernel void copies(__global const int *in, __global int *out, int n) {
     float s = 0;
     for (int k = 0; k < n; k++) s = 3 * s + a.part[k] + b.part[3 - k];
     out[i] = (int)s;
+}
+__kernel void copies_with_gaps(__global const int *in, __global int *out, int n) {
+    gapped a[2], b;
+    int i = get_global_id(0);
+    for (int k = 0; k < 2; k++) { a[k].small = in[4 * i + k]; a[k].large = in[4 * i + k + 1]; }
+    ((uchar *)&a[n & 1])[1] = in[4 * i + 3];
+    b = a[n & 1];
+    out[i] = b.small + (int)b.large * 3 + ((uchar *)&b)[1] * (n > 3);
 }
 __kernel void same_for_all(__global const int *in, __global int *out, int n) {
     settings s[2];
@@ -101,6 +110,11 @@ def of_copies(a: np.ndarray, i: int, n: int) -> int:
     return s
 
 
+def of_gaps(a: np.ndarray, i: int, n: int) -> int:
+    small, large, between = (int(a[4 * i + k]) for k in (n & 1, (n & 1) + 1, 3))
+    return small + 3 * large + between
+
+
 def of_same(a: np.ndarray, i: int, n: int) -> int:
     scales = [n, n + int(a[0])]
     return int(a[i * scales[n & 1] % 64]) + n + 1 + n
@@ -126,6 +140,7 @@ KERNELS: dict[str, Callable[[np.ndarray, int, int], int]] = {
     "vector_of_parts": of_parts,
     "bytes_of_a_number": of_bytes,
     "copies": of_copies,
+    "copies_with_gaps": of_gaps,
     "same_for_all": of_same,
     "different_for_some": of_different,
     "same_after_meeting": of_meeting,

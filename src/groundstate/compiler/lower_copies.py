@@ -12,7 +12,7 @@ from collections import defaultdict
 
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.spirv.constants import Constant, null
-from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
 from groundstate.compiler.uniformity import constant_int
 
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject"])
@@ -57,8 +57,19 @@ def _whole(copy: Node) -> Type | None:
         if variable.op == "Variable" and isinstance(variable.type, Pointer):
             whole = variable.type.pointee
             if whole is not None and constant_int(copy.operands[2]) == whole.size <= MOST_BYTES:
-                return whole
+                return whole if _bytes_of_parts(whole) == whole.size else None
     return None
+
+
+def _bytes_of_parts(type_: Type) -> int:
+    """The bytes of a type that belong to a part of it. What lies between parts is copied, too."""
+    if isinstance(type_, Array):
+        return type_.length * _bytes_of_parts(type_.element)
+    if isinstance(type_, Vector):
+        return type_.count * _bytes_of_parts(type_.element)
+    if isinstance(type_, Struct):
+        return sum(map(_bytes_of_parts, type_.members))
+    return type_.size
 
 
 def _stays_zero(address: Node, variable: Node, users: Users) -> bool:

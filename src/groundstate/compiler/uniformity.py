@@ -57,6 +57,8 @@ UNIFORM_RESULTS = frozenset(
 REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2
 PRINTF = 184
 """Of OpenCL.std."""
+ROUNDS = 5
+"""How often all is solved at most, to find variables that are the same for all lanes."""
 
 
 class Uniformity:
@@ -114,8 +116,11 @@ class Uniformity:
 
     def _solve_for_variables(self) -> None:
         """Solves as if every variable that can be shared were, and once more without those that
-        turn out to differ between lanes, until all that are left hold the same for all."""
-        while True:
+        turn out to differ between lanes, until all that are left hold the same for all. What
+        takes too long to find out is not worth it."""
+        for rounds_left in reversed(range(ROUNDS)):
+            if rounds_left == 0:
+                self.shared = {}
             self.interleaved = interleaved_addresses(self.kernel, self.shared)
             self.divergent, self.partial, self.divergent_loops = set(), set(), set()
             self._solve()
