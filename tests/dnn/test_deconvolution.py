@@ -9,6 +9,7 @@ import pytest
 
 from groundstate import dnn
 from groundstate.dnn import Algorithm, Arg, PropKind
+from groundstate.dnn.kernels import convolution
 from tests.dnn.tensors import described, numbers, run
 from tests.dnn.test_convolution import Problem, reference
 
@@ -33,6 +34,24 @@ def _close(found: np.ndarray, expected: np.ndarray) -> None:
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_all_directions(stream: dnn.Stream, problem: Problem) -> None:
+    _check_all_directions(stream, problem)
+
+
+STRIDED = [
+    PROBLEMS[0],
+    Problem(1, 2, 3, 4, (9, 11), (3, 2), (2, 3), (0, 0), (2, 0)),
+    Problem(2, 1, 5, 3, (7,), (1,), (3,), (0,), (0,)),
+]
+
+
+@pytest.mark.parametrize("problem", STRIDED)
+def test_phases(stream: dnn.Stream, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image is taken apart by its strides, which is otherwise for large ones."""
+    monkeypatch.setattr(convolution, "WORTH_PHASES", 0)
+    _check_all_directions(stream, problem)
+
+
+def _check_all_directions(stream: dnn.Stream, problem: Problem) -> None:
     """The problem is the convolution; its image is the destination of the deconvolution."""
     image, weights, result = (numbers(each, seed=n) for n, each in enumerate(problem.dims))
     first = int(problem.groups > 1)

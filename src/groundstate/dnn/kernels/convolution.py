@@ -2,17 +2,19 @@
 
 The image is laid out with its channels last and with its padding, so that every window is a place
 and fixed steps from there: rows of the product are the windows, its sums go over the kernel and the
-channels. Its gradient is a convolution again, of the gradient of the result with gaps for strides,
-with the kernel turned around. For the gradient of the weights, rows are the places in the kernel
-and sums go over the windows.
+channels. Its gradient is a convolution again, of the gradient of the result, with the kernel turned
+around. With strides it is one for each phase: of every so many elements of the image, and of the
+kernel those that meet them. For the gradient of the weights, rows are the places in the kernel and
+sums go over the windows.
 
 In a depthwise convolution each channel is on its own: work-items have channels of the image, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 from groundstate.dnn.attributes import Quantization
@@ -49,6 +51,63 @@ class Shape:
     def window(self, axis: int) -> int:
         """How far a kernel reaches along an axis."""
         return (self.kernel[axis] - 1) * self.steps[axis] + 1
+
+
+MOST_PHASES = 16
+WORTH_PHASES = 1 << 20
+"""Each phase has kernels to compile, so there have to be this many products at least."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Elements of an image that meet the same elements of a kernel when it moves by its strides."""
+
+    shape: Shape
+    """The convolution that these elements take part in, without strides."""
+    offset: Triple = (0, 0, 0)
+    """The first of the elements."""
+    apart: Triple = (1, 1, 1)
+    """How far they, and those of the kernel, are apart."""
+    first: Triple = (0, 0, 0)
+    """The first element of the kernel that they meet."""
+
+
+def phases(shape: Shape) -> list[Phase]:
+    """The phases of an image; one, with the strides in it, where taking it apart does not pay.
+
+    >>> sizes = (1, 1, 600), (1, 1, 3), (1, 1, 300), (1, 1, 2), (1, 1, 1), (0, 0, 1)
+    >>> found = phases(Shape(1, 1, 64, 64, *sizes))
+    >>> [(each.shape.kernel[2], each.shape.padding[2], each.first[2]) for each in found]
+    [(1, 0, 1), (2, 1, 0)]
+    """
+    dilated = any(shape.strides[j] > 1 and shape.steps[j] > 1 for j in SPACE)
+    channels = shape.groups * shape.inputs * shape.outputs
+    count = shape.batch * channels * prod(shape.image) * prod(shape.kernel)
+    if dilated or count < WORTH_PHASES or not 1 < prod(shape.strides) <= MOST_PHASES:
+        return [Phase(shape)]
+    found = (_phase(shape, offset) for offset in product(*(range(n) for n in shape.strides)))
+    return [each for each in found if 0 not in each.shape.image]
+
+
+def _phase(shape: Shape, offset: Sequence[int]) -> Phase:
+    strides = shape.strides
+    first = [(offset[j] + shape.padding[j]) % strides[j] for j in SPACE]
+    kernel = [max(0, -(-(shape.kernel[j] - first[j]) // strides[j])) for j in SPACE]
+    inside = [max(0, -(-(shape.image[j] - offset[j]) // strides[j])) for j in SPACE]
+    padding = [(offset[j] + shape.padding[j]) // strides[j] for j in SPACE]
+    part = replace(
+        shape,
+        image=_triple(inside),
+        kernel=_triple(kernel),
+        strides=(1, 1, 1),
+        padding=_triple(padding),
+    )
+    return Phase(part, _triple(offset), strides, _triple(first))
+
+
+def _triple(sizes: Sequence[int]) -> Triple:
+    one, two, three = sizes
+    return one, two, three
 
 
 @dataclass(frozen=True)
@@ -151,10 +210,10 @@ def packed_tag(ndims: int, with_groups: bool, lanes: int) -> str:
 
 
 def weights(
-    shape: Shape, tensor: Tensor, with_groups: bool, number: str, tile: Tile, *, backward: bool
+    phase: Phase, tensor: Tensor, with_groups: bool, number: str, tile: Tile, *, backward: bool
 ) -> Operand:
     """The weights in panels of outputs, or of inputs for the gradient of the image."""
-    descriptor = tensor.descriptor
+    shape, descriptor = phase.shape, tensor.descriptor
     lanes = tile.lanes
     if not backward and not shape.is_depthwise and tensor.zero_point is None:
         packed = Descriptor.tagged(
@@ -167,7 +226,8 @@ def weights(
     kernel = {f"k{j}": shape.kernel[j] for j in SPACE}
     at = [f"{{k{j}}}" for j in SPACE]
     if backward:
-        at = [f"{shape.kernel[j] - 1} - {{k{j}}}" for j in SPACE]
+        last = [phase.first[j] + phase.apart[j] * (shape.kernel[j] - 1) for j in SPACE]
+        at = [f"{last[j]} - {phase.apart[j]} * {{k{j}}}" for j in SPACE]
     channels = {"i": shape.inputs, "o": shape.outputs}
     column = "i" if backward else "o"
     other = "o" if backward else "i"

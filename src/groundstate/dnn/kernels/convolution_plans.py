@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.kernels import convolution, gemm, indexing, products, values
-from groundstate.dnn.kernels.convolution import Shape, Tensor
+from groundstate.dnn.kernels.convolution import Phase, Shape, Tensor
 from groundstate.dnn.kernels.gemm import Tile
 from groundstate.dnn.kernels.products import Ending
 from groundstate.dnn.kernels.text import Kernel
@@ -40,25 +40,29 @@ def forward(layer: Layer) -> Plan:
     number = products.number_of(layer.image.descriptor, layer.weights.descriptor)
     left = convolution.image(shape, layer.image, number, layer.tile.lanes)
     right = convolution.weights(
-        shape, layer.weights, layer.with_groups, number, layer.tile, backward=False
+        Phase(shape), layer.weights, layer.with_groups, number, layer.tile, backward=False
     )
     product = convolution.forward(shape, left, right, number)
-    ending = _ending(layer, layer.result, (shape.batch, *shape.result), shape.outputs, number)
+    rows = (shape.batch, *shape.result)
+    ending = _ending(layer, layer.result, rows, shape.outputs, number)
     products.add(plan, product, left, right, ending, layer.tile)
     return plan
 
 
 def backward_data(layer: Layer) -> Plan:
     """The gradient of the image, from that of the result and the weights."""
-    plan, shape = Plan(), layer.shape
+    plan = Plan()
     number = products.number_of(layer.result.descriptor, layer.weights.descriptor)
-    left = convolution.spread_gradient(shape, layer.result, number, layer.tile.lanes)
-    right = convolution.weights(
-        shape, layer.weights, layer.with_groups, number, layer.tile, backward=True
-    )
-    product = convolution.backward_data(shape, left, right, number)
-    ending = _ending(layer, layer.image, (shape.batch, *shape.image), shape.inputs, number)
-    products.add(plan, product, left, right, ending, layer.tile)
+    for phase in convolution.phases(layer.shape):
+        shape = phase.shape
+        left = convolution.spread_gradient(shape, layer.result, number, layer.tile.lanes)
+        right = convolution.weights(
+            phase, layer.weights, layer.with_groups, number, layer.tile, backward=True
+        )
+        product = convolution.backward_data(shape, left, right, number)
+        rows = (shape.batch, *shape.image)
+        ending = _ending(layer, layer.image, rows, shape.inputs, number, phase)
+        products.add(plan, product, left, right, ending, layer.tile)
     return plan
 
 
@@ -74,9 +78,14 @@ def backward_weights(layer: Layer) -> Plan:
 
 
 def _ending(
-    layer: Layer, target: Tensor, rows: tuple[int, ...], channels: int, number: str
+    layer: Layer,
+    target: Tensor,
+    rows: tuple[int, ...],
+    channels: int,
+    number: str,
+    phase: Phase | None = None,
 ) -> Ending:
-    """Elements of a tensor with channels: rows are its batch and its spatial axes."""
+    """Elements of a tensor with channels: rows are its batch and its spatial axes, or a phase."""
     descriptor, shape = target.descriptor, layer.shape
     kind = indexing.index_type(descriptor)
     ndims = descriptor.ndims
@@ -84,7 +93,12 @@ def _ending(
     lines = indexing.coordinates("row", rows, names, kind)
     channel = "column" if shape.is_depthwise else f"batch * {channels} + column"
     lines.append(f"const {kind} y1 = {channel};")
-    lines += [f"const {kind} y{dim} = p{dim - ndims + 3};" for dim in range(2, ndims)]
+    for dim in range(2, ndims):
+        axis = dim - ndims + 3
+        place = f"p{axis}"
+        if phase is not None and phase.apart[axis] > 1:
+            place = f"{place} * {phase.apart[axis]} + {phase.offset[axis]}"
+        lines.append(f"const {kind} y{dim} = {place};")
     return Ending(
         target.arg,
         descriptor,
@@ -94,7 +108,7 @@ def _ending(
         layer.bias,
         ["y1"],
         _scaled(layer, channels),
-        _place(descriptor),
+        _place(descriptor) if phase is None or max(phase.apart) == 1 else "",
     )
 
 
