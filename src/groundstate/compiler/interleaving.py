@@ -9,7 +9,6 @@ once, as a vector, a structure or a number that takes as many bytes as some of t
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Container
 
 from groundstate.compiler.ir import Kernel, Node
@@ -28,10 +27,7 @@ def interleaved_addresses(kernel: Kernel, besides: Container[Node] = ()) -> dict
     """Interleaved variables and the addresses inside them, with the bytes of an element.
 
     The variables `besides` have one copy for all lanes."""
-    users: dict[Node, list[Node]] = defaultdict(list)
-    for node in kernel.nodes():
-        for operand in node.operands:
-            users[operand].append(node)
+    users = kernel.users()
     webs: dict[Node, set[Node]] = {}
     for node in kernel.nodes():
         if node.op != "Variable" or node.operands or node in besides:

@@ -6,6 +6,7 @@ without "Op" (`IAdd`), or one of a few of our own: `Argument`, `Constant`, `Glob
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from groundstate.compiler.spirv.types import Type
@@ -96,6 +97,14 @@ class Kernel:
             for node in (*block.phis, *block.nodes):
                 node.block, node.index = block, count
                 count += 1
+
+    def users(self) -> dict[Node, list[Node]]:
+        """Who takes each node as an operand, once for each time that it does; nobody: empty."""
+        found: dict[Node, list[Node]] = defaultdict(list)
+        for node in self.nodes():
+            for operand in node.operands:
+                found[operand].append(node)
+        return found
 
     def nodes(self) -> Iterator[Node]:
         """Every node, block after block."""

@@ -8,8 +8,6 @@ source is no longer needed.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.spirv.constants import Constant, null
 from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
@@ -23,10 +21,7 @@ Users = dict[Node, list[Node]]
 
 def lower_copies(kernel: Kernel) -> None:
     """Puts stores in the place of such copies, and takes out variables that only held zeros."""
-    users: Users = defaultdict(list)
-    for node in kernel.nodes():
-        for operand in node.operands:
-            users[operand].append(node)
+    users = kernel.users()
     zeros: set[Node] = set()
     for block in kernel.blocks:
         for node in list(block.nodes):

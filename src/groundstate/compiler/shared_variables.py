@@ -9,8 +9,6 @@ same is known to `uniformity`.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from groundstate.compiler.interleaving import CHAINS
 from groundstate.compiler.ir import Kernel, Node
 
@@ -21,10 +19,7 @@ Users = dict[Node, list[Node]]
 
 def writers_of_variables(kernel: Kernel) -> dict[Node, list[Node]]:
     """For each variable whose address is only loaded from, stored to and copied: its writers."""
-    users: Users = defaultdict(list)
-    for node in kernel.nodes():
-        for operand in node.operands:
-            users[operand].append(node)
+    users = kernel.users()
     found = {}
     for node in kernel.nodes():
         if node.op == "Variable":

@@ -7,8 +7,6 @@ reaches all loads, its value takes their place. Otherwise it becomes a cell: `Re
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct
@@ -18,11 +16,7 @@ VOLATILE = 1
 
 def promote_variables(kernel: Kernel) -> None:
     """Removes the memory of every variable that does not need it."""
-    uses: dict[Node, list[Node]] = defaultdict(list)
-    for node in kernel.nodes():
-        for operand in node.operands:
-            if operand.op == "Variable":
-                uses[operand].append(node)
+    uses = kernel.users()
     graph = Graph(kernel)
     replaced: dict[Node, Node] = {}
     removed: set[Node] = set()
