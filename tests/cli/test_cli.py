@@ -206,6 +206,16 @@ def test_run_passes_the_exit_status_on() -> None:
     assert "there is no program 'no-such-program-anywhere'" in missing.stderr
 
 
+def test_a_device_shown_as_a_cpu() -> None:
+    """The SYCL runtime of the tests for it picks the CPU by itself."""
+    python = Path(sys.prefix) / "sycl" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("there is no Python with dpctl: make .venv/sycl/.installed")
+    show = "import dpctl; it = dpctl.select_default_device(); print(it.backend, it.device_type)"
+    done = groundstate("run", "--as-cpu", "--", str(python), "-c", show)
+    assert done.stdout.split() == ["backend_type.level_zero", "device_type.cpu"], done.stderr
+
+
 def test_env_can_be_evaluated_by_a_shell() -> None:
     done = groundstate("env", "--topology", "2x2")
     script = done.stdout + '\nprintf "%s" "$GROUNDSTATE_TOPOLOGY $ZE_ENABLE_ALT_DRIVERS"'
