@@ -312,3 +312,24 @@ def test_memory_goes_back_after_its_last_launch(ctx: gs.Context, module: gs.Modu
         del memory
         gc.collect()
         assert [each for each in gc.get_referrers(resource) if isinstance(each, dict | list)] == []
+
+
+def test_lanes_without_work_divide_by_nothing(ctx: gs.Context, commands: gs.CommandList) -> None:
+    """What such lanes would have read is not known, not even whether it is zero."""
+    source = """
+    kernel void rest(global const long *a, global const long *b, global long *out, uint step) {
+        size_t i = get_global_id(0) * step;
+        long rest = 0;
+        if (b[i] != 0) rest = a[i] % b[i];
+        if (rest != 0 && (rest < 0) != (b[i] < 0)) rest += b[i];
+        out[i] = rest;
+    }
+    """
+    step, count = 5, 3
+    a, b, out = (ctx.alloc_shared(count * step, "int64") for _ in range(3))
+    a.numpy()[:] = np.arange(count * step) - 8
+    b.numpy()[:] = 7
+    with gs.Module(ctx, opencl=source) as module:
+        module["rest"](commands, 1, count, a, b, out, step)
+        commands.synchronize()
+    assert out.numpy()[::step].tolist() == [(i * step - 8) % 7 for i in range(count)]

@@ -101,7 +101,9 @@ def _divide(kind: str) -> Writer:
 
     def write(text: Text, t: str, s: str, operands: list[str]) -> str:
         del s
-        dividend, divisor = operands
+        # An inactive lane may hold anything, to LLVM even two things at a time: one for the
+        # comparison, and a zero for the division.
+        dividend, divisor = (text.emit(f"freeze {t} {each}") for each in operands)
         i1 = t.replace(t.strip("<>").split(" x ")[-1], "i1")
         one, zero = _spread(t, "1"), _spread(t, "0")
         bad = text.emit(f"icmp eq {t} {divisor}, {zero}")
