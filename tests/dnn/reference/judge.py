@@ -50,9 +50,21 @@ def judge(family: Family, problem: Problem, ours: Solver, reference: Solver) -> 
         name = facts.STATUS_NAMES.get(got.status, str(got.status))
         return Verdict(REFUSED, str(problem), [f"{got.call}: {name} {got.reason}"])
     better = more_exact(problem, plain)
-    told.outputs.update(better)
+    for name, exact in better.items():
+        told.outputs[name] = fairest(problem, exact, told.outputs[name], got.outputs[name])
     reasons = mismatches(family, problem, told, got)
     return Verdict(MISMATCHED if reasons else PASSED, str(problem), reasons, bool(better))
+
+
+def fairest(problem: Problem, exact: Array, told: Array, got: Array) -> Array:
+    """What NumPy says, except for what post-operations make of NaN and infinity.
+
+    There the library has the last word, unless ours keeps a NaN that NumPy keeps, too.
+    """
+    if not problem.attributes.post_ops or not problem.traits.get("special"):
+        return exact
+    finite = np.isfinite(exact) & np.isfinite(told)
+    return np.where(finite | (np.isnan(exact) & np.isnan(got)), exact, told)
 
 
 def without_reference(problem: Problem, told: Outcome, got: Outcome) -> Verdict:
@@ -83,6 +95,10 @@ def as_stored(problem: Problem, name: str, values: Array) -> Array:
     """A result of the reference, with the scale and zero point of the real problem."""
     if name != "dst":
         return values
+    before = problem.tensors["dst"].values
+    empty = any(0 in tensor.dims for tensor in problem.tensors.values())
+    if empty and before is not None and np.array_equal(values, before):
+        return before  # nothing was computed from nothing, and nothing stored
     if problem.family == "pooling":
         # The maximum of nothing is the lowest number of the type: f32 has another one.
         values = np.where(values == LOWEST["f32"], LOWEST[problem.tensors["dst"].dtype], values)

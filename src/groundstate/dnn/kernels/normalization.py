@@ -233,8 +233,8 @@ def _element(
     place = indexing.offset(target, names)
     if norm.relu:
         if workspace is not None:
-            lines.append(f"workspace[{indexing.offset(workspace, names)}] = acc > 0.0f;")
-        lines.append("acc = acc > 0.0f ? acc : 0.0f;")
+            lines.append(f"workspace[{indexing.offset(workspace, names)}] = !(acc <= 0.0f);")
+        lines.append("acc = acc <= 0.0f ? 0.0f : acc;")  # NaN stays
     if scale is not None:
         lines.append(f"acc *= {scale.at(names, 'float')};")
     return [*lines, *epilogue.lines(names, "target", place)]
