@@ -415,7 +415,7 @@ bench.close()
 
 
 def test_sharing_needs_memory_only_for_what_was_written(bench: Bench) -> None:
-    size = 64 << 20
+    size = 512 << 20  # more than is kept when it is freed, so that nobody has written there before
     pointer = bench.local(size)
     view(pointer + size // 2, 1)[0] = 9
     handle = memory_handle(bench, pointer)
