@@ -67,8 +67,12 @@ ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hComm
         gs_object_hold(fence);
         command->run.fence = fence;
     }
+    /* What goes wrong in these lists is for a wait to say, even if they have run when the submission returns. */
+    result = gs_unless_lost(GS_FN_zeCommandQueueExecuteCommandLists, queue->context, ZE_RESULT_SUCCESS);
     gs_queue_submit(queue, command);
-    return gs_unless_lost(GS_FN_zeCommandQueueExecuteCommandLists, queue->context, ZE_RESULT_SUCCESS);
+    if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+        return gs_unless_lost(GS_FN_zeCommandQueueExecuteCommandLists, queue->context, ZE_RESULT_SUCCESS);
+    return result;
 }
 
 ze_result_t gs_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {

@@ -69,13 +69,18 @@ def _spread(queue: Queue, end: int, durations: Durations) -> None:
 
 
 def _share(pending: list[tuple[Ran, int]], before: int, until: int) -> int:
-    """Gives commands even shares of the time that they have, or what they took in a play."""
+    """Gives commands even shares of the time that they have, or what they took in a play.
+
+    If that was longer than what they have here, they share it in the same proportions.
+    """
+    wanted = sum(played for _, played in pending if played >= 0)
     for done, (ran, played) in enumerate(pending):
         ran.start = max(ran.submitted, before)
         room = max(0, until - ran.start)
         if played >= 0:
-            ran.end = ran.start + min(played, room)
+            ran.end = ran.start + (played if wanted <= room else room * played // wanted)
             ran.measured, ran.played = PLAYED, played
+            wanted -= played
         else:
             ran.end = ran.start + room // (len(pending) - done)
         before = ran.end
