@@ -193,6 +193,8 @@ static void land(landing *at, int signal, const siginfo_t *info, const ucontext_
     at->fault = (fault){.signal = signal, .code = info->si_code, .address = info->si_addr, .mask = state->uc_sigmask};
     keep_floats(&at->fault, state);
     at->fault.direction = direction_of(info, state);
+    /* A signal that meets the thread on its way there has nothing to do. (AddressSanitizer takes a lock on the way.) */
+    self->landing = NULL;
     siglongjmp(at->place, 1);
 }
 
@@ -325,7 +327,6 @@ bool gs_guard(gs_work work, void *argument, uint64_t number,
         atomic_store_explicit(&me->landing, here.outer, memory_order_relaxed);
         return !lost;
     }
-    atomic_store_explicit(&me->landing, here.outer, memory_order_relaxed);
     pthread_sigmask(SIG_SETMASK, &here.fault.mask, NULL);
     restore_floats(&here.fault);
     if (here.fault.signal != STOPPED) {
@@ -337,5 +338,6 @@ bool gs_guard(gs_work work, void *argument, uint64_t number,
             errand->describe(errand->subject, what, sizeof what);
         lose(errand, &here.fault, what);
     }
+    atomic_store_explicit(&me->landing, here.outer, memory_order_relaxed);
     return false;
 }
