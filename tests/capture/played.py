@@ -84,6 +84,22 @@ def differences(reports: dict[str, dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: each["differences"][:3] for name, each in reports.items() if not each["same"]}
 
 
+def played_elsewhere_as_recorded(
+    way: str, programs: list[Recorded], recordings: dict[str, Path], library: Path
+) -> None:
+    """Plays what can be on a "topology" of several devices, or "checked" by a loader's layer."""
+    checked = way == "checked"
+    through = place.machine_loader() if checked else library
+    possible = [
+        (each, recordings[each.name])
+        for each in programs
+        if not (each.too_new if checked else each.large)
+    ]
+    reports = all_played(possible, CHECKED if checked else TOPOLOGY, through)
+    assert differences(reports) == {}
+    assert sum(report["memory_compared"] for report in reports.values()) > 100
+
+
 def main() -> None:
     """Plays the streams that the command line names."""
     library, *streams = sys.argv[1:]
