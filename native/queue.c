@@ -414,22 +414,26 @@ struct gs_tickets {
     progress wanted[];
 };
 
-/* A queue that is still to finish something, and belongs to the context or the device. */
-static bool concerns(gs_queue *queue, const gs_context *context, const gs_device *device) {
-    if (atomic_load(&queue->completed) == atomic_load(&queue->submitted))
-        return false;
+static bool belongs(const gs_queue *queue, const gs_context *context, const gs_device *device) {
     return context != NULL ? queue->context == context : queue->device == device || queue->device->parent == device;
 }
 
+static bool has_more_to_do(gs_queue *queue) { return atomic_load(&queue->completed) != atomic_load(&queue->submitted); }
+
+/* There is room for every queue: one that is idle when they are counted may be busy when the tickets are written. */
 gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device) {
-    uint32_t busy = 0;
+    uint32_t room = 0;
+    bool busy = false;
     gs_tickets *tickets = NULL;
     pthread_mutex_lock(&queues_lock);
     for (gs_queue *each = queues; each != NULL; each = each->next)
-        busy += concerns(each, context, device);
-    if (busy > 0 && (tickets = calloc(1, sizeof *tickets + busy * sizeof(progress))) != NULL)
-        for (gs_queue *each = queues; each != NULL && tickets->count < busy; each = each->next)
-            if (concerns(each, context, device) && gs_object_try_hold(each->owner))
+        if (belongs(each, context, device)) {
+            room++;
+            busy |= has_more_to_do(each);
+        }
+    if (busy && (tickets = calloc(1, sizeof *tickets + room * sizeof(progress))) != NULL)
+        for (gs_queue *each = queues; each != NULL; each = each->next)
+            if (belongs(each, context, device) && has_more_to_do(each) && gs_object_try_hold(each->owner))
                 tickets->wanted[tickets->count++] = (progress){each, each->submitted};
     pthread_mutex_unlock(&queues_lock);
     return tickets;
