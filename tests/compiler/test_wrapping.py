@@ -26,6 +26,11 @@ __kernel void later(__global const uchar *table, __global uchar *out, uint start
     if (sum > 3) sum += table[i + 1];
     out[get_global_id(0)] = sum;
 }
+__kernel void pairs(__global const uchar *table, __global uchar *out, uint start) {
+    uint i = 2 * get_global_id(0) + start;
+    uchar2 pair = *(__global const uchar2 *)(table + i);
+    out[get_global_id(0)] = pair.x + 2 * pair.y;
+}
 """
 TABLE_BYTES = 1 << 32
 MAP_NORESERVE = 0x4000
@@ -80,3 +85,14 @@ def test_an_index_used_in_other_blocks(
 
 def test_neighbours_are_read_together(program: Program) -> None:
     assert "near." in program.write("from", (32, 1, 1)).text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("start", [start for start in STARTS if start % 2 == 0])
+def test_vectors(program: Program, table: np.ndarray, start: int, width: int | None) -> None:
+    places = (np.arange(128, dtype=np.uint64) + start) % TABLE_BYTES
+    table[places] = np.arange(128) % 41
+    out = np.zeros(64, np.uint8)
+    run(program, "pairs", (2, 1, 1), (32, 1, 1), table, out, np.uint32(start), width=width)
+    pairs = table[places].reshape(64, 2)
+    assert np.array_equal(out, pairs[:, 0] + 2 * pairs[:, 1])

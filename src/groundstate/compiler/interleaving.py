@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
 
 CHAINS = frozenset(
@@ -104,7 +104,7 @@ def _is_made_of(type_: Type, size: int) -> bool:
 
 def _steps_are_whole(chain: Node, address: Node, size: int) -> bool:
     """True if an address moves by whole elements only."""
-    from groundstate.compiler.uniformity import chain_steps, constant_int
+    from groundstate.compiler.uniformity import chain_steps
 
     if chain.operands[0] is not address or address in chain.operands[1:]:
         return False
@@ -118,8 +118,6 @@ def _steps_are_whole(chain: Node, address: Node, size: int) -> bool:
 
 def _is_multiple(index: Node, size: int) -> bool:
     """True if a number of bytes is known to be one of whole elements."""
-    from groundstate.compiler.uniformity import constant_int
-
     if index.op == "ShiftLeftLogical":
         by = constant_int(index.operands[1])
         return by is not None and (1 << by) % size == 0

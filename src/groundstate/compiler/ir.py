@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from groundstate.compiler.spirv.types import Type
+from groundstate.compiler.spirv.types import Int, Type
 
 
 class Node:
@@ -36,6 +36,17 @@ class Node:
 
     def __repr__(self) -> str:
         return f"%{self.index} = {self.op}"
+
+
+def constant_int(node: Node) -> int | None:
+    """The value of a constant integer, with its sign, or None."""
+    if node.op != "Constant" or not isinstance(node.type, Int):
+        return None
+    value = getattr(node.literals[0], "value", None)
+    if value is None:
+        return 0
+    half = 1 << (node.type.width - 1)
+    return int(value) - 2 * half if value >= half else int(value)
 
 
 class Block:
@@ -75,6 +86,11 @@ class Kernel:
         self.name = name
         self.arguments = arguments
         self.blocks = _reverse_postorder(entry)
+        self.renumber()
+
+    def reorder(self) -> None:
+        """Puts blocks in order again after some were added, and numbers them."""
+        self.blocks = _reverse_postorder(self.blocks[0])
         self.renumber()
 
     def renumber(self) -> None:

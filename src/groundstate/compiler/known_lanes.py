@@ -2,19 +2,53 @@
 
 What is computed from the number of a lane and from constants is the same in every sub-group: such
 as `id / 8 * 8 + 3`, by which kernels take a value from one lane of each eight. A shuffle by such a
-number is one instruction or two.
+number is one instruction or two. And where no lane takes anything from outside of its eight, the
+eight need not wait for the others of their sub-group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Int
-from groundstate.compiler.uniformity import constant_int
 
 DEPTH = 12
 """How far back a number is followed."""
+
+SourceLane = Callable[[int, int], int]
+"""Of a lane's own number and the amount: the lane it takes its value from."""
+
+SHUFFLES: dict[str, SourceLane] = {
+    "SubgroupShuffleINTEL": lambda lane, amount: amount,
+    "GroupNonUniformShuffle": lambda lane, amount: amount,
+    "SubgroupShuffleXorINTEL": lambda lane, amount: lane ^ amount,
+    "GroupNonUniformShuffleXor": lambda lane, amount: lane ^ amount,
+    "GroupNonUniformShuffleUp": lambda lane, amount: lane - amount,
+    "GroupNonUniformShuffleDown": lambda lane, amount: lane + amount,
+}
+
+
+def shuffled(node: Node) -> tuple[Node, Node]:
+    """What a shuffle takes from other lanes, and the number that says from which."""
+    value, amount = node.operands[-2:]
+    return value, amount
+
+
+def picked_lanes(shuffle: Node, subgroup: int, width: int) -> list[int] | None:
+    """The lanes of a vector that those of the same vector take their values from, or None if they
+    are not known or not the same in all vectors of a sub-group."""
+    amounts = lane_values(shuffled(shuffle)[1], subgroup)
+    if amounts is None:
+        return None
+    source = SHUFFLES[shuffle.op]
+    picks = [source(lane, amount) % subgroup for lane, amount in enumerate(amounts)]
+    vectors = [
+        [pick - first for pick in picks[first : first + width]]
+        for first in range(0, subgroup, width)
+    ]
+    is_inside = all(0 <= pick < width for pick in vectors[0])
+    return vectors[0] if is_inside and vectors.count(vectors[0]) == len(vectors) else None
 
 
 def _quotient(left: int, right: int) -> int | None:

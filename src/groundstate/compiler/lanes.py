@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from groundstate.compiler.emit.function import FREE, components
 from groundstate.compiler.graph import Graph
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.liveness import Liveness
 from groundstate.compiler.lower import SCOPE_SUBGROUP
 from groundstate.compiler.spirv.types import Bool, Type
-from groundstate.compiler.uniformity import VARYING, Uniformity, constant_int, lane_axis
+from groundstate.compiler.uniformity import VARYING, Uniformity, lane_axis
 
 GroupSize = tuple[int, int, int]
 
@@ -54,6 +55,25 @@ def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
     return uniformity
 
 
+def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, natural: int) -> int:
+    """How many lanes of a sub-group run side by side: all of them, or as many as fill a register
+    and have a row of the group to themselves, if they take nothing from the others."""
+    row = group_size[lane_axis(group_size)]
+    if row % subgroup == 0 or row % natural or subgroup % natural or subgroup == natural:
+        return subgroup
+    alone = all(_stays_inside(node, subgroup, natural) for node in kernel.nodes())
+    return natural if alone else subgroup
+
+
+def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
+    """True if what an operation does is the same when a sub-group is run vector by vector."""
+    if node.op == "Builtin":
+        return not str(node.literals[0]).endswith("Mask")
+    if node.op in SHUFFLES:
+        return picked_lanes(node, subgroup, width) is not None
+    return not node.op.startswith("Group") and not _observes(node)
+
+
 def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     """Widths from the best on; the last one always works."""
     widths = [width for width in (2 * natural, natural, 8, 4) if width <= 2 * natural]
@@ -78,21 +98,22 @@ def pressure(uniformity: Uniformity, natural: int) -> int:
         ends: set[Node] = set()
         for successor in block.successors:
             ends |= live[successor]
-        now = sum(_registers(each, uniformity, natural) for each in ends)
+        now = sum(registers_of(each, uniformity, natural) for each in ends)
         most = max(most, now)
         for node in reversed(block.nodes):
             if node in ends:
                 ends.discard(node)
-                now -= _registers(node, uniformity, natural)
+                now -= registers_of(node, uniformity, natural)
             for operand in node.operands:
                 if operand not in ends and operand.op not in FREE:
                     ends.add(operand)
-                    now += _registers(operand, uniformity, natural)
+                    now += registers_of(operand, uniformity, natural)
             most = max(most, now)
     return most
 
 
-def _registers(node: Node, uniformity: Uniformity, natural: int) -> int:
+def registers_of(node: Node, uniformity: Uniformity, natural: int) -> int:
+    """How many vector registers a value takes up."""
     if uniformity.shape(node) is not VARYING:
         return 0
     return max(1, sum(_bits(node.type)) * uniformity.width // (32 * natural))

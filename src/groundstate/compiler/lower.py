@@ -6,8 +6,7 @@ that crosses blocks.
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.uniformity import constant_int
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 
 SCOPE_WORKGROUP, SCOPE_SUBGROUP = 2, 3
 BARRIERS = frozenset(("ControlBarrier", "GroupWaitEvents"))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.types import Type, Vector
-from groundstate.compiler.uniformity import CHAINS, array_step, chain_steps, constant_int
+from groundstate.compiler.uniformity import CHAINS, array_step, chain_steps
 
 CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
 

@@ -8,10 +8,9 @@ source is no longer needed.
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.spirv.constants import Constant, null
 from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import constant_int
 
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject"])
 MOST_BYTES = 256

@@ -7,11 +7,11 @@ The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py wri
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.lower import SCOPE_SUBGROUP, SCOPE_WORKGROUP
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Int, Void
-from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, REDUCE, constant_int
+from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, REDUCE
 
 SEMANTICS = 0x108  # acquire and release, work-group memory
 VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}

@@ -246,6 +246,10 @@ class Program:
             latest = self._prepared = name, writing.prepare(self.symbols, name)
         return latest[1]
 
+    def forget_graph(self) -> None:
+        """Lets the next one who asks for a kernel's graph have a new one."""
+        self._prepared = None
+
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
         found = self._signatures.get(name)

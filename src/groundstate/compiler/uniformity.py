@@ -12,8 +12,10 @@ from __future__ import annotations
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.interleaving import interleaved_addresses
-from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.shared_variables import writers_of_variables
+from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Array, Int, Pointer, RuntimeArray, Struct, Type, Vector
 
 VARYING = None
@@ -65,19 +67,25 @@ class Uniformity:
     """The shapes of a kernel's values for a group size and a number of lanes."""
 
     def __init__(
-        self, kernel: Kernel, graph: Graph, group_size: tuple[int, int, int], width: int
+        self,
+        kernel: Kernel,
+        graph: Graph,
+        group_size: tuple[int, int, int],
+        width: int,
+        subgroup: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.graph = graph
         self.group_size = group_size
         self.width = width
+        self.subgroup = subgroup or width
+        """How many work-items a sub-group has for the program: one vector of lanes or several."""
         self.axis = lane_axis(group_size)
         self.rows_are_whole = group_size[self.axis] % width == 0
         self.shared = writers_of_variables(kernel) if width > 1 else {}
         """Variables of which all lanes use one copy, and what writes to them."""
         self.interleaved: dict[Node, int] = {}
         self.shapes: dict[Node, Shape | str] = {}
-        self.cells: dict[object, Shape | str] = {}
         self.divergent: set[Block] = set()
         self.partial: set[Block] = set()
         self.divergent_loops: set[Loop] = set()
@@ -90,11 +98,6 @@ class Uniformity:
         if self.width == 1:
             return 0
         found = self.shapes.get(node, 0)
-        return 0 if isinstance(found, str) else found
-
-    def cell_shape(self, cell: object) -> Shape:
-        """The shape of what a variable holds."""
-        found = self.cells.get(cell, 0)
         return 0 if isinstance(found, str) else found
 
     def shape_at(self, node: Node, block: Block) -> Shape:
@@ -144,8 +147,6 @@ class Uniformity:
     def _solve(self) -> None:
         for node in self.kernel.nodes():
             self.shapes[node] = _UNKNOWN
-            if node.op in ("ReadCell", "WriteCell"):
-                self.cells[node.literals[0]] = _UNKNOWN
         changed = True
         while changed:
             changed = self._update_values()
@@ -302,8 +303,6 @@ class Uniformity:
             if node in self.shared:
                 return 0
             return self.interleaved.get(node) or lane_stride(node.type.pointee)
-        if op == "ReadCell":
-            return self.cells[node.literals[0]]
         if op in ("ReadGroupCells", "GroupAsyncCopy", "UntypedGroupAsyncCopyKHR"):
             return 0
         if op in ("GenericCastToPtrExplicit", "VariableLengthArrayINTEL") or _is_printf(node):
@@ -312,18 +311,16 @@ class Uniformity:
         if _UNKNOWN in inputs:
             return _UNKNOWN
         shapes: list[Shape] = [each for each in inputs if not isinstance(each, str)]
-        if op == "WriteCell":
-            return self._write_cell(node, block, shapes[0])
+        if op in SHUFFLES and self._has_one_source(node, block):
+            return 0
         return self._result(node, op, shapes)
 
-    def _write_cell(self, node: Node, block: Block, shape: Shape) -> Shape:
-        cell = node.literals[0]
-        before = self.cells[cell]
-        if block in self.partial or before not in (_UNKNOWN, shape):
-            shape = VARYING
-        if before is not VARYING:
-            self.cells[cell] = shape
-        return shape
+    def _has_one_source(self, shuffle: Node, block: Block) -> bool:
+        """True if all lanes are there and take the value of the same one."""
+        if block in self.partial or not self.rows_are_whole:
+            return False
+        picks = picked_lanes(shuffle, self.subgroup, self.width)
+        return picks is not None and len(set(picks)) == 1
 
     def _result(self, node: Node, op: str, shapes: list[Shape]) -> Shape:
         if op in UNIFORM_RESULTS or (op.startswith("Group") and _is_reduction(node)):
@@ -353,6 +350,8 @@ class Uniformity:
             return _scaled(node, op, shapes)
         if op in CHAINS:
             return self._chain_stride(node, shapes)
+        if op in ("SDiv", "UDiv"):
+            return _divided(node, shapes)
         if op == "ShiftRightArithmetic":
             return _sign_extended(node, shapes)
         if op == "BitwiseAnd":
@@ -469,15 +468,16 @@ def _scaled(node: Node, op: str, shapes: list[int]) -> Shape:
     return VARYING
 
 
-def constant_int(node: Node) -> int | None:
-    """The value of a constant integer, with its sign, or None."""
-    if node.op != "Constant" or not isinstance(node.type, Int):
-        return None
-    value = getattr(node.literals[0], "value", None)
-    if value is None:
-        return 0
-    half = 1 << (node.type.width - 1)
-    return int(value) - 2 * half if value >= half else int(value)
+def _divided(node: Node, shapes: list[int]) -> Shape:
+    """x * 16 / 8, where nothing is lost: so compilers write shares of a row."""
+    product, divisor = node.operands[0], constant_int(node.operands[1])
+    promise = Decoration.NoSignedWrap if node.op == "SDiv" else Decoration.NoUnsignedWrap
+    if product.op != "IMul" or promise not in product.decorations or not divisor:
+        return VARYING
+    factors = [constant_int(each) for each in product.operands]
+    if not any(each is not None and each % divisor == 0 for each in factors):
+        return VARYING
+    return shapes[0] // divisor
 
 
 def _wrong_chain(node: Node, reason: str) -> BuildError:

@@ -12,7 +12,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.kernel_ir import build_kernel
-from groundstate.compiler.lanes import observes_subgroups, plan
+from groundstate.compiler.lanes import observes_subgroups, plan, vector_of_subgroup
 from groundstate.compiler.limits import check_private
 from groundstate.compiler.lower import split_at_barriers
 from groundstate.compiler.lower_builtins import lower_builtins
@@ -27,6 +27,7 @@ from groundstate.compiler.signature import (
     describe_arguments,
 )
 from groundstate.compiler.spirv.types import Pointer
+from groundstate.compiler.split_loops import split_loops
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
 from groundstate.compiler.uniformity import Uniformity, lane_stride
@@ -98,18 +99,21 @@ def write(
     width: int | None = None,
 ) -> Code:
     """LLVM IR of a kernel for a group size."""
-    prepared = program.prepare(name)
     try:
-        return _write(program, name, prepared, _plan(program, name, prepared, group_size, width))
+        return _write(program, name, group_size, width)
     except NeedsOneLane:
-        return _write(program, name, prepared, _plan(program, name, prepared, group_size, 1))
+        return _write(program, name, group_size, 1)
 
 
 def analyse(
     program: Program, name: str, group_size: GroupSize, width: int | None = None
 ) -> Uniformity:
     """The graph of a kernel with what is known of its values, as LLVM IR is written from it."""
-    return _plan(program, name, program.prepare(name), group_size, width)
+    plan = _plan(program, name, program.prepare(name), group_size, width)
+    split = split_loops(plan, machine.target().natural_width)
+    if split is not plan:
+        program.forget_graph()  # it is for this group size alone now
+    return split
 
 
 def _plan(
@@ -123,10 +127,14 @@ def _plan(
     lanes = width or program.signature(name).subgroup_size
     if lanes not in SUPPORTED_WIDTHS:
         raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
-    return Uniformity(kernel, Graph(kernel), group_size, lanes)
+    if width is None:
+        width = vector_of_subgroup(kernel, group_size, lanes, machine.target().natural_width)
+    return Uniformity(kernel, Graph(kernel), group_size, width, lanes)
 
 
-def _write(program: Program, name: str, prepared: Prepared, uniformity: Uniformity) -> Code:
+def _write(program: Program, name: str, group_size: GroupSize, width: int | None) -> Code:
+    prepared = program.prepare(name)
+    uniformity = analyse(program, name, group_size, width)
     placement, _ = place_variables(prepared.kernel, program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = MODE_CONTRACTION_OFF not in program.modes(name)

@@ -6,9 +6,8 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Type
-from groundstate.compiler.uniformity import constant_int
 
 UNDEFINED_COMPONENT = 0xFFFFFFFF
 

@@ -351,8 +351,6 @@ class ControlFlow:
             slots += _flat(emitter.slot(node))
             if node in emitter.escaping and self.uniformity.shape(node) is not None:
                 slots += _flat(emitter.lane_slot(node))
-        for cell in emitter.all_cells():
-            slots += _flat(emitter.cell(cell))
         return slots
 
     def _move(self, slot: Lanes, save: bool) -> None:

@@ -11,9 +11,8 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.scattered import NOWHERE_BYTES, given, harmless
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.compiler.uniformity import constant_int
 
 
 def clear(emitter: Emitter, pointer: Lanes, size: int, align: int) -> bool:

@@ -82,7 +82,6 @@ class Layout:
 
     values: dict[Node, Value] = field(default_factory=dict)
     lanes: dict[Node, Value] = field(default_factory=dict)
-    cells: dict[object, Value] = field(default_factory=dict)
     masks: dict[Block, str] = field(default_factory=dict)
     flags: dict[Block, str] = field(default_factory=dict)
 
@@ -207,22 +206,6 @@ class Values:
             found = self._slots_for(node.type, None, "e")
             self.layout.lanes[node] = found
         return found
-
-    def cell(self, variable: Node) -> Value:
-        """The slots of a variable without memory."""
-        found = self.layout.cells.get(variable)
-        if found is None:
-            pointee = getattr(variable.type, "pointee", None)
-            assert pointee is not None
-            shape = self.uniformity.cell_shape(variable)
-            found = self._slots_for(pointee, shape, "c")
-            self.layout.cells[variable] = found
-        return found
-
-    def all_cells(self) -> list[Node]:
-        """Every variable without memory, in a fixed order."""
-        cells = [node.literals[0] for node in self.kernel.nodes() if node.op == "WriteCell"]
-        return list(dict.fromkeys(each for each in cells if isinstance(each, Node)))
 
     def load(self, slot: Value) -> Value:
         """What is in a slot."""

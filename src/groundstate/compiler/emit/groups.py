@@ -6,9 +6,9 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.lower import SCOPE_SUBGROUP
-from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, constant_int
+from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN
 
 INFINITY = {"half": "0xH7C00", "float": "0x7FF0000000000000", "double": "0x7FF0000000000000"}
 MINUS_INFINITY = {"half": "0xHFC00", "float": "0xFFF0000000000000", "double": "0xFFF0000000000000"}

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.emit.values import Guess, Lanes, LaneText
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.spirv.types import Int
-from groundstate.compiler.uniformity import CHAINS, VARYING, Uniformity, constant_int
+from groundstate.compiler.uniformity import CHAINS, VARYING, Uniformity
 
 LOW_WORD = 0xFFFFFFFF
+MOSTLY = "!2"
+"""The metadata of a branch that is nearly always taken."""
+MOSTLY_LINE = f'{MOSTLY} = !{{!"branch_weights", i32 2000, i32 1}}'
 
 
 def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
@@ -87,24 +90,28 @@ def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Guess | No
 
 
 def either_way(
-    text: LaneText, pointer: Lanes, write: Callable[[Lanes], str | None], type_: str = ""
-) -> str:
-    """Writes an access twice: as guessed, and for any addresses. Joins the results, if any."""
+    text: LaneText, pointer: Lanes, write: Callable[[Lanes], list[str]], type_: str = ""
+) -> list[str]:
+    """Writes an access twice: as guessed, and for any addresses. Joins the results, if any, which
+    are vectors of a type."""
     assert pointer.guess is not None
     guess = pointer.guess
     near, far, after = text.label("near"), text.label("far"), text.label("joined")
-    text.do(f"br i1 {guess.holds}, label %{near}, label %{far}")
-    ways = []
+    text.do(f"br i1 {guess.holds}, label %{near}, label %{far}, !prof {MOSTLY}")
+    ways: list[tuple[str, list[str]]] = []
     for label, where in (
         (near, Lanes("ptr", guess.first, guess.stride)),
         (far, Lanes("ptr", pointer.name, None)),
     ):
         text.start(label)
-        result = write(where)
+        results = write(where)
         last = text.label("way")
         text.do(f"br label %{last}")
         text.start(last)
         text.do(f"br label %{after}")
-        ways.append(f"[ {result}, %{last} ]")
+        ways.append((last, results))
     text.start(after)
-    return text.emit(f"phi {type_} {', '.join(ways)}") if type_ else ""
+    return [
+        text.emit(f"phi {type_} " + ", ".join(f"[ {rs[index]}, %{last} ]" for last, rs in ways))
+        for index in range(len(ways[0][1]))
+    ]

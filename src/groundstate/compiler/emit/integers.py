@@ -8,9 +8,9 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import array_step, constant_int
+from groundstate.compiler.uniformity import array_step
 
 
 class _Many:

@@ -6,9 +6,8 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Type
-from groundstate.compiler.uniformity import constant_int
 from groundstate.compiler.well_known import CLASSIFY, ELEMENTWISE, FLAGGED
 
 

@@ -29,6 +29,7 @@ import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow
 from groundstate.compiler.emit.emitter import Emitter, KernelContext
+from groundstate.compiler.emit.guesses import MOSTLY_LINE
 from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.emit.streaming import FENCE, streamed_stores
 from groundstate.compiler.emit.tallies import (
@@ -128,7 +129,7 @@ class KernelWriter:
             *self._run_lines(own_bytes, shared_bytes, has_barriers),
         ]
         lines += text.declarations.values()
-        lines += ["!0 = !{}", "!1 = !{i32 1}"]
+        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
         table_bytes = TABLE_BYTES if self.context.tallied else 0
         return Code(
             "\n".join(lines) + "\n",
@@ -297,16 +298,19 @@ class KernelWriter:
     def _write_linear_ids(self, local: list[Lanes]) -> None:
         text, ids = self.text, self.context.ids
         step = 1 if self.width > 1 else 0
+        size = self.uniformity.subgroup
         ids["LocalInvocationIndex"] = [Lanes("i64", self.first_item, step)]
-        ids["SubgroupLocalInvocationId"] = [Lanes("i64", "0", step)]
-        ids["SubgroupId"] = [Lanes("i64", "%sub")]
-        ids["SubgroupMaxSize"] = [Lanes("i64", str(self.width))]
+        first_lane = text.emit(f"urem i64 {self.first_item}, {size}")
+        ids["SubgroupLocalInvocationId"] = [Lanes("i64", first_lane, step)]
+        ids["SubgroupId"] = [Lanes("i64", text.emit(f"udiv i64 {self.first_item}, {size}"))]
+        ids["SubgroupMaxSize"] = [Lanes("i64", str(size))]
         for name in ("NumSubgroups", "NumEnqueuedSubgroups"):
-            ids[name] = [Lanes("i64", str(self.subgroups))]
-        left = text.emit(f"sub i64 {self.items}, {self.first_item}")
-        small = text.emit(f"icmp ult i64 {left}, {self.width}")
+            ids[name] = [Lanes("i64", str(-(-self.items // size)))]
+        before = text.emit(f"sub i64 {self.first_item}, {first_lane}")
+        left = text.emit(f"sub i64 {self.items}, {before}")
+        small = text.emit(f"icmp ult i64 {left}, {size}")
         ids["SubgroupSize"] = [
-            Lanes("i64", text.emit(f"select i1 {small}, i64 {left}, i64 {self.width}"))
+            Lanes("i64", text.emit(f"select i1 {small}, i64 {left}, i64 {size}"))
         ]
         ids["GlobalLinearId"] = [self._global_linear_id(local)]
 

@@ -17,9 +17,9 @@ from groundstate.compiler.emit.streaming import store_vector
 from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads
 from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import array_step, constant_int
+from groundstate.compiler.uniformity import array_step
 
 ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, "half")])
 """Constants all of whose bits in memory are zero."""
@@ -73,6 +73,9 @@ def load(
     if parts is None:
         return _load_scalar(emitter, pointer, type_, align, volatile)
     packed = isinstance(type_, Vector) and lies_packed(type_.element)
+    if packed and pointer.guess is not None and pointer.guess.stride == type_.size:
+        assert isinstance(type_, Vector)
+        return _load_guessed_neighbours(emitter, pointer, type_, align)
     if packed and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Vector)
         return _load_neighbours(emitter, pointer, type_, align)
@@ -98,10 +101,10 @@ def _load_scalar(
     text = emitter.text
     scalar, stored = scalar_type(type_), memory_type(type_)
     if pointer.guess is not None and pointer.guess.stride == type_.size:
-        name = either_way(
+        [name] = either_way(
             text,
             pointer,
-            lambda where: _load_scalar(emitter, where, type_, align, volatile).name,
+            lambda where: [_load_scalar(emitter, where, type_, align, volatile).name],
             text.vector_type(scalar),
         )
         return Lanes(scalar, name, None)
@@ -162,6 +165,19 @@ def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int
         )
         parts.append(Lanes(scalar, name, None))
     return parts
+
+
+def _load_guessed_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int) -> Value:
+    """The OpenCL vectors of all lanes, which most likely lie next to each other."""
+    text, scalar = emitter.text, scalar_type(type_.element)
+
+    def write(where: Lanes) -> list[str]:
+        parts = load(emitter, where, type_, align)
+        assert isinstance(parts, list)
+        return [text.as_vector(part) for part in parts if isinstance(part, Lanes)]
+
+    names = either_way(text, pointer, write, text.vector_type(scalar))
+    return [Lanes(scalar, name, None) for name in names]
 
 
 def _repeat_mask(emitter: Emitter, mask: str, step: int) -> str:
@@ -234,9 +250,12 @@ def _store_scalar(
     if pointer.guess is not None and pointer.guess.stride == type_.size:
         name = text.as_vector(value)
         all_ = Lanes(value.type, name, None)
-        either_way(
-            text, pointer, lambda where: _store_scalar(emitter, where, type_, all_, align, volatile)
-        )
+
+        def write(where: Lanes) -> list[str]:
+            _store_scalar(emitter, where, type_, all_, align, volatile)
+            return []
+
+        either_way(text, pointer, write)
         return
     stored = memory_type(type_)
     keyword = "store volatile" if volatile else "store"
@@ -315,22 +334,6 @@ def _append(emitter: Emitter, scalar: str, whole: str, have: int, each: str) -> 
 
 
 # --- Instructions -------------------------------------------------------------------------------
-
-
-@handles("ReadCell")
-def _read_cell(emitter: Emitter, node: Node) -> None:
-    variable = node.literals[0]
-    assert isinstance(variable, Node)
-    emitter.define(node, emitter.load(emitter.cell(variable)))
-
-
-@handles("WriteCell")
-def _write_cell(emitter: Emitter, node: Node) -> None:
-    variable = node.literals[0]
-    assert isinstance(variable, Node)
-    slot = emitter.cell(variable)
-    vector = emitter.uniformity.cell_shape(variable) is None and emitter.width > 1
-    emitter.store(slot, emitter.get(node.operands[0]), emitter.mask if vector else None)
 
 
 @handles("AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Node
-from groundstate.compiler.uniformity import constant_int
+from groundstate.compiler.ir import Node, constant_int
 
 ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQUENTIAL = 0x2, 0x4, 0x8, 0x10
 

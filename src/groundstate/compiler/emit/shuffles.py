@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from groundstate.compiler.emit.ballots import lane_numbers, own
 from groundstate.compiler.emit.composites import choose
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.groups import check_subgroup
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node
-from groundstate.compiler.known_lanes import lane_values
-from groundstate.compiler.uniformity import constant_int
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes, shuffled
 
-SourceLane = Callable[[int, int], int]
-"""Of a lane's own number and the amount: the lane it takes its value from."""
-
-SOURCES: dict[str, tuple[str, SourceLane]] = {
-    "SubgroupShuffleINTEL": ("{amount}", lambda lane, amount: amount),
-    "GroupNonUniformShuffle": ("{amount}", lambda lane, amount: amount),
-    "SubgroupShuffleXorINTEL": ("xor {t} {lanes}, {amount}", lambda lane, amount: lane ^ amount),
-    "GroupNonUniformShuffleXor": ("xor {t} {lanes}, {amount}", lambda lane, amount: lane ^ amount),
-    "GroupNonUniformShuffleUp": ("sub {t} {lanes}, {amount}", lambda lane, amount: lane - amount),
-    "GroupNonUniformShuffleDown": ("add {t} {lanes}, {amount}", lambda lane, amount: lane + amount),
+COMPUTED = {
+    "SubgroupShuffleXorINTEL": "xor",
+    "GroupNonUniformShuffleXor": "xor",
+    "GroupNonUniformShuffleUp": "sub",
+    "GroupNonUniformShuffleDown": "add",
 }
-"""How the source lane is computed, as an instruction and for a constant."""
+"""How the source lane comes from a lane's own number and the amount; else it is the amount."""
 
 
-@handles(*SOURCES)
+@handles(*SHUFFLES)
 def _shuffle(emitter: Emitter, node: Node) -> None:
-    operands = node.operands
     if node.op.startswith("Group"):
         check_subgroup(node)
-        operands = operands[1:]
-    value = emitter.get(operands[0])
-    amounts = lane_values(operands[1], emitter.width)
-    template, compute = SOURCES[node.op]
-    if amounts is not None:
-        mask = emitter.width - 1
-        picks = [compute(lane, amount) & mask for lane, amount in enumerate(amounts)]
-        emitter.define(node, _picked(emitter, value, picks))
+    source, amount = shuffled(node)
+    value = emitter.get(source)
+    picks = picked_lanes(node, emitter.uniformity.subgroup, emitter.width)
+    if picks is not None:
+        if emitter.uniformity.shape(node) == 0:
+            emitter.define(node, _of_lane(emitter, value, picks[0]))
+        else:
+            emitter.define(node, _picked(emitter, value, picks))
         return
     text = emitter.text
-    number = as_i32(emitter, emitter.scalar(operands[1]))
-    if template != "{amount}":
+    number = as_i32(emitter, emitter.scalar(amount))
+    if node.op in COMPUTED:
         wide = text.vector_type("i32")
-        lanes = lane_numbers(emitter)
-        number = text.emit(template.format(t=wide, lanes=lanes, amount=number))
+        number = text.emit(f"{COMPUTED[node.op]} {wide} {lane_numbers(emitter)}, {number}")
     emitter.define(node, gather_lanes(emitter, value, _wrapped(emitter, number)))
+
+
+def _of_lane(emitter: Emitter, value: Value, lane: int) -> Value:
+    """The value of one lane, for all."""
+    if isinstance(value, list):
+        return [_of_lane(emitter, part, lane) for part in value]
+    text = emitter.text
+    if not value.stride or emitter.width == 1:
+        return Lanes(value.type, text.lane(value, lane))
+    if value.type == "ptr":
+        name = text.emit(f"getelementptr i8, ptr {value.name}, i64 {lane * value.stride}")
+    else:
+        name = text.emit(f"add {value.type} {value.name}, {lane * value.stride}")
+    return Lanes(value.type, name)
 
 
 def as_i32(emitter: Emitter, value: Lanes) -> str:
