@@ -1,22 +1,68 @@
 /* Error sentences. Each thread has its own, as zeDriverGetLastErrorDescription requires. */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "door.h"
 
-static _Thread_local char last_error[1024];
-static bool say_errors; /* GROUNDSTATE_ERRORS=1 */
+enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
+enum { MOST_SAID = 32 };
 
-GS_EXPORT void gs_say_errors(bool enable) { say_errors = enable; }
+static _Thread_local char last_error[1024];
+static int said_errors = SAY_NONE;
+
+GS_EXPORT void gs_say_errors(int which) { said_errors = which; }
+
+/* What a program that works does not meet. Others are answers to questions: programs ask for functions and formats that
+ * they can do without, and hand over binaries of other drivers. */
+static bool is_serious(ze_result_t result) {
+    switch (result) {
+    case ZE_RESULT_ERROR_DEVICE_LOST:
+    case ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY:
+    case ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY:
+    case ZE_RESULT_ERROR_UNSUPPORTED_SIZE:
+    case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
+    case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
+    case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:
+    case ZE_RESULT_ERROR_UNKNOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A program that goes on after a failure may meet it at every step: its reason is said once, whichever functions fail
+ * for it, and only so many reasons are. */
+static bool is_first(const char *sentence) {
+    static atomic_ullong said[MOST_SAID];
+    const char *reason = strstr(sentence, ": ");
+    unsigned long long digest = 0xcbf29ce484222325; /* FNV-1a */
+    for (const char *each = reason != NULL ? reason : sentence; *each != 0; each++)
+        digest = (digest ^ (unsigned char)*each) * 0x100000001b3;
+    for (int i = 0; i < MOST_SAID; i++) {
+        unsigned long long there = 0;
+        if (atomic_compare_exchange_strong(&said[i], &there, digest))
+            return true;
+        if (there == digest)
+            return false;
+    }
+    return false;
+}
+
+static bool is_said(ze_result_t result) {
+    return said_errors == SAY_ALL
+           || (said_errors == SAY_SERIOUS && is_serious(result) && is_first(last_error));
+}
 
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
-    if (say_errors)
+    if (is_said(result))
         fprintf(stderr, "groundstate: %s\n", last_error);
     return result;
 }

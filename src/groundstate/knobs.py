@@ -288,11 +288,15 @@ FAULTS = Choice(
     "the signal, for people with a debugger.",
     group=_DEVICE,
 )
-ERRORS = Flag(
+ERRORS = Choice(
     "GROUNDSTATE_ERRORS",
-    default=False,
-    sentence="Whether the driver prints a sentence on stderr for each call that fails. A program "
-    "can ask for it (`zeDriverGetLastErrorDescription`), but many only show a number.",
+    choices=("0", "serious", "1"),
+    default="0",
+    sentence="For which failures the driver prints a sentence on stderr. A program can ask for it "
+    "(`zeDriverGetLastErrorDescription`), but many only show a number. `1`: for each call that "
+    "fails, also where a program asks for something that it can do without. `serious`: for what a "
+    "program that works does not meet, each reason once: faults of kernels, memory that is not "
+    "there, modules that cannot be built, mistakes of the driver. `groundstate run` sets that.",
     group=_DEVICE,
 )
 LIBRARY = Text(

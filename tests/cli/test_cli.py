@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import groundstate as gs
-from groundstate import standin
+from groundstate import standin, ze
 from groundstate.cli.main import main, plain_sentence
 
 COMMANDS = ("info", "run", "env")
@@ -197,6 +197,44 @@ def test_run_gives_a_program_our_driver() -> None:
     )
     done = groundstate("run", "--", sys.executable, "-c", code)
     assert done.stdout == "0 True\n", done.stderr
+
+
+FAILS = """
+import ctypes
+import groundstate as gs
+from groundstate import ze
+
+with gs.Context(gs.devices()[0]) as context:
+    for _ in range(2):
+        try:
+            context.alloc_host(1 << 50)
+        except gs.LevelZeroError as problem:
+            print(problem.result.name)
+
+# What a program can do without is no trouble.
+count, drivers, found = ctypes.c_uint32(1), (ctypes.c_void_p * 1)(), ctypes.c_void_p()
+ze.zeDriverGet(ctypes.byref(count), drivers)
+print(ze.zeDriverGetExtensionFunctionAddress(drivers[0], b"zexNothing", ctypes.byref(found)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "lines"),
+    [
+        ([], {}, 1),
+        (["--quiet"], {"GROUNDSTATE_ERRORS": "1"}, 0),
+        ([], {"GROUNDSTATE_ERRORS": "1"}, 3),
+    ],
+)
+def test_run_says_why_something_serious_failed(
+    options: list[str], variables: dict[str, str], lines: int
+) -> None:
+    done = groundstate("run", *options, "--", sys.executable, "-c", FAILS, **variables)
+    results = ["ZE_RESULT_ERROR_UNSUPPORTED_SIZE"] * 2 + [str(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT)]
+    assert done.stdout.splitlines() == results, done.stderr
+    said = done.stderr.splitlines()
+    assert len(said) == lines
+    assert all("1125899906842624 bytes" in line for line in said[:2])
 
 
 def test_run_passes_the_exit_status_on() -> None:

@@ -17,6 +17,14 @@ PROGRAMS = Path(__file__).parent / "programs"
 NUMBERED = ROOT / "tests" / "loader" / "programs" / "numbered.cl"
 PYTHON = ROOT / ".venv" / "sycl" / "bin" / "python"
 TIMEOUT = 120
+TURN = """
+kernel void turn(global uint *numbers, local uint *copy) {
+    size_t i = get_local_id(0);
+    copy[i] = numbers[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    numbers[i] = copy[get_local_size(0) - 1 - i];
+}
+"""
 
 Start = Callable[..., subprocess.Popen[str]]
 adapters = pytest.mark.parametrize("adapter", [0, 1], ids=["older", "newer"])
@@ -28,7 +36,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
     if not PYTHON.exists():
         pytest.skip("there is no Python with dpctl: make .venv/sycl/.installed")
     spirv = tmp_path_factory.mktemp("clients") / "numbered.spv"
-    spirv.write_bytes(compile_opencl(NUMBERED.read_text(encoding="utf-8")))
+    spirv.write_bytes(compile_opencl(NUMBERED.read_text(encoding="utf-8") + TURN))
 
     def begin(program: str, adapter: int, **more: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "UR_LOADER_USE_LEVEL_ZERO_V2": str(adapter), **more}
@@ -74,13 +82,18 @@ def test_workers_of_multiprocessing(start: Start) -> None:
 
 @adapters
 def test_failures_are_exceptions_and_their_reasons_can_be_seen(start: Start, adapter: int) -> None:
-    lines, complaints = said(start("failures", adapter, GROUNDSTATE_ERRORS="1"))
+    lines, complaints = said(start("failures", adapter, GROUNDSTATE_ERRORS="serious"))
     happened = dict(line.split() for line in lines[:-1])
     assert happened["module"] == "SyclProgramCompilationError"
     assert happened["memory"] == "USMAllocationError"
+    assert happened["local"] == "SyclKernelSubmitError"
     assert happened["lost"] == "USMAllocationError"
     assert lines[-1] == "end"
-    assert "zeModuleCreate: " in complaints
-    assert "1125899906842624 bytes" in complaints
-    assert "kernel 'step'" in complaints
-    assert "address 0x1000, where there is no memory" in complaints
+    module, memory, local, fault = [
+        line for line in complaints.splitlines() if line.startswith("groundstate: ")
+    ]
+    assert "zeModuleCreate: " in module
+    assert "1125899906842624 bytes" in memory
+    assert "a group needs 1073741824 bytes of local memory" in local
+    assert "kernel 'step'" in fault
+    assert "address 0x1000, where there is no memory" in fault

@@ -15,6 +15,9 @@ Runs a program on Groundstate's driver, whatever Level Zero drivers the machine 
 The driver takes the loader's place for that one process and what it starts, so a program linked
 against libze_loader.so.1, a SYCL runtime, or a Python package that opens it, finds the CPU as its
 Level Zero device. Nothing on the machine is changed. The program's exit status is passed on.
+
+Many programs show a number where something fails. So the driver prints a sentence on standard
+error for what a program that works does not meet, each reason once; --quiet turns that off.
 """
 
 EXAMPLES = """\
@@ -46,6 +49,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="take the loader's place also where the program opens it by a path instead of its "
         "name, as pyzes does, even if there is no such file (needs glibc; set as LD_AUDIT)",
+    )
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="do not print the driver's own sentence when a kernel faults, memory is missing or a "
+        "module cannot be built (GROUNDSTATE_ERRORS; 1 prints every failure)",
     )
     parser.add_argument(
         "command",
@@ -129,10 +138,12 @@ def run(args: argparse.Namespace) -> int:
     if args.any_path and args.real_loader:
         args.parser.error("--any-path takes the place of the loader that --real-loader keeps")
     try:
-        environment = {**os.environ, **driver_environment(args, any_path=args.any_path)}
+        changes = driver_environment(args, any_path=args.any_path)
     except standin.LibraryMissing as problem:
         return complain(str(problem), 1)
-    return become(command, environment)
+    if args.quiet:
+        changes[knobs.ERRORS.name] = "0"
+    return become(command, {knobs.ERRORS.name: "serious", **os.environ, **changes})
 
 
 def program_of(args: argparse.Namespace) -> list[str]:

@@ -35,7 +35,7 @@ def start(library_path: str) -> dict[str, Handler]:
     native.load(library_path)
     native.set_shared_in_device(knobs.SHARED_FORCE_DEVICE_ALLOC.get())
     native.crash_on_faults(knobs.FAULTS.get() == "crash")
-    native.say_errors(knobs.ERRORS.get())
+    native.say_errors(knobs.ERRORS.choices.index(knobs.ERRORS.get()))
     platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
     for noun in NOUNS:
         importlib.import_module(f"groundstate.driver.{noun}")

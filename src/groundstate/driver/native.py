@@ -220,9 +220,9 @@ def crash_on_faults(enable: bool) -> None:
     _call("gs_fault_crash", enable)
 
 
-def say_errors(enable: bool) -> None:
-    """Prints each error's sentence on stderr, too: GROUNDSTATE_ERRORS."""
-    _call("gs_say_errors", enable)
+def say_errors(which: int) -> None:
+    """Prints the sentences of errors on stderr, too: 0 none, 1 serious ones, 2 all."""
+    _call("gs_say_errors", which)
 
 
 def context_uses_device(context: int, device: int) -> bool:

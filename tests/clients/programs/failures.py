@@ -30,9 +30,17 @@ def fault():
     queue.submit_async(kernel, arguments, [64], [64]).wait()
 
 
+def too_much_local_memory():
+    """A kernel that asks for more than a group can have."""
+    kernel = kernel_of(queue, spirv, "turn")
+    arguments = [dpctl.memory.MemoryUSMShared(256, queue=queue), dpctl.WorkGroupMemory(1 << 30)]
+    queue.submit_async(kernel, arguments, [64], [64]).wait()
+
+
 cut = Path(spirv).read_bytes()[:-40]
 failing("module", lambda: dpctl.program.create_program_from_spirv(queue, cut))
 failing("memory", lambda: dpctl.memory.MemoryUSMDevice(1 << 50, queue=queue))
+failing("local", too_much_local_memory)
 check(spirv, 1)
 failing("fault", fault)
 failing("lost", lambda: dpctl.memory.MemoryUSMDevice(64, queue=queue))

@@ -13,10 +13,10 @@ import numpy as np
 ITEMS, GROUP, ROUNDS = 4096, 64, 20
 
 
-def kernel_of(queue: dpctl.SyclQueue, spirv: str) -> dpctl.program.SyclKernel:
-    """The kernel `step` of numbered.cl."""
+def kernel_of(queue: dpctl.SyclQueue, spirv: str, name: str = "step") -> dpctl.program.SyclKernel:
+    """A kernel of a module; the one that is computed with, unless another is named."""
     program = dpctl.program.create_program_from_spirv(queue, Path(spirv).read_bytes())
-    return program.get_sycl_kernel("step")
+    return program.get_sycl_kernel(name)
 
 
 def computed(queue: dpctl.SyclQueue, kernel: dpctl.program.SyclKernel, start: int) -> np.ndarray:

@@ -39,7 +39,7 @@ def compile_for_opencl(source: int, options: int, outcome: int) -> int:
         binary = native_binary_of(text, ctypes.string_at(options).decode("utf-8", "replace"))
     except Exception as problem:  # whatever it is, the library that asked can only show a log
         log = str(getattr(problem, "log", problem))
-        if knobs.ERRORS.get():
+        if knobs.ERRORS.get() != "0":
             print(f"groundstate: clBuildProgram: {log}", file=sys.stderr)
         made.log = allocated(log.encode() + b"\0")
         return 0
