@@ -47,6 +47,12 @@ def _swish_slope(s: Array, a: float, b: float) -> Array:
     return share + s * a * share * (1 - share)
 
 
+def _hardswish_slope(s: Array, a: float, b: float) -> Array:
+    """Where it bends is decided in single precision, as everywhere."""
+    place = np.float32(a) * np.asarray(s, np.float32) + np.float32(b)
+    return np.where(place <= 0, 0, np.where(place >= 1, 1, 2 * a * s + b))
+
+
 FORWARD: dict[str, Function] = {
     "tanh": lambda s, a, b: np.tanh(s),
     "elu": lambda s, a, b: np.where(s > 0, s, a * np.expm1(s)),
@@ -79,6 +85,7 @@ SLOPES: dict[str, Function] = {
     "swish": _swish_slope,
     "gelu_erf": _gelu_erf_slope,
     "mish": _mish_slope,
+    "hardswish": _hardswish_slope,
 }
 
 APPROXIMATED = {False: frozenset(FORWARD) - EXACT, True: frozenset(SLOPES)}

@@ -7,9 +7,12 @@ Where shares cancel each other, these are benchdnn's loops: in single precision 
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from tests.dnn.reference.cells import CELLS, one_step
+from tests.dnn.reference.facts import NORMALIZATION_FLAGS
 from tests.dnn.reference.functions import APPROXIMATED, BINARY, FORWARD, SLOPES
 from tests.dnn.reference.numbers import HIGHEST, LOWEST, Array
 from tests.dnn.reference.problem import PostOp, Problem
@@ -40,6 +43,9 @@ def results(problem: Problem, values: dict[str, Array | None]) -> dict[str, Arra
         "eltwise": eltwise,
         "pooling": pooling,
         "reduction": reduction,
+        "layer_normalization": normalization,
+        "batch_normalization": normalization,
+        "group_normalization": normalization,
         **dict.fromkeys(CELLS, one_step),
     }
     solve = solvers.get(problem.family)
@@ -143,6 +149,44 @@ def softmax(problem: Problem, values: dict[str, Array | None]) -> dict[str, Arra
     shifted = source - source.max(axis=axis, keepdims=True)
     total = np.exp(shifted).sum(axis=axis, keepdims=True)
     return {"dst": shifted - np.log(total) if logarithm else np.exp(shifted) / total}
+
+
+def normalization(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:
+    """The derivatives, which are sums of shares of unlike sign."""
+    flags, backward = int(problem.traits["flags"]), bool(problem.traits["backward"])
+    if not backward or not np.size(values["src"]):
+        return {}
+    source, above = (np.asarray(values[each], np.float64) for each in ("src", "diff_dst"))
+    kind, groups = problem.family.split("_")[0], int(problem.traits["groups"])
+    channel = source.ndim - 1 if kind == "layer" else 1
+    rows, shape = rows_of(kind, source.shape, groups)
+    mean, variance = (np.asarray(values[each], np.float64) for each in ("mean", "variance"))
+    inverse = 1 / np.sqrt(variance.reshape(rows) + np.float32(problem.traits["epsilon"]))
+    centred = source.reshape(shape) - mean.reshape(rows)
+    others = tuple(axis for axis in range(source.ndim) if axis != channel)
+    normal = (centred * inverse).reshape(source.shape)
+    found = {"diff_scale": (above * normal).sum(axis=others), "diff_shift": above.sum(axis=others)}
+    if (scale := values.get("scale")) is not None:
+        sizes = [size if axis == channel else 1 for axis, size in enumerate(source.shape)]
+        above = above * np.asarray(scale).reshape(sizes)
+    given = above.reshape(shape)
+    if not flags & NORMALIZATION_FLAGS["global_stats"]:
+        shared = tuple(axis for axis, size in enumerate(rows) if size == 1)
+        moment = (given * centred).mean(axis=shared, keepdims=True) * inverse**2
+        given = given - given.mean(axis=shared, keepdims=True) - centred * moment
+    found["diff_src"] = (given * inverse).reshape(source.shape)
+    return {name: each for name, each in found.items() if name in problem.tensors}
+
+
+def rows_of(
+    kind: str, dims: tuple[int, ...], groups: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of statistics beside a tensor, and one of the tensor that fits it."""
+    if kind == "layer":
+        return (*dims[:-1], 1), dims
+    if kind == "batch":
+        return (1, dims[1], *(1 for _ in dims[2:])), dims
+    return (dims[0], groups, 1), (dims[0], groups, prod(dims[1:]) // groups)
 
 
 def pooling(problem: Problem, values: dict[str, Array | None]) -> dict[str, Array]:
