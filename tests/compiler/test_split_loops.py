@@ -16,7 +16,9 @@ COLUMNS = 8
 """Of each half of a sub-group, from which every lane takes a vector."""
 
 
-def multiplying(name: str, inside: str = "", shuffled: str = "first + {j}") -> str:
+def multiplying(
+    name: str, inside: str = "", shuffled: str = "first + {j}", ahead: bool = True
+) -> str:
     """A kernel that sums up 64 products for each work-item, as kernels for GPUs do: it loads what
     it needs for the next round ahead of time, and lanes take half of it from each other."""
     sums = "".join(f"float4 s{r}{j} = 0; " for r in range(2) for j in range(COLUMNS))
@@ -28,7 +30,7 @@ def multiplying(name: str, inside: str = "", shuffled: str = "first + {j}") -> s
     stores = "".join(f"out[{2 * j + r}] = s{r}{j}; " for r in range(2) for j in range(COLUMNS))
     return f"""
     __attribute__((intel_reqd_sub_group_size(16)))
-    kernel void {name}(global const float *a, global const float *b, global float4 *c, uint n) {{
+    kernel void {name}(global const float *a, global float *b, global float4 *c, uint n) {{
         uint lane = get_sub_group_local_id(), first = lane / 8 * 8;
         uint x = get_local_id(0), y = get_local_id(1), width = get_local_size(0);
         uint at_a = y * (n + 1) * width * 2 + 16 * x / 8, at_b = 32 * x / 8;
@@ -37,11 +39,12 @@ def multiplying(name: str, inside: str = "", shuffled: str = "first + {j}") -> s
         float4 bb, b4 = *(global const float4 *)(b + at_b);
         at_a += 2 * width;
         at_b += 4 * width;
+        {"" if ahead else "*(global float4 *)(b + 32 * x / 8) = -1;"}
         for (int l = n; l > 0; l--) {{
             {adds}
             {inside}
             a2 = *(global const float2 *)(a + at_a);
-            b4 = *(global const float4 *)(b + at_b);
+            {"b4 = *(global const float4 *)(b + at_b);" if ahead else ""}
             at_a += 2 * width;
             at_b += 4 * width;
         }}
@@ -52,6 +55,7 @@ def multiplying(name: str, inside: str = "", shuffled: str = "first + {j}") -> s
 
 SOURCE = multiplying("plain") + multiplying("writes", "c[get_local_linear_id() * 16] = 0;")
 SOURCE += multiplying("across", shuffled="(first + {j} + 8) & 15")
+SOURCE += multiplying("overwritten", ahead=False)
 ROUNDS = 37
 SIZES = [(8, 8, 1), (16, 4, 1), (32, 1, 1), (24, 2, 1), (4, 4, 1)]
 CASES = [(name, size) for name in ("plain", "writes", "across") for size in SIZES]
@@ -91,6 +95,15 @@ def test_sums(program: Program, name: str, size: tuple[int, int, int]) -> None:
     out = np.zeros((items, COLUMNS, 2, 4), np.float32)
     run(program, name, (1, 1, 1), size, a, b, out, np.uint32(ROUNDS))
     np.testing.assert_array_equal(out, sums_of(a, b, move))
+
+
+def test_what_was_loaded_before_the_loop_is_not_loaded_again(program: Program) -> None:
+    a, b = matrices(8, 1)
+    out = np.zeros((8, COLUMNS, 2, 4), np.float32)
+    given = b.copy()
+    run(program, "overwritten", (1, 1, 1), (8, 1, 1), a, given, out, np.uint32(ROUNDS))
+    assert (given[0] == -1).all()
+    np.testing.assert_array_equal(out, sums_of(a, np.broadcast_to(b[:1], b.shape), 0))
 
 
 def split(program: Program, name: str) -> tuple[Uniformity, Uniformity]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from groundstate.compiler.emit.function import FREE
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes, shuffled
+from groundstate.compiler.known_lanes import SHUFFLES, shuffled
 from groundstate.compiler.lanes import REGISTERS, registers_of
 from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.uniformity import CHAINS, Uniformity
@@ -69,7 +69,7 @@ class _Sums:
         self.entering = entering
         self.blocks = sorted(loop.blocks, key=lambda each: each.index)
         self.nodes = [each for block in self.blocks for each in (*block.phis, *block.nodes)]
-        self._inside = set(self.nodes)
+        self.inside = set(self.nodes)
         assert self.header.condition is not None
         self._shared = self._needed([self.header.condition])
         for phi in self.header.phis:
@@ -116,29 +116,18 @@ class _Sums:
         waiting = list(roots)
         while waiting:
             node = waiting.pop()
-            if node in self._inside and node not in found:
+            if node in self.inside and node not in found:
                 found.add(node)
                 waiting += node.operands
         return found
 
     def split_if_worth_it(self) -> None:
-        """Splits the loop if the sums are most of its work, and not what each part does again."""
-        again = self._repeated()
-        own = sum(self._size(each) for each in self._inside - again if each.op != "Phi")
-        if self.registers > REGISTERS and own >= 2 * len(again):
-            self._split()
-
-    def _repeated(self) -> set[Node]:
-        """What more than one share needs."""
+        """Splits the loop if what its parts do again is no more than one operation for each sum."""
+        assert self.header.condition is not None
         condition = self.header.condition
-        assert condition is not None
-        again = self._needed([condition])
-        seen: set[Node] = set()
-        for share in self._shares():
-            needed = self._needed(share)
-            again |= seen & needed
-            seen |= needed
-        return again
+        work = sum(_work(self._needed([condition, *share])) for share in self._shares())
+        if self.registers > REGISTERS and work - _work(self.inside) <= self.registers:
+            self._split()
 
     def _shares(self) -> list[list[Node]]:
         """The sums, as many at a time as have registers."""
@@ -196,6 +185,7 @@ class _Sums:
         condition = self.header.condition
         assert condition is not None
         blocks[self.header].condition = copies.get(condition, condition)
+        blocks[self.header].switch = self.header.switch
         before.successors = [
             blocks[self.header] if each is self.header else each for each in before.successors
         ]
@@ -210,10 +200,15 @@ class _Sums:
         """Lets what follows the loop use sums of other loops."""
         for block in self.kernel.blocks:
             for node in (*block.phis, *block.nodes):
-                if node not in self._inside:
+                if node not in self.inside:
                     node.operands = [copies.get(each, each) for each in node.operands]
             if block.condition is not None and block is not self.header:
                 block.condition = copies.get(block.condition, block.condition)
+
+
+def _work(nodes: Iterable[Node]) -> int:
+    """How many instructions some operations are, about."""
+    return sum(1 for each in nodes if each.op != "Phi" and each.op not in CASTS)
 
 
 def _is_straight(loop: Loop) -> bool:
@@ -298,30 +293,30 @@ def _load_of_one_lane(loop: _Sums) -> None:
             if node.op not in SHUFFLES or uniformity.shape(node) != 0:
                 continue
             value, _ = shuffled(node)
-            picks = picked_lanes(node, uniformity.subgroup, uniformity.width)
-            if picks is None or not _comes_from_load(value):
+            if not _comes_from_load(loop, value):
                 continue
             nodes: list[Node] = []
-            taken = _of_lane(uniformity, value, node, nodes)
+            taken = _of_lane(loop, value, node, nodes)
             place = block.nodes.index(node)
             block.nodes[place:place] = nodes
             _replace(loop.kernel, node, taken)
     _remove_unused(loop.kernel, loop.blocks)
 
 
-def _comes_from_load(node: Node) -> bool:
+def _comes_from_load(loop: _Sums, node: Node) -> bool:
+    """True for what a loop loads itself: nothing is written between that and its uses."""
     while node.op in CASTS:
         node = node.operands[0]
-    return node.op == "Load"
+    return node.op == "Load" and node in loop.inside
 
 
-def _of_lane(uniformity: Uniformity, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
+def _of_lane(loop: _Sums, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
     """What a shuffle makes of a value: computed again for that lane if it is an address."""
-    if value.op in FREE or uniformity.shape(value) == 0:
+    if value.op in FREE or loop.uniformity.shape(value) == 0:
         return value
     operands: list[Node]
-    if value.op in CASTS | CHAINS | {"Load"}:
-        operands = [_of_lane(uniformity, each, shuffle, nodes) for each in value.operands]
+    if value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside):
+        operands = [_of_lane(loop, each, shuffle, nodes) for each in value.operands]
         nodes.append(Node(value.op, value.type, operands, value.literals, value.where))
     else:
         operands = [*shuffle.operands[:-2], value, shuffle.operands[-1]]
