@@ -1,6 +1,4 @@
 /* The driver beside this library: what its device is, and the Python that compiles. */
-#include <pthread.h>
-
 #include "opencl.h"
 
 #include "beside.h"
@@ -56,6 +54,8 @@ static void start(void) {
     *(void **)&guest_start = dlsym(driver, "gs_guest_start");
     *(void **)&guest_call = dlsym(driver, "gs_guest_call");
     found = guest_start != NULL && guest_call != NULL && ask_device(driver);
+    if (!found)
+        snprintf(failure, sizeof failure, "%s has no device", GS_DRIVER);
     static const char *const names[] = {"compile"};
     if (found && guest_start(MODULE, library, names, 1, &compiler, failure, sizeof failure) != 0)
         compiler = NULL;

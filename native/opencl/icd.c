@@ -57,12 +57,21 @@ enum {
     GET_PROGRAM_BUILD_INFO = 33,
     CREATE_KERNEL = 34,
     GET_EXTENSION_FUNCTION_ADDRESS = 65,
+    CREATE_FROM_GL_BUFFER = 66,
+    CREATE_FROM_GL_TEXTURE_2D = 67,
+    CREATE_FROM_GL_TEXTURE_3D = 68,
+    CREATE_FROM_GL_RENDERBUFFER = 69,
     CREATE_USER_EVENT = 84,
+    CREATE_EVENT_FROM_GL_SYNC = 92,
     RETAIN_DEVICE = 94,
     RELEASE_DEVICE = 95,
     CREATE_IMAGE = 96,
     CREATE_PROGRAM_WITH_BUILT_IN_KERNELS = 97,
     LINK_PROGRAM = 99,
+    GET_EXTENSION_FUNCTION_ADDRESS_FOR_PLATFORM = 107,
+    CREATE_FROM_GL_TEXTURE = 108,
+    CREATE_FROM_EGL_IMAGE = 119,
+    CREATE_EVENT_FROM_EGL_SYNC = 122,
     CREATE_COMMAND_QUEUE_WITH_PROPERTIES = 123,
     CREATE_PIPE = 124,
     SVM_ALLOC = 126,
@@ -272,7 +281,8 @@ static void *refused(int *status) {
     return NULL;
 }
 
-/* Functions that create something say why not through their last argument. */
+/* Functions that create something say why not through their last argument. Those that need a queue, a buffer or a kernel
+ * cannot be reached, because there is none. */
 typedef void *any;
 static void *refuse_2(any a, int *status) { return (void)a, refused(status); }
 static void *refuse_3(any a, any b, int *status) { return (void)a, (void)b, refused(status); }
@@ -316,6 +326,10 @@ void *clGetExtensionFunctionAddress(const char *name) {
     return name != NULL && strcmp(name, "clGetPlatformInfo") == 0 ? (void *)clGetPlatformInfo : NULL;
 }
 
+static void *find_for_platform(void *platform, const char *name) {
+    return platform == &gs_cl_platform ? clGetExtensionFunctionAddress(name) : NULL;
+}
+
 static const struct {
     int slot;
     void *function;
@@ -338,19 +352,28 @@ static const struct {
     {GET_PROGRAM_INFO, gs_cl_program_info},
     {GET_PROGRAM_BUILD_INFO, gs_cl_build_info},
     {GET_EXTENSION_FUNCTION_ADDRESS, clGetExtensionFunctionAddress},
+    {GET_EXTENSION_FUNCTION_ADDRESS_FOR_PLATFORM, find_for_platform},
     {SVM_ALLOC, refuse_memory},
     {CREATE_USER_EVENT, refuse_2},
     {CREATE_KERNEL, refuse_3},
     {CREATE_SAMPLER_WITH_PROPERTIES, refuse_3},
+    {CREATE_EVENT_FROM_GL_SYNC, refuse_3},
     {CREATE_COMMAND_QUEUE, refuse_4},
     {CREATE_COMMAND_QUEUE_WITH_PROPERTIES, refuse_4},
     {CREATE_PROGRAM_WITH_IL, refuse_4},
+    {CREATE_FROM_GL_BUFFER, refuse_4},
+    {CREATE_FROM_GL_RENDERBUFFER, refuse_4},
+    {CREATE_EVENT_FROM_EGL_SYNC, refuse_4},
     {CREATE_BUFFER, refuse_5},
     {CREATE_SAMPLER, refuse_5},
     {CREATE_PROGRAM_WITH_BUILT_IN_KERNELS, refuse_5},
     {CREATE_IMAGE, refuse_6},
     {CREATE_PIPE, refuse_6},
     {CREATE_BUFFER_WITH_PROPERTIES, refuse_6},
+    {CREATE_FROM_GL_TEXTURE, refuse_6},
+    {CREATE_FROM_GL_TEXTURE_2D, refuse_6},
+    {CREATE_FROM_GL_TEXTURE_3D, refuse_6},
+    {CREATE_FROM_EGL_IMAGE, refuse_6},
     {CREATE_PROGRAM_WITH_BINARY, refuse_7},
     {CREATE_IMAGE_WITH_PROPERTIES, refuse_7},
     {CREATE_IMAGE_2D, refuse_8},

@@ -5,6 +5,7 @@
 #ifndef GS_OPENCL_H
 #define GS_OPENCL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +35,9 @@ typedef struct gs_cl_object {
 typedef struct gs_cl_program {
     gs_cl_object object;
     gs_cl_object *context;
-    char *source, *options, *log;
+    char *source;
+    pthread_mutex_t lock; /* of what follows: a program may be built anew while others ask for its log */
+    char *options, *log;
     void *binary;
     size_t binary_size;
     int status; /* 0: built, -1: not yet, -2: it failed */

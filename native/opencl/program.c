@@ -55,7 +55,12 @@ void *gs_cl_create_program(gs_cl_object *context, unsigned count, const char **t
             program = NULL;
             result = CL_OUT_OF_HOST_MEMORY;
         } else {
-            *program = (gs_cl_program){.context = context, .source = source, .status = NOT_BUILT};
+            *program = (gs_cl_program){
+                .context = context,
+                .source = source,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
+                .status = NOT_BUILT,
+            };
             program->object.dispatch = gs_cl_dispatch;
             program->object.references = 1;
             context->references++;
@@ -96,6 +101,15 @@ static int check_devices(unsigned count, void *const *devices) {
     return CL_SUCCESS;
 }
 
+static int build(gs_cl_program *program, const char *options) {
+    free(program->options);
+    program->options = strdup(options);
+    if (program->options == NULL)
+        return CL_OUT_OF_HOST_MEMORY;
+    program->status = gs_cl_compile(program) ? CL_SUCCESS : FAILED;
+    return program->status == CL_SUCCESS ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+}
+
 int gs_cl_build_program(gs_cl_program *program, unsigned count, void *const *devices, const char *options,
                         void (*notify)(void *, void *), void *data) {
     if (program == NULL)
@@ -103,14 +117,12 @@ int gs_cl_build_program(gs_cl_program *program, unsigned count, void *const *dev
     int result = check_devices(count, devices);
     if (result != CL_SUCCESS)
         return result;
-    free(program->options);
-    program->options = strdup(options != NULL ? options : "");
-    if (program->options == NULL)
-        return CL_OUT_OF_HOST_MEMORY;
-    program->status = gs_cl_compile(program) ? CL_SUCCESS : FAILED;
+    pthread_mutex_lock(&program->lock);
+    result = build(program, options != NULL ? options : "");
+    pthread_mutex_unlock(&program->lock);
     if (notify != NULL)
         notify(program, data);
-    return program->status == CL_SUCCESS ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+    return result;
 }
 
 static int copy_binary(const gs_cl_program *program, size_t room, void *to, size_t *needed) {
@@ -128,9 +140,7 @@ static int copy_binary(const gs_cl_program *program, size_t room, void *to, size
     return CL_SUCCESS;
 }
 
-int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
-    if (program == NULL)
-        return CL_INVALID_PROGRAM;
+static int answer(gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
     unsigned references = (unsigned)program->object.references, one = 1;
     size_t size = program->status == CL_SUCCESS ? program->binary_size : 0;
     void *device = &gs_cl_device;
@@ -154,11 +164,16 @@ int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t room, void 
     }
 }
 
-int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t room, void *to, size_t *needed) {
+int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
     if (program == NULL)
         return CL_INVALID_PROGRAM;
-    if (device != &gs_cl_device)
-        return CL_INVALID_DEVICE;
+    pthread_mutex_lock(&program->lock);
+    int result = answer(program, what, room, to, needed);
+    pthread_mutex_unlock(&program->lock);
+    return result;
+}
+
+static int answer_of_build(const gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
     unsigned type = program->status == CL_SUCCESS ? 4 : 0; /* an executable, or nothing */
     switch (what) {
     case BUILD_STATUS:
@@ -172,4 +187,15 @@ int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t
     default:
         return CL_INVALID_VALUE;
     }
+}
+
+int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t room, void *to, size_t *needed) {
+    if (program == NULL)
+        return CL_INVALID_PROGRAM;
+    if (device != &gs_cl_device)
+        return CL_INVALID_DEVICE;
+    pthread_mutex_lock(&program->lock);
+    int result = answer_of_build(program, what, room, to, needed);
+    pthread_mutex_unlock(&program->lock);
+    return result;
 }

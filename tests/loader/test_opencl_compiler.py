@@ -6,6 +6,8 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,29 @@ for platform in platforms[: count.value]:
 """
 
 
+class Slot(IntEnum):
+    """Places of functions in the table of the ICD extension."""
+
+    GET_DEVICES = 2
+    GET_DEVICE_INFO = 3
+    CREATE_CONTEXT = 4
+    RETAIN_CONTEXT = 6
+    RELEASE_CONTEXT = 7
+    CREATE_QUEUE = 9
+    CREATE_BUFFER = 14
+    CREATE_PROGRAM = 26
+    RETAIN_PROGRAM = 28
+    RELEASE_PROGRAM = 29
+    BUILD_PROGRAM = 30
+    GET_PROGRAM_INFO = 32
+    GET_BUILD_INFO = 33
+    FINISH = 47
+    FIND_FUNCTION = 107
+    CREATE_FROM_GL_TEXTURE = 108
+    CREATE_QUEUE_WITH_PROPERTIES = 123
+    CREATE_PROGRAM_WITH_IL = 138
+
+
 class OpenCL:
     """The functions behind a platform, called by their places in the table of the ICD extension."""
 
@@ -61,7 +86,7 @@ class OpenCL:
         self.platform = platform
         self.table = ctypes.cast(platform, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)))[0]
 
-    def function(self, slot: int, result: Any = ctypes.c_int) -> Callable[..., Any]:
+    def function(self, slot: Slot, result: Any = ctypes.c_int) -> Callable[..., Any]:
         """Arguments are to be given as values of ctypes."""
         return ctypes.CFUNCTYPE(result)(self.table[slot])
 
@@ -69,10 +94,13 @@ class OpenCL:
         device = ctypes.c_void_p()
         one = ctypes.c_uint(1)
         kind = ctypes.c_uint64(GPU)
-        assert self.function(2)(self.platform, kind, one, ctypes.byref(device), None) == 0
+        assert (
+            self.function(Slot.GET_DEVICES)(self.platform, kind, one, ctypes.byref(device), None)
+            == 0
+        )
         return device
 
-    def created(self, slot: int, *arguments: Any) -> tuple[ctypes.c_void_p, int]:
+    def created(self, slot: Slot, *arguments: Any) -> tuple[ctypes.c_void_p, int]:
         """What a function made, and the status that it says through its last argument."""
         status = ctypes.c_int(7)
         made = self.function(slot, ctypes.c_void_p)(*arguments, ctypes.byref(status))
@@ -80,18 +108,20 @@ class OpenCL:
 
     def context(self) -> ctypes.c_void_p:
         device = self.device()
-        made, status = self.created(4, None, ctypes.c_uint(1), ctypes.byref(device), None, None)
+        made, status = self.created(
+            Slot.CREATE_CONTEXT, None, ctypes.c_uint(1), ctypes.byref(device), None, None
+        )
         assert status == 0
         return made
 
     def program(self, context: ctypes.c_void_p, source: bytes) -> ctypes.c_void_p:
         texts = (ctypes.c_char_p * 2)(source[:20], source[20:])
         lengths = (ctypes.c_size_t * 2)(20, 0)
-        made, status = self.created(26, context, ctypes.c_uint(2), texts, lengths)
+        made, status = self.created(Slot.CREATE_PROGRAM, context, ctypes.c_uint(2), texts, lengths)
         assert status == 0
         return made
 
-    def info(self, slot: int, *arguments: Any) -> bytes:
+    def info(self, slot: Slot, *arguments: Any) -> bytes:
         """What a clGet...Info answers."""
         size = ctypes.c_size_t()
         ask = self.function(slot)
@@ -101,7 +131,9 @@ class OpenCL:
         return room.raw
 
     def build(self, program: ctypes.c_void_p, options: bytes) -> int:
-        return int(self.function(30)(program, ctypes.c_uint(0), None, options, None, None))
+        return int(
+            self.function(Slot.BUILD_PROGRAM)(program, ctypes.c_uint(0), None, options, None, None)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +149,7 @@ def test_who_asks_for_a_gpu_finds_one_like_the_level_zero_device(opencl: OpenCL)
     device, ours = opencl.device(), gs.devices()[0]
 
     def asked(what: int) -> bytes:
-        return opencl.info(3, device, ctypes.c_uint(what))
+        return opencl.info(Slot.GET_DEVICE_INFO, device, ctypes.c_uint(what))
 
     assert number(asked(VENDOR_ID)) == ours.properties.vendor_id
     assert number(asked(CLOCK)) == ours.properties.core_clock_mhz
@@ -129,7 +161,7 @@ def test_who_asks_for_a_gpu_finds_one_like_the_level_zero_device(opencl: OpenCL)
 def test_who_asks_for_anything_else_finds_nothing(opencl: OpenCL, kind: int) -> None:
     count = ctypes.c_uint(7)
     kinds = ctypes.c_uint64(kind)
-    get = opencl.function(2)
+    get = opencl.function(Slot.GET_DEVICES)
     assert get(opencl.platform, kinds, ctypes.c_uint(0), None, ctypes.byref(count)) == NOT_FOUND
     assert count.value == 0
 
@@ -138,13 +170,15 @@ def test_what_it_builds_runs_on_the_level_zero_device(opencl: OpenCL) -> None:
     context = opencl.context()
     program = opencl.program(context, SOURCE)
     assert opencl.build(program, b"-DFACTOR=3 -cl-std=CL1.2") == 0
-    size = number(opencl.info(32, program, ctypes.c_uint(BINARY_SIZES)))
+    size = number(opencl.info(Slot.GET_PROGRAM_INFO, program, ctypes.c_uint(BINARY_SIZES)))
     binary = ctypes.create_string_buffer(size)
     place = ctypes.c_void_p(ctypes.addressof(binary))
     what, room = ctypes.c_uint(BINARIES), ctypes.c_size_t(8)
-    assert opencl.function(32)(program, what, room, ctypes.byref(place), None) == 0
-    assert opencl.function(7)(context) == 0  # the program holds it
-    assert opencl.function(29)(program) == 0
+    assert (
+        opencl.function(Slot.GET_PROGRAM_INFO)(program, what, room, ctypes.byref(place), None) == 0
+    )
+    assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0  # the program holds it
+    assert opencl.function(Slot.RELEASE_PROGRAM)(program) == 0
 
     with gs.Context(gs.devices()[0]) as here, gs.Module(here, native=binary.raw) as module:
         numbers = here.alloc_shared(64, "float32")
@@ -160,14 +194,43 @@ def test_a_mistake_is_in_the_log(opencl: OpenCL) -> None:
     program = opencl.program(context, SOURCE)
     assert opencl.build(program, b"") == BUILD_FAILURE
     device = opencl.device()
-    assert number(opencl.info(33, program, device, ctypes.c_uint(BUILD_STATUS))) == -2
-    assert b"FACTOR" in opencl.info(33, program, device, ctypes.c_uint(BUILD_LOG))
+    assert (
+        number(opencl.info(Slot.GET_BUILD_INFO, program, device, ctypes.c_uint(BUILD_STATUS))) == -2
+    )
+    assert b"FACTOR" in opencl.info(Slot.GET_BUILD_INFO, program, device, ctypes.c_uint(BUILD_LOG))
     what, room = ctypes.c_uint(BINARIES), ctypes.c_size_t(8)
     place = ctypes.c_void_p()
-    assert opencl.function(32)(program, what, room, ctypes.byref(place), None) == NOT_EXECUTABLE
+    assert (
+        opencl.function(Slot.GET_PROGRAM_INFO)(program, what, room, ctypes.byref(place), None)
+        == NOT_EXECUTABLE
+    )
     assert opencl.build(program, b"-D'FACTOR") == BUILD_FAILURE
-    assert opencl.function(29)(program) == 0
-    assert opencl.function(7)(context) == 0
+    assert opencl.function(Slot.RELEASE_PROGRAM)(program) == 0
+    assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0
+
+
+def test_programs_may_be_built_and_asked_by_several_threads(opencl: OpenCL) -> None:
+    context, device = opencl.context(), opencl.device()
+    program = opencl.program(context, SOURCE)
+
+    def work(thread: int) -> tuple[int, int]:
+        built = opencl.build(program, b"-DFACTOR=2" if thread % 2 else b"")
+        status = opencl.info(Slot.GET_BUILD_INFO, program, device, ctypes.c_uint(BUILD_STATUS))
+        return built, number(status)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(work, range(8)))
+    assert [built for built, _ in answers] == [BUILD_FAILURE, 0] * 4
+    assert {status for _, status in answers} <= {0, -2}
+    assert opencl.function(Slot.RELEASE_PROGRAM)(program) == 0
+    assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0
+
+
+def test_functions_of_extensions_are_those_that_there_are(opencl: OpenCL) -> None:
+    find = opencl.function(Slot.FIND_FUNCTION, ctypes.c_void_p)
+    assert find(opencl.platform, b"clGetPlatformInfo")
+    assert find(opencl.platform, b"clHostMemAllocINTEL") is None
+    assert find(ctypes.c_void_p(), b"clGetPlatformInfo") is None
 
 
 def test_what_it_does_not_do_is_refused(opencl: OpenCL) -> None:
@@ -176,32 +239,43 @@ def test_what_it_does_not_do_is_refused(opencl: OpenCL) -> None:
     nothing = ctypes.c_void_p()
     refused = (nothing.value, INVALID_OPERATION)
 
-    def answer(slot: int, *arguments: Any) -> tuple[int | None, int]:
+    def answer(slot: Slot, *arguments: Any) -> tuple[int | None, int]:
         made, status = opencl.created(slot, *arguments)
         return made.value, status
 
-    assert answer(9, context, device, ctypes.c_uint64(0)) == refused  # a queue
-    assert answer(123, context, device, None) == refused
-    assert answer(14, context, ctypes.c_uint64(0), size, None) == refused  # a buffer
-    assert answer(138, context, b"....", size) == refused  # a program of SPIR-V
-    assert opencl.function(47)(nothing) == INVALID_OPERATION  # clFinish
-    assert opencl.function(7)(context) == 0
+    assert answer(Slot.CREATE_QUEUE, context, device, ctypes.c_uint64(0)) == refused
+    assert answer(Slot.CREATE_QUEUE_WITH_PROPERTIES, context, device, None) == refused
+    assert answer(Slot.CREATE_BUFFER, context, ctypes.c_uint64(0), size, None) == refused
+    assert answer(Slot.CREATE_PROGRAM_WITH_IL, context, b"....", size) == refused
+    texture = [ctypes.c_uint64(0), ctypes.c_uint(0), ctypes.c_int(0), ctypes.c_uint(1)]
+    assert answer(Slot.CREATE_FROM_GL_TEXTURE, context, *texture) == refused
+    assert opencl.function(Slot.FINISH)(nothing) == INVALID_OPERATION
+    assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0
 
 
 def test_null_and_foreign_objects_are_refused(opencl: OpenCL) -> None:
     nothing = ctypes.c_void_p()
     foreign = ctypes.byref(ctypes.c_void_p(64))
     texts = (ctypes.c_char_p * 1)(None)
-    assert opencl.created(4, None, ctypes.c_uint(1), foreign, None, None)[1] == INVALID_DEVICE
-    assert opencl.created(26, nothing, ctypes.c_uint(1), texts, None)[1] == INVALID_CONTEXT
+    assert (
+        opencl.created(Slot.CREATE_CONTEXT, None, ctypes.c_uint(1), foreign, None, None)[1]
+        == INVALID_DEVICE
+    )
+    assert (
+        opencl.created(Slot.CREATE_PROGRAM, nothing, ctypes.c_uint(1), texts, None)[1]
+        == INVALID_CONTEXT
+    )
     context = opencl.context()
-    assert opencl.created(26, context, ctypes.c_uint(1), texts, None)[1] == INVALID_VALUE
+    assert (
+        opencl.created(Slot.CREATE_PROGRAM, context, ctypes.c_uint(1), texts, None)[1]
+        == INVALID_VALUE
+    )
     assert opencl.build(nothing, b"") == INVALID_PROGRAM
-    for slot in (6, 7):
+    for slot in (Slot.RETAIN_CONTEXT, Slot.RELEASE_CONTEXT):
         assert opencl.function(slot)(nothing) == INVALID_CONTEXT
-    for slot in (28, 29):
+    for slot in (Slot.RETAIN_PROGRAM, Slot.RELEASE_PROGRAM):
         assert opencl.function(slot)(nothing) == INVALID_PROGRAM
-    assert opencl.function(7)(context) == 0
+    assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0
 
 
 def test_a_real_loader_finds_it(tmp_path: Path) -> None:
