@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from groundstate.cli.run import complain, positive
 from groundstate.compiler.signature import SUPPORTED_WIDTHS
 from groundstate.survey.files import Collection, Found, collect
 from groundstate.survey.report import Report
@@ -93,22 +94,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
-def positive(text: str) -> int:
-    """A number from 1 on."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{number} is less than 1")
-    return number
-
-
 def run(args: argparse.Namespace) -> int:
     """Conducts a survey and prints the report."""
     from groundstate.survey.conduct import conduct
 
     missing = [path for path in args.paths if not os.path.exists(path)]
     if missing:
-        print(f"groundstate survey: there is no {missing[0]}", file=sys.stderr)
-        return 1
+        return complain(f"there is no {missing[0]}", 1, "survey")
     collection = collect(map(Path, args.paths))
     chosen = choose(collection, args.sample)
     widths = tuple(dict.fromkeys(args.widths or [BEST]))
@@ -127,8 +119,7 @@ def run(args: argparse.Namespace) -> int:
         if args.save is not None:
             save(report, args.save)
     except OSError as problem:
-        print(f"groundstate survey: {problem.filename}: {problem.strerror}", file=sys.stderr)
-        return 1
+        return complain(f"{problem.filename or 'a file'}: {problem.strerror}", 1, "survey")
     if args.json:
         print(json.dumps(report.as_json(), indent=2))
     else:

@@ -71,7 +71,7 @@ class Worker:
         except (EOFError, ConnectionError):
             self.left = 0
             self.process.join()
-            return Outcome(FAILED, _death(self.process.exitcode or 0, limit_s), seconds=limit_s)
+            return _death(self.process.exitcode or 0, limit_s)
 
     def close(self) -> None:
         """Ends the process."""
@@ -81,11 +81,12 @@ class Worker:
         self.link.close()
 
 
-def _death(status: int, limit_s: int) -> str:
+def _death(status: int, limit_s: int) -> Outcome:
+    """The outcome of a module over which a process has died; how long it took is rarely known."""
     if status == -signal.SIGXCPU:
-        return f"it takes longer than {limit_s} s"
+        return Outcome(FAILED, f"it takes longer than {limit_s} s", seconds=limit_s)
     how = signal.Signals(-status).name if status < 0 else f"status {status}"
-    return f"the compiler's process was ended by {how}"
+    return Outcome(FAILED, f"the compiler's process was ended by {how}")
 
 
 def compile_all(

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundstate.survey.files import Collection, Found
-from groundstate.survey.trial import COMPILED, RESULTS, Outcome
+from groundstate.survey.trial import COMPILED, FAILED, INCOMPLETE, REFUSED, RESULTS, Outcome
 
 SLOWEST = 10
 NAME_CHARACTERS = 60
 SENTENCE_CHARACTERS = 400
 
 MEANINGS = {
-    "compiled": "compiled",
-    "incomplete": "use what a module of another file defines",
-    "refused": "need something that the device does not have",
-    "failed": "failed",
+    COMPILED: "compiled",
+    INCOMPLETE: "use what a module of another file defines",
+    REFUSED: "need something that the device does not have",
+    FAILED: "failed",
 }
 
 
