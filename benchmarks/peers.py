@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import hashlib
 import platform
 import shlex
 import sys
@@ -96,8 +97,8 @@ def _pocl() -> Target | Missing:
     loader_name = ctypes.util.find_library("OpenCL")
     if not registered or loader_name is None:
         return Missing(name, "apt-get install pocl-opencl-icd ocl-icd-libopencl1")
-    driver = registered[0].read_text(encoding="utf-8").strip()
-    return Target(name, loader_name, {"OCL_ICD_VENDORS": str(_registration("pocl", driver))})
+    driver = Path(registered[0].read_text(encoding="utf-8").strip())
+    return Target(name, loader_name, {"OCL_ICD_VENDORS": str(_registration(driver))})
 
 
 def _intel() -> Target | Missing:
@@ -111,18 +112,23 @@ def _intel() -> Target | Missing:
     system = ctypes.util.find_library("OpenCL")
     # The folder holds an ICD loader too. The system's goes first, so that all peers use the same.
     opener = _system_path(system) if system is not None else str(folder / "libOpenCL.so.1")
-    env = {
-        "OCL_ICD_VENDORS": str(_registration("intel", str(driver))),
-        "LD_LIBRARY_PATH": str(folder),
-    }
-    return Target(INTEL, opener, env)
+    return Target(INTEL, opener, alone(driver))
 
 
-def _registration(name: str, driver: str) -> Path:
-    """A folder that registers this one driver with an ICD loader, so that it is the only one."""
-    folder = BUILT / "vendors" / name
+def alone(driver: Path) -> dict[str, str]:
+    """The variables with which an OpenCL driver is the only one that programs find.
+
+    Intel's wheel registers its driver under a path that does not exist, and the driver needs the
+    libraries beside it.
+    """
+    return {"OCL_ICD_VENDORS": str(_registration(driver)), "LD_LIBRARY_PATH": str(driver.parent)}
+
+
+def _registration(driver: Path) -> Path:
+    """A folder that registers this one driver with an ICD loader."""
+    folder = BUILT / "vendors" / hashlib.sha256(bytes(driver)).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.icd").write_text(f"{driver}\n", encoding="utf-8")
+    (folder / "only.icd").write_text(f"{driver}\n", encoding="utf-8")
     return folder
 
 

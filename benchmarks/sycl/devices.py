@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks import programs
 from benchmarks.figures import OURS
 from benchmarks.kernels.team import Member, Team
-from benchmarks.peers import INTEL, Missing
+from benchmarks.peers import INTEL, Missing, alone
 from benchmarks.programs import ROOT, MeasuringError
 from groundstate import standin
 
@@ -51,10 +51,6 @@ def python() -> Path:
     return path
 
 
-AS_CPU = {"GROUNDSTATE_DEVICE_TYPE": "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
-"""What makes programs take our device for a CPU."""
-
-
 def ours() -> SyclDevice:
     """Our device, as `groundstate run` shows it."""
     try:
@@ -68,14 +64,12 @@ def intel() -> SyclDevice | Missing:
     """The CPU of Intel's OpenCL runtime, with a cache on disk, which it does not have by itself."""
     if platform.machine() != "x86_64":
         return Missing(INTEL, "it exists for x86-64 only")
-    folder = python().parents[1] / "lib"
-    driver = folder / "libintelocl.so"
+    driver = python().parents[1] / "lib" / "libintelocl.so"
     if not driver.exists():
         return Missing(INTEL, f"{python()} -m pip install intel-opencl-rt")
     env = {
+        **alone(driver),
         "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
-        "OCL_ICD_FILENAMES": str(driver),
-        "LD_LIBRARY_PATH": str(folder),
         "SYCL_CACHE_PERSISTENT": "1",
         "SYCL_CACHE_DIR": str(programs.BUILT / "sycl-cache"),
     }
@@ -90,7 +84,7 @@ def peers(wanted: bool) -> list[SyclDevice | Missing]:
 def ours_as_cpu() -> SyclDevice:
     """The same device under another name for its kind."""
     device = ours()
-    return SyclDevice(device.name, device.backend, {**device.env, **AS_CPU})
+    return SyclDevice(device.name, device.backend, {**device.env, **standin.AS_CPU})
 
 
 def team(first: SyclDevice, with_peers: bool) -> SyclTeam:

@@ -19,6 +19,8 @@ CAPTURE_NAME = "libze_capture.so"
 REDIRECT_NAME = "libze_redirect.so"
 OPENCL_NAME = "libgroundstate_opencl.so"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
+AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
+"""What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
 
 
 class LibraryMissing(RuntimeError):  # noqa: N818 (named for what happened)

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.peers import alone
 from groundstate import standin
 
 
@@ -24,26 +25,13 @@ class ClientDevice:
         environment.pop("PYTHONPATH", None)
         if self.ours:
             return {**environment, **standin.environment(environment)}
-        return {**environment, **opencl_of(client)}
+        return {**environment, **alone(client / "lib" / "libintelocl.so")}
 
 
-def opencl_of(client: Path) -> dict[str, str]:
-    """Makes Intel's OpenCL runtime of that environment the only one that is found.
-
-    Its wheel registers it under a path that does not exist, and links it against libraries that
-    are found by this variable alone.
-    """
-    vendors = client / "vendors"
-    vendors.mkdir(exist_ok=True)
-    driver = client / "lib" / "libintelocl.so"
-    (vendors / "intel.icd").write_text(f"{driver}\n", encoding="utf-8")
-    return {"OCL_ICD_VENDORS": str(vendors), "LD_LIBRARY_PATH": str(driver.parent)}
-
-
-def level_zero(adapter: int, kind: str = "gpu") -> dict[str, str]:
+def level_zero(adapter: int) -> dict[str, str]:
     """The variables by which a SYCL runtime takes our device, through one of its two adapters."""
     return {
-        "ONEAPI_DEVICE_SELECTOR": f"level_zero:{kind}",
+        "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu",
         "UR_LOADER_USE_LEVEL_ZERO_V2": str(adapter),
     }
 
@@ -56,11 +44,7 @@ DEVICES = {
     for device in (
         ClientDevice("older", "Groundstate, older adapter", level_zero(0)),
         ClientDevice("newer", "Groundstate, newer adapter", level_zero(1)),
-        ClientDevice(
-            "cpu",
-            "Groundstate as a CPU",
-            {**level_zero(1, "cpu"), "GROUNDSTATE_DEVICE_TYPE": "both"},
-        ),
+        ClientDevice("cpu", "Groundstate as a CPU", {**level_zero(1), **standin.AS_CPU}),
         PEER,
     )
 }

@@ -127,8 +127,7 @@ def driver_environment(args: argparse.Namespace, *, any_path: bool = False) -> d
         if option is not None:
             changes[knob.name] = str(option)
     if args.as_cpu:
-        # The runtime wants a GPU beside the CPU, or it ignores the driver.
-        changes |= {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
+        changes |= standin.AS_CPU
     return changes
 
 
