@@ -210,7 +210,10 @@ def test_quantised(stream: dnn.Stream) -> None:
     _close(run(stream, descriptor, inputs)[Arg.DST], expected)
 
 
-@pytest.mark.parametrize("changes", [{"strides": (0, 1)}, {"padding": (-1, 0)}, {"image": (9, 9)}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"strides": (0, 1)}, {"strides": (1,)}, {"padding": (-1, 0)}, {"image": (9, 9)}],
+)
 def test_what_does_not_fit(stream: dnn.Stream, changes: dict[str, Dims]) -> None:
     problem = Problem(1, 1, 3, 4, (8, 8), (3, 3), (1, 1), (0, 0), (1, 1))
     given = {"strides": (1, 1), "padding": (1, 1), "image": (8, 8)} | changes

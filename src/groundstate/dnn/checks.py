@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.errors import invalid, require, support
 from groundstate.dnn.kernels.indexing import INT_LIMIT
@@ -10,6 +12,9 @@ from groundstate.dnn.types import DataType, PropKind
 FLOATS = frozenset({DataType.f32, DataType.f16, DataType.bf16})
 BYTES = frozenset({DataType.s8, DataType.u8})
 WHOLE = BYTES | {DataType.s32}
+
+Sizes = Sequence[int] | None
+"""An array of the API: a number for each spatial axis, and perhaps more."""
 
 
 def forward_kind(value: int) -> PropKind:
@@ -39,6 +44,12 @@ def derivatives(
     """The derivatives of source and destination, which must have been passed."""
     below = needed(diff_src, "the derivative of the source")
     return below, needed(diff_dst, "the derivative of the destination")
+
+
+def for_axes(sizes: Sequence[int], axes: int) -> tuple[int, ...]:
+    """A number for each spatial axis; invalid if there are fewer."""
+    require(len(sizes) >= axes, f"strides, padding and so on need {axes} numbers, not {len(sizes)}")
+    return tuple(sizes[:axes])
 
 
 def known_layout(descriptor: Descriptor, what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.errors import require
 from groundstate.dnn.kernels import convolution_plans
-from groundstate.dnn.kernels.convolution_plans import Layer
+from groundstate.dnn.kernels.convolution import Tensor
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.primitive import creates
 from groundstate.dnn.primitives.sliding import (
@@ -14,7 +14,7 @@ from groundstate.dnn.primitives.sliding import (
     SlidingBackwardWeights,
     SlidingForward,
 )
-from groundstate.dnn.types import Algorithm, Arg, PrimitiveKind
+from groundstate.dnn.types import Algorithm, PrimitiveKind
 
 
 class _Convolution(Sliding):
@@ -34,13 +34,9 @@ class _Convolution(Sliding):
         self.check_geometry(src, weights, dst)
         self.check_channels(src, weights, dst)
 
-    def layer(self, src: int, weights: int, dst: int) -> Layer:
+    def roles(self, src: int, weights: int, dst: int) -> tuple[Tensor, Tensor, Tensor]:
         """The arguments as they are."""
-        image, kernel, result = (self.tensor(arg) for arg in (src, weights, dst))
-        shape = self.shape(image.descriptor, kernel.descriptor, result.descriptor)
-        bias = self.arguments.get(Arg.BIAS)
-        attributes = self.attributes if self.is_forward else None
-        return Layer(shape, image, kernel, result, self.tile, self.with_groups, attributes, bias)
+        return self.tensor(src), self.tensor(weights), self.tensor(dst)
 
 
 @creates("dnnl_convolution_forward_primitive_desc_create")

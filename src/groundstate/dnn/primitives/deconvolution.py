@@ -13,7 +13,6 @@ from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.errors import support
 from groundstate.dnn.kernels import convolution_plans
 from groundstate.dnn.kernels.convolution import Tensor
-from groundstate.dnn.kernels.convolution_plans import Layer
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.primitive import creates
 from groundstate.dnn.primitives.sliding import (
@@ -43,14 +42,10 @@ class _Deconvolution(Sliding):
         order[first], order[first + 1] = order[first + 1], order[first]
         return weights.permuted(order)
 
-    def layer(self, src: int, weights: int, dst: int) -> Layer:
-        """The convolution from the destination to the source."""
-        image, result = self.tensor(dst), self.tensor(src)
+    def roles(self, src: int, weights: int, dst: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Those of the convolution from the destination to the source."""
         turned = Tensor(weights, self._turned(self.arguments[weights]))
-        shape = self.shape(image.descriptor, turned.descriptor, result.descriptor)
-        attributes = self.attributes if self.is_forward else None
-        bias = self.arguments.get(Arg.BIAS)
-        return Layer(shape, image, turned, result, self.tile, self.with_groups, attributes, bias)
+        return self.tensor(dst), turned, self.tensor(src)
 
 
 @creates("dnnl_deconvolution_forward_primitive_desc_create")

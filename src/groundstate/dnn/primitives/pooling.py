@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from groundstate.dnn import checks
 from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.checks import Sizes
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require, support
@@ -22,7 +22,6 @@ _ALGORITHMS = (
     Algorithm.pooling_avg_include_padding,
     Algorithm.pooling_avg_exclude_padding,
 )
-Sizes = Sequence[int] | None
 
 
 class _Pooling(PrimitiveDescriptor):
@@ -51,7 +50,7 @@ class _Pooling(PrimitiveDescriptor):
         after = padding_l if padding_r is None else padding_r
         self.algorithm = Algorithm(alg_kind)
         parts = (kernel, strides, dilation, padding_l, after)
-        self.window = Window(*(tuple(part[:count]) for part in parts))
+        self.window = Window(*(checks.for_axes(part, count) for part in parts))
         for dim in range(count):
             self._check_dimension(dim, src.dims[2 + dim], dst.dims[2 + dim])
         checked_types(checks.FLOATS | checks.WHOLE, src, dst)

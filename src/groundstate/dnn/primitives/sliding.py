@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from groundstate.dnn import quantization
 from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.checks import BYTES, forward_kind
+from groundstate.dnn.checks import BYTES, Sizes, for_axes, forward_kind
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require
 from groundstate.dnn.kernels import convolution, products
-from groundstate.dnn.kernels.convolution import Shape
+from groundstate.dnn.kernels.convolution import Shape, Tensor
 from groundstate.dnn.kernels.convolution_plans import Layer
 from groundstate.dnn.post_ops import USUAL
 from groundstate.dnn.primitive import PrimitiveDescriptor
@@ -25,8 +25,6 @@ from groundstate.dnn.primitives.weighted import BackwardData, BackwardWeights, F
 from groundstate.dnn.types import Algorithm, Arg, DataType, PropKind, Query
 
 CHANNELS_LAST = {3: "nwc", 4: "nhwc", 5: "ndhwc"}
-
-Sizes = Sequence[int] | None
 
 
 class Sliding(Weighted):
@@ -39,8 +37,16 @@ class Sliding(Weighted):
     algorithms: ClassVar[frozenset[Algorithm]]
 
     @abstractmethod
+    def roles(self, src: int, weights: int, dst: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The image, the kernel and the result of the convolution that these arguments make."""
+
     def layer(self, src: int, weights: int, dst: int) -> Layer:
-        """The convolution that these arguments make."""
+        """That convolution, with bias and attributes if there are any."""
+        image, kernel, result = self.roles(src, weights, dst)
+        shape = self.shape(image.descriptor, kernel.descriptor, result.descriptor)
+        bias = self.arguments.get(Arg.BIAS)
+        attributes = self.attributes if self.is_forward else None
+        return Layer(shape, image, kernel, result, self.tile, self.with_groups, attributes, bias)
 
     def set_window(self, algorithm: int, strides: Sizes, dilates: Sizes, *padding: Sizes) -> None:
         """Keeps how the kernel slides, as the caller says it."""
@@ -60,7 +66,7 @@ class Sliding(Weighted):
         require(self.with_groups or weights.ndims == image.ndims, "weights are of that many")
         axes = image.ndims - 2
         self.strides, self.dilates, self.before, self.after = (
-            (0,) * axes if sizes is None else tuple(sizes[:axes]) for sizes in self.said
+            (0,) * axes if sizes is None else for_axes(sizes, axes) for sizes in self.said
         )
         self.parameters |= {
             Query.alg_kind: self.algorithm,
