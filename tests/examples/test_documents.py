@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from groundstate.cli.main import make_parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "dnn.md"]
+EVERY_PAGE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 HEADERS = Path("/usr/include/level_zero/ze_api.h")
 
 
@@ -83,10 +85,19 @@ def test_the_c_program_of_the_readme_runs(tmp_path: Path) -> None:
     assert done.stdout == f"hello from {gs.devices()[0].name}\n", done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def anchors(page: Path) -> set[str]:
+    """What links can name in a page: its headings, as they are spelt in addresses."""
+    headings = re.findall(r"^#+ (.+)", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+    text = page.read_text(encoding="utf-8")
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
+        there = page.parent / target if target else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -97,10 +108,25 @@ def test_names_exist(page: Path) -> None:
             thing = getattr(thing, part)
 
 
-def test_commands_of_the_readme_exist() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = set(re.findall(r"groundstate (info|run|env|\w+)\b(?= --|`| prints)", text))
-    help_text = make_parser().format_help()
-    assert commands
-    for command in commands:
-        assert f"    {command} " in help_text
+def commands(parser: argparse.ArgumentParser, name: str = "groundstate") -> dict[str, set[str]]:
+    """All commands and their options."""
+    found = {name: set(parser._option_string_actions)}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, below in action.choices.items():
+                found |= commands(below, f"{name} {word}")
+    return found
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    known = commands(make_parser())
+    text = page.read_text(encoding="utf-8")
+    for line in re.findall(r"(?:^|`|\$ |bin/)(groundstate(?: [a-z]+)+\b[^`\n]*)", text, re.M):
+        words = line.partition(" -- ")[0].partition(" #")[0].split()
+        name = next(
+            (n for i in (3, 2) if len(words) >= i and (n := " ".join(words[:i])) in known), ""
+        )
+        assert name, line
+        for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words)):
+            assert option in known[name], line
