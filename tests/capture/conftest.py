@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from .programs import Recordings, all_made
 from .viewed_program import record_program
 
 
@@ -13,3 +14,11 @@ from .viewed_program import record_program
 def recorded(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Path:
     """The stream of a program with kernels, a list that runs twice, and an image."""
     return record_program(tmp_path_factory.mktemp("recorded") / "out")
+
+
+@pytest.fixture(scope="module")
+def recordings(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, library: Path
+) -> Recordings:
+    """The recordings of the programs that a file of tests has in its list `RECORDED`."""
+    return all_made(request.module.RECORDED, tmp_path_factory.mktemp("recordings"))

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from groundstate.capture import place
 from groundstate.capture.play import Options, Player, Report
 from groundstate.capture.stream import StreamReader
 
-from .programs import Recorded
+from .programs import Recorded, Recordings
 from .recorded import GROUNDSTATE, ROOT, TIMEOUT
 
 PATIENCE_S = 10.0
@@ -61,7 +61,7 @@ def played_elsewhere(out: Path, *options: str, status: int = 0) -> list[dict[str
 
 
 def all_played(
-    recordings: Iterable[tuple[Recorded, Path]], variables: dict[str, str], library: Path
+    recordings: Sequence[tuple[Recorded, Path]], variables: dict[str, str], library: Path
 ) -> dict[str, dict[str, Any]]:
     """Plays recordings one after the other in another process, with some variables set."""
     names = [recorded.name for recorded, _ in recordings]
@@ -85,7 +85,7 @@ def differences(reports: dict[str, dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def played_elsewhere_as_recorded(
-    way: str, programs: list[Recorded], recordings: dict[str, Path], library: Path
+    way: str, programs: list[Recorded], recordings: Recordings, library: Path
 ) -> None:
     """Plays what can be on a "topology" of several devices, or "checked" by a loader's layer."""
     checked = way == "checked"

@@ -75,8 +75,12 @@ class Recorded:
         return [str(built(self.source, here, *(newest_api(here) if self.newest else ())))]
 
 
-def all_made(programs: list[Recorded], folder: Path) -> dict[str, Path]:
-    """The folders with the recordings of programs, by their names; they are made side by side."""
+Recordings = dict[str, Path]
+"""The folders with the recordings of programs, by their names."""
+
+
+def all_made(programs: list[Recorded], folder: Path) -> Recordings:
+    """Records programs, side by side."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         made = pool.map(lambda each: each.make(folder), programs)
         return {each.name: out for each, out in zip(programs, made, strict=True)}
@@ -145,24 +149,17 @@ UNPLAYED = {
 GUIDE_IN_C = [
     guide_in_c(each.name, each.environment)
     for each in GUIDE_PROGRAMS
-    if each.name not in ("opencl_interop", "affinity_mask", "lost_context")
+    if f"tests/guide/{each.name}.c" not in UNPLAYED
 ]
 SEVERAL_IN_PYTHON = ("affinity_mask", "ipc_events", "ipc_memory")
-UNPLAYED_IN_PYTHON = ("lost_context", "opencl_interop")
 SCANNED_IN_PYTHON, LARGE_IN_PYTHON = "residency", "cooperative"
 FILES_IN_PYTHON = "external_image"
 TOGETHER_IN_PYTHON = tuple(
     EXAMPLES / "guide" / f"{each.name}.py"
     for each in GUIDE_PROGRAMS
     if not each.environment
-    and each.name
-    not in (
-        *UNPLAYED_IN_PYTHON,
-        *SEVERAL_IN_PYTHON,
-        SCANNED_IN_PYTHON,
-        LARGE_IN_PYTHON,
-        FILES_IN_PYTHON,
-    )
+    and f"examples/guide/{each.name}.py" not in UNPLAYED
+    and each.name not in (*SEVERAL_IN_PYTHON, SCANNED_IN_PYTHON, LARGE_IN_PYTHON, FILES_IN_PYTHON)
 )
 EXAMPLE_PROGRAMS = [
     example("01_devices"),

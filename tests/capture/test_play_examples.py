@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .played import TOPOLOGY, all_played, differences, played_as_recorded, played_elsewhere
-from .programs import EXAMPLE_PROGRAMS, Recorded, all_made
+from .played import played_as_recorded, played_elsewhere, played_elsewhere_as_recorded
+from .programs import EXAMPLE_PROGRAMS, Recorded, Recordings
 
 SEVERAL = ("08_sharing", "guide/ipc_events", "guide/ipc_memory")
 MASKS = "guide/affinity_mask"
@@ -15,13 +15,7 @@ FILES = "guide/external_image"
 DEVICES = "09_topology"
 ALONE = [each for each in EXAMPLE_PROGRAMS if each.name not in (*SEVERAL, MASKS, FILES, DEVICES)]
 
-Recordings = dict[str, Path]
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Recordings:
-    """The folders of all recordings, by the names of the programs."""
-    return all_made(EXAMPLE_PROGRAMS, tmp_path_factory.mktemp("examples"))
+RECORDED = EXAMPLE_PROGRAMS
 
 
 @pytest.mark.parametrize("program", ALONE, ids=lambda each: each.name)
@@ -30,10 +24,7 @@ def test_here(program: Recorded, recordings: Recordings, library: Path) -> None:
 
 
 def test_on_another_topology(recordings: Recordings, library: Path) -> None:
-    programs = [(each, recordings[each.name]) for each in ALONE if not each.large]
-    reports = all_played(programs, TOPOLOGY, library)
-    assert differences(reports) == {}
-    assert sum(report["memory_compared"] for report in reports.values()) > 100
+    played_elsewhere_as_recorded("topology", ALONE, recordings, library)
 
 
 def test_in_checked_mode(recordings: Recordings) -> None:

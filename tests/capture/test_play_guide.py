@@ -10,20 +10,14 @@ from pathlib import Path
 import pytest
 
 from .played import played_as_recorded, played_elsewhere, played_elsewhere_as_recorded
-from .programs import GUIDE_IN_C, Recorded, all_made
+from .programs import GUIDE_IN_C, Recorded, Recordings
 from .recorded import GROUNDSTATE, TIMEOUT
 
 SEVERAL = ("ipc_events", "ipc_memory")
 FILES = "external_image"
 ALONE = [each for each in GUIDE_IN_C if each.name not in (*SEVERAL, FILES)]
 
-Recordings = dict[str, Path]
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Recordings:
-    """The folders of all recordings, by the names of the programs."""
-    return all_made(GUIDE_IN_C, tmp_path_factory.mktemp("guide"))
+RECORDED = GUIDE_IN_C
 
 
 @pytest.mark.parametrize("program", ALONE, ids=lambda each: each.name)

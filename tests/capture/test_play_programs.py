@@ -17,20 +17,14 @@ from .programs import (
     LOADER_PROGRAMS,
     UNPLAYED,
     Recorded,
-    all_made,
+    Recordings,
 )
 from .recorded import PROGRAMS, ROOT
 
 SEVERAL = ("forkexec", "ipc")
 ALONE = [each for each in LOADER_PROGRAMS if each.name not in SEVERAL]
 
-Recordings = dict[str, Path]
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Recordings:
-    """The folders of all recordings, by the names of the programs."""
-    return all_made(LOADER_PROGRAMS, tmp_path_factory.mktemp("programs"))
+RECORDED = LOADER_PROGRAMS
 
 
 @pytest.mark.parametrize("program", ALONE, ids=lambda each: each.name)
