@@ -171,11 +171,6 @@ def mask(xp: Module, a: Any) -> Any:
     return a[a > 0.5]
 
 
-def take(xp: Module, a: Any, places: Any) -> Any:
-    """Elements from all over the memory."""
-    return xp.take(a, places)
-
-
 def transpose(xp: Module, a: Any) -> Any:
     """Elements that are neighbours in the other direction."""
     return xp.ascontiguousarray(a.T)
@@ -193,7 +188,7 @@ def _sorting() -> list[Case]:
         Case(
             "argsort-i4", "argsort, i4, 1 M", _method("argsort"), partial(_distinct, million, "i4")
         ),
-        Case("take", "take, f4, 1 M", take, partial(_positions, million)),
+        Case("take", "take, f4, 1 M", _method("take"), partial(_positions, million)),
         Case("mask", "elements above 0.5, f4, 1 M", mask, partial(uniform, million, kind="f4")),
         Case(
             "transpose",

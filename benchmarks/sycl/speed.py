@@ -68,11 +68,12 @@ def _first_figure(samples: Samples, peers: list[SyclDevice | Missing]) -> Figure
         return Measure.of_times(samples.times(name)[1:], "ms")
 
     ours = measured(OURS)
-    for peer in peers:
-        theirs = measured(peer.name) if isinstance(peer, SyclDevice) else None
-        note = peer.note if isinstance(peer, Missing) else ""
-        return Figure(FIRST_TITLE, "ms", ours, peer.name, theirs, GOAL, note)
-    return Figure(FIRST_TITLE, "ms", ours, "")
+    if not peers:
+        return Figure(FIRST_TITLE, "ms", ours, "")
+    (peer,) = peers
+    theirs = measured(peer.name) if isinstance(peer, SyclDevice) else None
+    note = peer.note if isinstance(peer, Missing) else ""
+    return Figure(FIRST_TITLE, "ms", ours, peer.name, theirs, GOAL, note)
 
 
 BENCHMARK = Benchmark(

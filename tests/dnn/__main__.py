@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,7 +60,6 @@ class Tally:
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
     """Solves all problems that were asked for."""
-    court = Court(options.door, options.jobs)
     tallies: dict[str, Tally] = {}
     columns = (
         TextColumn("{task.description:20}"),
@@ -70,7 +70,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
     one = options.number
     numbers = list(range(options.count)) if one is None else [one]
     journal = Journal(options.journal)
-    with Progress(*columns, console=console, disable=options.json) as progress:
+    with (
+        closing(Court(options.door, options.jobs)) as court,
+        Progress(*columns, console=console, disable=options.json) as progress,
+    ):
         for name in options.families:
             tally, begin = tallies.setdefault(name, Tally()), time.perf_counter()
             key = (options.door, name, options.seed)
@@ -83,7 +86,6 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
                 tally.add(number, verdict)
                 journal.add(key, number, verdict)
             tally.seconds = time.perf_counter() - begin
-    court.close()
     return tallies
 
 

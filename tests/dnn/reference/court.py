@@ -56,7 +56,7 @@ class Court:
 
     def close(self) -> None:
         if self.pool is not None:
-            self.pool.shutdown()
+            self.pool.shutdown(cancel_futures=True)
         for _, reference in _judges.values():
             reference.close()
         _judges.clear()

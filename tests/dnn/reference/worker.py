@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from benchmarks.peers import alone
 from tests.dnn.reference.client import Outcome, Session, shared_library
 from tests.dnn.reference.problem import Problem
 
@@ -40,11 +41,9 @@ class Reference:
 
     def start(self) -> subprocess.Popen[bytes]:
         if self.process is None:
-            folder = self.library.parent
             environment = {
                 **os.environ,
-                "LD_LIBRARY_PATH": str(folder),
-                "OCL_ICD_FILENAMES": str(folder / "libintelocl.so"),
+                **alone(self.library.with_name("libintelocl.so")),
                 "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
                 "ONEDNN_VERBOSE": "none",
                 "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
