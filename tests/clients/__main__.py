@@ -153,7 +153,7 @@ def arguments() -> argparse.ArgumentParser:
         "--document", action="store_true", help="put the table into docs/clients.md, too"
     )
     parser.add_argument(
-        "--client", type=Path, default=CLIENT, help="the Python that has the packages"
+        "--client", type=Path, default=CLIENT, help="the environment that has the packages"
     )
     parser.add_argument(
         "--journals", type=Path, default=JOURNALS, help="where results are kept (build/clients)"

@@ -26,18 +26,21 @@ class FileComparison:
 
     def worse(self, device: str) -> dict[str, str]:
         """Tests that pass on the peer and fail here, with the reason that they give."""
-        lost = self.with_result(device, FAILED, DIED) & self.passed(PEER.name)
-        return {name: self.results[device].tests[name].reason for name in sorted(lost)}
+        lost = self.with_result(device, FAILED, DIED)
+        return self._reasons(device, lost & self.passed(PEER.name))
 
     def failing(self, device: str) -> dict[str, str]:
         """All tests that fail on a device, with the reason that they give."""
-        lost = self.with_result(device, FAILED, DIED)
-        return {name: self.results[device].tests[name].reason for name in sorted(lost)}
+        return self._reasons(device, self.with_result(device, FAILED, DIED))
 
     def only_skipped_here(self, device: str) -> dict[str, str]:
         """Tests that pass on the peer and are skipped here, with the reason that they give."""
-        skipped = self.with_result(device, SKIPPED) & self.passed(PEER.name)
-        return {name: self.results[device].tests[name].reason for name in sorted(skipped)}
+        skipped = self.with_result(device, SKIPPED)
+        return self._reasons(device, skipped & self.passed(PEER.name))
+
+    def _reasons(self, device: str, names: set[str]) -> dict[str, str]:
+        """The reasons that some tests give."""
+        return {name: self.results[device].tests[name].reason for name in sorted(names)}
 
     def share(self, device: str) -> tuple[int, int]:
         """How many tests pass, of those that pass on the peer and were run here."""

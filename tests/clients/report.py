@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,9 @@ def as_json(files: list[FileComparison], devices: list[str]) -> dict[str, Any]:
     }
 
 
-def merged(files: list[FileComparison], device: str, of: Any) -> dict[str, str]:
+def merged(
+    files: list[FileComparison], device: str, of: Callable[[FileComparison, str], dict[str, str]]
+) -> dict[str, str]:
     """The tests of all files that one of the comparisons gives."""
     return {test: reason for file in files for test, reason in of(file, device).items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,33 +31,36 @@ adapters = pytest.mark.parametrize("adapter", [0, 1], ids=["older", "newer"])
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
+def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Starts a program of this folder on the driver, as `groundstate run` does."""
     if not PYTHON.exists():
         pytest.skip("there is no Python with dpctl: make .venv/sycl/.installed")
     spirv = tmp_path_factory.mktemp("clients") / "numbered.spv"
     spirv.write_bytes(compile_opencl(NUMBERED.read_text(encoding="utf-8") + TURN))
 
+    started: list[subprocess.Popen[str]] = []
+
     def begin(program: str, adapter: int, **more: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "UR_LOADER_USE_LEVEL_ZERO_V2": str(adapter), **more}
         environment |= standin.environment(environment)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [PYTHON, PROGRAMS / f"{program}.py", spirv],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
         )
+        started.append(process)
+        return process
 
-    return begin
+    yield begin
+    for process in started:
+        process.kill()
 
 
 def said(process: subprocess.Popen[str]) -> tuple[list[str], str]:
     """The lines that a program printed, and what it complained of; it must have ended well."""
-    try:
-        out, err = process.communicate(timeout=TIMEOUT)
-    finally:
-        process.kill()
+    out, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0, err
     return out.splitlines(), err
 
