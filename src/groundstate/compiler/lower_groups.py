@@ -1,7 +1,8 @@
 """Operations of a whole work-group, in terms of sub-groups, shared cells and barriers.
 
-`GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and writes the sum into
-its cell; barrier; everybody combines the cells; barrier, so that the cells may be used again.
+`GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and adds the sum to a cell,
+one sub-group after the other; barrier; everybody reads the cell; barrier, so that the cell may be
+used again.
 The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py writes them.
 """
 
@@ -66,14 +67,15 @@ def _rewrite(node: Node, cell: int) -> list[Node]:
         scope = _number(SCOPE_SUBGROUP)
         part = Node(node.op, node.type, [scope, node.operands[1]], (REDUCE,), where)
         kind = node.op
-    write = Node("WriteGroupCell", Void(), [part], (cell, "all"), where)
+    mode = "all" if operation == REDUCE else "before"
+    write = Node("WriteGroupCell", Void(), [part], (cell, mode, kind), where)
     if operation == REDUCE:
-        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "all", kind)
+        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode)
         return [part, write, _barrier(where), node, _barrier(where)]
     assert operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN)
     inner = Node(
         node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (operation,), where
     )
-    before = Node("ReadGroupCells", node.type, [], (cell, "before", kind), where)
+    before = Node("ReadGroupCells", node.type, [], (cell, mode), where)
     node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
     return [part, write, _barrier(where), before, inner, node, _barrier(where)]

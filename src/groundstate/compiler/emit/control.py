@@ -7,6 +7,7 @@ from __future__ import annotations
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.function import components, schedule
 from groundstate.compiler.emit.text import scalar_bytes
+from groundstate.compiler.emit.together import Together
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
@@ -40,6 +41,11 @@ class ControlFlow:
         self.context_base = ""
         self._mask = ""
         """The mask of the block that is being written, if it is partial."""
+        self._together = Together(emitter, graph)
+        if not self.logic.is_wide or entry_mask is not None:
+            self._together.blocks.clear()
+        self._is_together = False
+        """True while a partial block is written for when all lanes are there."""
         self._after = self._what_follows()
         self._live = Liveness(emitter.kernel)
         self._ways: dict[Block, tuple[set[Block], Block | None]] = {}
@@ -71,6 +77,8 @@ class ControlFlow:
         for block in self.order:
             self._write_check(block)
             self._write_body(block)
+            if block in self._together.blocks:
+                self._write_together(block)
             loop: Loop | None = self.graph.loop_of.get(block)
             while loop is not None and self._ends_loop(block, loop):
                 self._write_loop_end(loop)
@@ -123,7 +131,10 @@ class ControlFlow:
             return
         mask = self._mask = self._load_mask(block)
         self._store_mask(block, self.logic.empty)
-        if self._has_vector_accesses(block):
+        has_vector_accesses = self._has_vector_accesses(block)
+        if self._together.may_begin(block, has_vector_accesses):
+            self._find_together(block, mask)
+        elif has_vector_accesses and not self._together.was_asked_before(block):
             full, part = text.label("full"), text.label("part")
             text.do(f"br i1 {self.logic.all(mask)}, label %{full}, label %{part}")
             text.start(full)
@@ -132,6 +143,25 @@ class ControlFlow:
             text.start(part)
             self._mask = mask
         self._write_nodes(block, self.logic.bits(mask))
+
+    def _find_together(self, block: Block, mask: str) -> None:
+        """Goes to where all lanes are together, if they are."""
+        text = self.text
+        together, apart = text.label("together"), text.label("apart")
+        text.do(f"br i1 {self.logic.all(mask)}, label %{together}, label %{apart}")
+        text.start(together)
+        self.emitter.block, self.emitter.here, self.emitter.mask = block, {}, None
+        self._together.enter(block)
+        text.do(f"br label %all{block.index}")
+        text.start(apart)
+
+    def _write_together(self, block: Block) -> None:
+        """Writes a partial block once more, for when all lanes are there."""
+        self.text.start(f"all{block.index}")
+        self._mask = self.logic.full
+        self._is_together = True
+        self._write_nodes(block, None)
+        self._is_together = False
 
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
@@ -154,25 +184,40 @@ class ControlFlow:
                 return True
             if node.op == "Load" and self.uniformity.shape_at(node.operands[0], block) != 0:
                 parts = components(node.type) or [node.type]
-                if min(part.size for part in parts) < 4:
+                if min(part.size for part in parts) < 4 or self._reads_at_steps(node, block):
                     return True
         return False
+
+    def _reads_at_steps(self, load: Node, block: Block) -> bool:
+        """True if lanes read one number each at addresses that most likely go up by a fixed step,
+        but are not next to each other: if all lanes are there, none needs an address of its own."""
+        pointer = load.operands[0]
+        if pointer in self.emitter.guessed:
+            return True
+        step = self.uniformity.shape_at(pointer, block)
+        return bool(step) and step != load.type.size and components(load.type) is None
 
     # --- Ends of blocks -------------------------------------------------------------------------
 
     def _write_end(self, block: Block) -> None:
         if not block.successors:
-            follows = self._after[block] if self.is_partial(block) else self.done
+            follows = self.done if self._has_all_lanes(block) else self._after[block]
             self.text.do(f"br label %{follows}")
         elif block in self.uniformity.divergent:
+            if self._together.is_asked_behind(block) and self._has_all_lanes(block):
+                self._go_together(block)
             self._hand_on(block)
         else:
             self._branch(block)
 
+    def _has_all_lanes(self, block: Block) -> bool:
+        """True if all lanes are in the block where it is being written."""
+        return self._is_together or not self.is_partial(block)
+
     def _branch(self, block: Block) -> None:
         """All lanes of the block go the same way: an ordinary branch, to an edge for each way."""
         text = self.text
-        leave = self._pass_on if self.is_partial(block) else self._go
+        leave = self._go if self._has_all_lanes(block) else self._pass_on
         if len(block.successors) == 1:
             leave(block, block.successors[0])
             return
@@ -202,9 +247,28 @@ class ControlFlow:
     def _go(self, block: Block, successor: Block) -> None:
         """Goes to a block with all lanes."""
         self._copy_phis(block, successor, None)
+        if successor in self._together.blocks:
+            self._together.enter(successor, block)
         self._enter(successor)
 
+    def _go_together(self, block: Block) -> None:
+        """Leaves a block to where all lanes want to go, or continues if they disagree."""
+        text = self.text
+        assert block.condition is not None
+        always, never = self._together.agreement(block)
+        here = dict(self.emitter.here)
+        for holds, successor in zip((always, never), block.successors, strict=True):
+            way, otherwise = text.label("way"), text.label("otherwise")
+            text.do(f"br i1 {holds}, label %{way}, label %{otherwise}")
+            text.start(way)
+            self._go(block, successor)
+            text.start(otherwise)
+            self.emitter.here = dict(here)
+
     def _enter(self, block: Block) -> None:
+        if block in self._together.blocks:
+            self.text.do(f"br label %all{block.index}")
+            return
         if self.is_partial(block):
             self._store_mask(block, self._full_mask())
         self.text.do(f"br label %b{block.index}")

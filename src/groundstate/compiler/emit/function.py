@@ -278,6 +278,11 @@ class Values:
         self.here[node] = found
         return found
 
+    def is_at_hand(self, node: Node) -> bool:
+        """True if the value of a node that lies before can be had in the current block, although
+        nobody there said that it is needed."""
+        return node.op in FREE or node in self.here or node in self.crossing
+
     def scalar(self, node: Node) -> Lanes:
         """The value of a node that is no composite."""
         value = self.get(node)

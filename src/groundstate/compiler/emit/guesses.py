@@ -1,8 +1,9 @@
-"""Indices that are next to each other unless they wrap.
+"""Indices that are most likely next to each other, which is looked at when the program runs.
 
-A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. That
-is looked at when the program runs, once for all lanes: memory is read and written as one vector if
-they do not wrap, and lane by lane if they do.
+A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. An
+index times an increment that the program was given goes up with the lanes if the increment is 1,
+as it mostly is in linear algebra. One look is enough for all lanes: memory is read and written as
+one vector if the guess holds, and lane by lane if it does not.
 """
 
 from __future__ import annotations
@@ -21,16 +22,19 @@ MOSTLY_LINE = f'{MOSTLY} = !{{!"branch_weights", i32 2000, i32 1}}'
 
 
 def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
-    """Widened sums, and the addresses computed from them."""
+    """Widened sums and products, and the addresses computed from them."""
     found: set[Node] = set()
     if uniformity.width == 1:
         return found
     for node in kernel.nodes():
         if uniformity.shape(node) is not VARYING or node.block is None:
             continue
+        shapes = [uniformity.shape_at(each, node.block) for each in node.operands]
         if _widened(node) is not None:
-            shape = uniformity.shape_at(node.operands[_linear_operand(node)], node.block)
-            if shape is not VARYING and shape != 0:
+            if shapes[_linear_operand(node)]:
+                found.add(node)
+        elif _is_product(node):
+            if 0 in shapes and any(shapes):
                 found.add(node)
         elif node.op in CHAINS and any(each in found for each in node.operands[1:]):
             found.add(node)
@@ -39,6 +43,11 @@ def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
 
 def _linear_operand(node: Node) -> int:
     return 1 if node.op == "BitwiseAnd" and constant_int(node.operands[0]) == LOW_WORD else 0
+
+
+def _is_product(node: Node) -> bool:
+    """True for the product of two numbers that may be an index."""
+    return node.op == "IMul" and isinstance(node.type, Int) and node.type.width == 64
 
 
 def _widened(node: Node) -> int | None:
@@ -55,6 +64,8 @@ def _widened(node: Node) -> int | None:
 
 def guess(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], Lanes]) -> Lanes:
     """The value of a node, with a guess at how it goes on from lane to lane."""
+    if _is_product(node):
+        return _guess_product(text, value, [operand(each) for each in node.operands])
     linear = operand(node.operands[_linear_operand(node)]) if _widened(node) else None
     if linear is None or not value.is_vector or linear.stride is None:
         return value
@@ -68,6 +79,15 @@ def guess(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], La
     distance = text.emit(f"sub i64 {ends[1]}, {ends[0]}")
     holds = text.emit(f"icmp eq i64 {distance}, {across}")
     return Lanes(value.type, value.name, None, Guess(ends[0], linear.stride, holds))
+
+
+def _guess_product(text: LaneText, value: Lanes, factors: list[Lanes]) -> Lanes:
+    """The product of an index and an increment, with the guess that the increment is 1."""
+    increment, index = sorted(factors, key=lambda each: each.stride != 0)
+    if not value.is_vector or index.stride is None:
+        return value
+    holds = text.emit(f"icmp eq {increment.type} {increment.name}, 1")
+    return Lanes(value.type, value.name, None, Guess(index.name, index.stride, holds))
 
 
 def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Guess | None:

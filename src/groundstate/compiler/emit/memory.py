@@ -1,7 +1,7 @@
 """Memory: how values are loaded and stored at addresses of all shapes, and steps of addresses.
 
 An address that is the same in all lanes is a scalar access; addresses one element apart are one
-vector access; loads at other fixed steps are one for each lane, and the rest gathers and scatters.
+vector access; at other fixed steps there is one for each lane; the rest are gathers and scatters.
 Composite values are read and written part by part, except that OpenCL vectors next to each other
 are read as one wide vector and taken apart by shuffles, and so are vectors of four at fixed steps.
 """
@@ -14,7 +14,7 @@ from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.guesses import either_way, moved
 from groundstate.compiler.emit.scattered import gather, scatter
 from groundstate.compiler.emit.streaming import store_vector
-from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads
+from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads, store_at_steps
 from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
@@ -100,7 +100,7 @@ def _load_scalar(
 ) -> Lanes:
     text = emitter.text
     scalar, stored = scalar_type(type_), memory_type(type_)
-    if pointer.guess is not None and pointer.guess.stride == type_.size:
+    if _profits_from_guess(emitter, pointer, type_.size, volatile):
         [name] = either_way(
             text,
             pointer,
@@ -123,6 +123,14 @@ def _load_scalar(
     else:
         name = gather(emitter, stored, text.as_vector(pointer), align)
     return Lanes(scalar, _from_memory(emitter, name, type_, True), None)
+
+
+def _profits_from_guess(emitter: Emitter, pointer: Lanes, size: int, volatile: bool) -> bool:
+    """True if numbers of some bytes are read or written faster where a guess at their addresses
+    holds."""
+    if pointer.guess is None:
+        return False
+    return pointer.guess.stride == size or (emitter.mask is None and not volatile)
 
 
 def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: str) -> str:
@@ -247,7 +255,7 @@ def _store_scalar(
     emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes, align: int, volatile: bool
 ) -> None:
     text = emitter.text
-    if pointer.guess is not None and pointer.guess.stride == type_.size:
+    if _profits_from_guess(emitter, pointer, type_.size, volatile):
         name = text.as_vector(value)
         all_ = Lanes(value.type, name, None)
 
@@ -278,7 +286,10 @@ def _store_scalar(
         else:
             _masked_store(emitter, wide, name, pointer.name, align, emitter.mask)
         return
-    scatter(emitter, stored, name, text.as_vector(pointer), align)
+    if pointer.stride and emitter.mask is None and not volatile:
+        store_at_steps(emitter, pointer, stored, name, align)
+    else:
+        scatter(emitter, stored, name, text.as_vector(pointer), align)
 
 
 def _masked_store(

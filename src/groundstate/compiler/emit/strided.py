@@ -1,16 +1,20 @@
-"""Loads at fixed steps that are not those of an array: the lanes share one address.
+"""Accesses at fixed steps that are not those of an array: the lanes share one address.
 
 Vectors of four numbers are read whole, one for each lane, and turned into components in registers:
-that is how a kernel transposes.
+that is how a kernel transposes. Every second or fourth number is picked from vectors of what lies
+between the first and the last.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.values import Lanes, Value
 
 QUAD_LANES = 8
 """Lanes whose vectors of four numbers are turned into components together."""
+Picker = Callable[[Emitter, str, list[tuple[str, int]]], str]
 _PAIR = (0, 1, 2, 3, 4, 5, 6, 7)
 _LOW, _HIGH = (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)
 _FIRST, _SECOND = (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)
@@ -19,6 +23,11 @@ _FIRST, _SECOND = (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)
 def load_at_steps(emitter: Emitter, pointer: Lanes, stored: str, align: int) -> str:
     """One number for each lane, at fixed steps: no lane needs an address of its own."""
     text, wide = emitter.text, emitter.text.vector_type(stored)
+    if stored in ("float", "i32") and emitter.width % QUAD_LANES == 0:
+        if pointer.stride == 8:
+            return _pick(emitter, pointer, stored, align, _pick_seconds)
+        if pointer.stride == 16:
+            return _pick(emitter, pointer, stored, align, _pick_fourths)
     name = "poison"
     for lane in range(emitter.width):
         each = text.emit(
@@ -28,11 +37,61 @@ def load_at_steps(emitter: Emitter, pointer: Lanes, stored: str, align: int) -> 
     return name
 
 
+def store_at_steps(emitter: Emitter, pointer: Lanes, stored: str, name: str, align: int) -> None:
+    """Writes one number of each lane at fixed steps, the first lane first."""
+    text, wide = emitter.text, emitter.text.vector_type(stored)
+    for lane in range(emitter.width):
+        each = text.emit(f"extractelement {wide} {name}, i64 {lane}")
+        place = _lane_address(emitter, pointer, lane)
+        text.do(f"store {stored} {each}, ptr {place}, align {align}")
+
+
 def _lane_address(emitter: Emitter, pointer: Lanes, lane: int) -> str:
     assert pointer.stride is not None
     if lane == 0:
         return pointer.name
     return emitter.text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {lane * pointer.stride}")
+
+
+def _pick(emitter: Emitter, pointer: Lanes, stored: str, align: int, pick: Picker) -> str:
+    """Numbers of four bytes that lie near each other, from vectors of all that lies there.
+
+    Nothing is read behind the last number that is wanted: the last vector lies further in front,
+    and what is wanted of it is further back."""
+    assert pointer.stride is not None
+    count = pointer.stride // 4
+    groups = []
+    for first in range(0, emitter.width, QUAD_LANES):
+        vectors = []
+        for vector in range(count):
+            is_last = first + QUAD_LANES == emitter.width and vector == count - 1
+            shift = count - 1 if is_last else 0
+            offset = first * pointer.stride + vector * 4 * QUAD_LANES - 4 * shift
+            place = emitter.text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {offset}")
+            loaded = emitter.text.emit(
+                f"load <{QUAD_LANES} x {stored}>, ptr {place}, align {align}"
+            )
+            vectors.append((loaded, shift))
+        groups.append(pick(emitter, stored, vectors))
+    return _joined(emitter, stored, groups)
+
+
+def _pick_seconds(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]]) -> str:
+    """Every second number of two vectors, from the one on that is given with each."""
+    (one, m), (two, n) = vectors
+    picks = (m, m + 2, n + 8, n + 10, m + 4, m + 6, n + 12, n + 14)
+    mixed = _mix(emitter, scalar, 8, one, two, picks)
+    return _mix(emitter, scalar, 8, mixed, "poison", (0, 1, 4, 5, 2, 3, 6, 7))
+
+
+def _pick_fourths(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]]) -> str:
+    """Every fourth number of four vectors, from the one on that is given with each."""
+    pairs = []
+    for (one, m), (two, n) in (vectors[:2], vectors[2:]):
+        picks = (m, m, n + 8, n + 8, m + 4, m + 4, n + 12, n + 12)
+        pairs.append(_mix(emitter, scalar, 8, one, two, picks))
+    mixed = _mix(emitter, scalar, 8, pairs[0], pairs[1], (0, 2, 8, 10, 4, 6, 12, 14))
+    return _mix(emitter, scalar, 8, mixed, "poison", (0, 4, 1, 5, 2, 6, 3, 7))
 
 
 def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Value:

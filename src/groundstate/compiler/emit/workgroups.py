@@ -29,11 +29,54 @@ def _cell(emitter: Emitter, number: int, subgroup: str) -> Lanes:
 def _write(emitter: Emitter, node: Node) -> None:
     number, mode = int(str(node.literals[0])), node.literals[1]
     value = emitter.get(node.operands[0])
-    kind = node.operands[0].type
-    if mode == "all":
-        store(emitter, _cell(emitter, number, "%sub"), kind, value, 16)
+    type_ = node.operands[0].type
+    if mode == "one":
+        _write_one(emitter, node, _cell(emitter, number, "0"), value, type_)
+    elif mode == "all":
+        _add_up(emitter, node, value)
     else:
-        _write_one(emitter, node, _cell(emitter, number, "0"), value, kind)
+        _add_up_before(emitter, node, value)
+
+
+def _add_up(emitter: Emitter, node: Node, value: Value) -> None:
+    """Adds a sub-group's value to the cell of all: the sub-groups come one after the other."""
+    text, type_ = emitter.text, node.operands[0].type
+    cell = _cell(emitter, int(str(node.literals[0])), "0")
+    first, later, after = text.label("first"), text.label("later"), text.label("added")
+    is_first = text.emit("icmp eq i64 %sub, 0")
+    text.do(f"br i1 {is_first}, label %{first}, label %{later}")
+    text.start(first)
+    store(emitter, cell, type_, value, 16)
+    text.do(f"br label %{after}")
+    text.start(later)
+    so_far = load(emitter, cell, type_, 16)
+    kind = kind_of(str(node.literals[2]))
+    store(emitter, cell, type_, _merge(emitter, kind, type_, so_far, value), 16)
+    text.do(f"br label %{after}")
+    text.start(after)
+
+
+def _add_up_before(emitter: Emitter, node: Node, value: Value) -> None:
+    """Gives the next sub-group what it and all before it come to; the first has nothing before."""
+    text, type_ = emitter.text, node.operands[0].type
+    number, kind = int(str(node.literals[0])), kind_of(str(node.literals[2]))
+    mine = _cell(emitter, number, "%sub")
+    ways = [text.label(each) for each in ("first", "later", "hand", "last")]
+    is_first = text.emit("icmp eq i64 %sub, 0")
+    text.do(f"br i1 {is_first}, label %{ways[0]}, label %{ways[1]}")
+    text.start(ways[0])
+    store(emitter, mine, type_, _neutral(emitter, kind, type_), 16)
+    text.do(f"br label %{ways[1]}")
+    text.start(ways[1])
+    is_last = text.emit(f"icmp eq i64 %sub, {emitter.context.subgroups - 1}")
+    text.do(f"br i1 {is_last}, label %{ways[3]}, label %{ways[2]}")
+    text.start(ways[2])
+    so_far = load(emitter, mine, type_, 16)
+    following = text.emit("add i64 %sub, 1")
+    total = _merge(emitter, kind, type_, so_far, value)
+    store(emitter, _cell(emitter, number, following), type_, total, 16)
+    text.do(f"br label %{ways[3]}")
+    text.start(ways[3])
 
 
 def _write_one(emitter: Emitter, node: Node, cell: Lanes, value: Value, kind: Type) -> None:
@@ -81,35 +124,17 @@ def _lane_of(emitter: Emitter, value: Value, lane: str) -> Value:
 @handles("ReadGroupCells")
 def _read(emitter: Emitter, node: Node) -> None:
     number, mode = int(str(node.literals[0])), node.literals[1]
-    if mode == "one":
-        emitter.define(node, load(emitter, _cell(emitter, number, "0"), node.type, 16))
-        return
-    kind = kind_of(str(node.literals[2]))
-    total: Value | None = None
-    for subgroup in range(emitter.context.subgroups):
-        value = load(emitter, _cell(emitter, number, str(subgroup)), node.type, 16)
-        if mode == "before":
-            value = _if_before(emitter, kind, node.type, value, subgroup)
-        total = value if total is None else _merge(emitter, kind, node.type, total, value)
-    assert total is not None
-    emitter.define(node, total)
+    cell = _cell(emitter, number, "%sub" if mode == "before" else "0")
+    emitter.define(node, load(emitter, cell, node.type, 16))
 
 
-def _if_before(emitter: Emitter, kind: str, type_: Type, value: Value, subgroup: int) -> Value:
-    """The value of an earlier sub-group's cell, or what changes nothing."""
+def _neutral(emitter: Emitter, kind: str, type_: Type) -> Value:
+    """What changes nothing when it is combined with another value."""
     parts = components(type_)
     if parts is not None:
-        assert isinstance(value, list)
-        return [
-            _if_before(emitter, kind, part, each, subgroup)
-            for part, each in zip(parts, value, strict=True)
-        ]
-    assert isinstance(value, Lanes)
-    text = emitter.text
-    earlier = text.emit(f"icmp ult i64 {subgroup}, %sub")
-    neutral = identity(kind, value.type)
-    name = text.emit(f"select i1 {earlier}, {value.type} {value.name}, {value.type} {neutral}")
-    return Lanes(value.type, name)
+        return [_neutral(emitter, kind, part) for part in parts]
+    scalar = scalar_type(type_)
+    return Lanes(scalar, identity(kind, scalar))
 
 
 def _merge(emitter: Emitter, kind: str, type_: Type, left: Value, right: Value) -> Value:
