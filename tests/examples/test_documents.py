@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,8 +109,14 @@ def test_names_exist(page: Path) -> None:
             thing = getattr(thing, part)
 
 
-def commands(parser: argparse.ArgumentParser, name: str = "groundstate") -> dict[str, set[str]]:
-    """All commands and their options."""
+@cache
+def all_commands() -> dict[str, set[str]]:
+    """The options of each command, by its name."""
+    return commands(make_parser(), "groundstate")
+
+
+def commands(parser: argparse.ArgumentParser, name: str) -> dict[str, set[str]]:
+    """The options of a command and of those below it."""
     found = {name: set(parser._option_string_actions)}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -120,7 +127,7 @@ def commands(parser: argparse.ArgumentParser, name: str = "groundstate") -> dict
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
 def test_commands_and_their_options_exist(page: Path) -> None:
-    known = commands(make_parser())
+    known = all_commands()
     text = page.read_text(encoding="utf-8")
     for line in re.findall(r"(?:^|`|\$ |bin/)(groundstate(?: [a-z]+)+\b[^`\n]*)", text, re.M):
         words = line.partition(" -- ")[0].partition(" #")[0].split()
