@@ -10,8 +10,8 @@ import multiprocessing
 import resource
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -89,6 +89,49 @@ def _death(status: int, limit_s: int) -> Outcome:
     return Outcome(FAILED, f"the compiler's process was ended by {how}")
 
 
+class Crew:
+    """The workers, and the tasks that nobody has yet."""
+
+    def __init__(
+        self, tasks: Iterable[Task], widths: Sequence[int], limit_s: int, known: dict[str, float]
+    ) -> None:
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload([__name__])
+        self.waiting = iter(tasks)
+        self.widths, self.limit_s, self.known = widths, limit_s, known
+        self.workers: dict[Connection, Worker] = {}
+        """By the connections to them."""
+
+    def engage(self, old: Worker | None = None) -> None:
+        """Gives the next task to a worker that has none, or to a new one."""
+        task = next(self.waiting, None)
+        if old is not None and (task is None or not old.left):
+            del self.workers[old.link]
+            old.close()
+            old = None
+        if task is not None:
+            worker = old or Worker(self.context, self.widths, self.limit_s, self.known)
+            self.workers[worker.link] = worker
+            worker.give(task)
+
+    def collect(self, worker: Worker) -> tuple[Task, Outcome]:
+        """Takes an outcome from a worker, tells the others what was compiled, and goes on."""
+        task = worker.task
+        assert task is not None
+        outcome = worker.take(self.limit_s)
+        self.known |= outcome.made
+        for other in self.workers.values():
+            if other is not worker:
+                other.news |= outcome.made
+        self.engage(worker)
+        return task, outcome
+
+    def close(self) -> None:
+        """Ends all processes."""
+        for worker in self.workers.values():
+            worker.close()
+
+
 def compile_all(
     tasks: Sequence[Task],
     widths: Sequence[int],
@@ -97,42 +140,13 @@ def compile_all(
     known: dict[str, float],
 ) -> Iterator[tuple[Task, Outcome]]:
     """The outcomes of all tasks, as they come. Adds what was compiled to `known`."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    waiting = iter(tasks)
-    workers: dict[Connection, Worker] = {}
-
-    def engage(old: Worker | None) -> None:
-        """Gives the next task to a worker that has none."""
-        task = next(waiting, None)
-        if old is not None and (task is None or not old.left):
-            del workers[old.link]
-            old.close()
-            old = None
-        if task is not None:
-            worker = old or Worker(context, widths, limit_s, known)
-            workers[worker.link] = worker
-            worker.give(task)
-
-    try:
+    with closing(Crew(tasks, widths, limit_s, known)) as crew:
         for _ in range(jobs):
-            engage(None)
-        while workers:
-            for link in wait(list(workers)):
+            crew.engage()
+        while crew.workers:
+            for link in wait(list(crew.workers)):
                 assert isinstance(link, Connection)
-                worker = workers[link]
-                task = worker.task
-                outcome = worker.take(limit_s)
-                known |= outcome.made
-                for other in workers.values():
-                    if other is not worker:
-                        other.news |= outcome.made
-                engage(worker)
-                assert task is not None
-                yield task, outcome
-    finally:
-        for worker in workers.values():
-            worker.close()
+                yield crew.collect(crew.workers[link])
 
 
 def _work(link: Connection, widths: tuple[int, ...], limit_s: int, known: dict[str, float]) -> None:

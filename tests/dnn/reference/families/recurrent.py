@@ -12,7 +12,7 @@ from tests.dnn.reference.compare import Rule
 from tests.dnn.reference.draw import Draw
 from tests.dnn.reference.families.base import FLOATS, Family, md, propagation, step
 from tests.dnn.reference.numbers import EPSILON
-from tests.dnn.reference.problem import Layout, Problem, Tensor
+from tests.dnn.reference.problem import Layout, Problem, Step, Tensor
 
 GATES = {"vanilla_rnn": 1, "lstm": 4, "gru": 3, "lbr_gru": 3}
 # The weights of a backward pass have the input channels last: the reference insists on it.
@@ -51,11 +51,8 @@ def shapes(draw: Draw, name: str, direction: str, projected: bool) -> dict[str, 
     }
 
 
-def recurrent(draw: Draw, name: str) -> Problem:
-    backward = draw.chance(0.4)
-    direction = draw.pick(["left2right", "right2left", "concat", "sum"])
-    projected = name == "lstm" and not backward and draw.chance(0.25)
-    sizes, dtype = shapes(draw, name, direction, projected), draw.dtype(*FLOATS)
+def left_out(draw: Draw, name: str, backward: bool, projected: bool) -> set[str]:
+    """The arguments that a problem does without."""
     absent = {"src_2", "dst_2"} if name != "lstm" else set()
     if name != "lstm" or draw.chance(0.7):
         absent.add("weights_2")
@@ -65,6 +62,32 @@ def recurrent(draw: Draw, name: str) -> Problem:
         absent |= {"src_1", "src_2"}
     if draw.chance(0.3) and not backward:
         absent |= {"dst_1", "dst_2"}
+    return absent
+
+
+def argument_order(name: str) -> list[str]:
+    """The tensors as the functions for a cell take them."""
+    inner, more = (["src_2"], ["weights_2", "weights_3"]) if name == "lstm" else ([], [])
+    order = ["src", "src_1", *inner, "weights", "weights_1", *more, "bias", "dst", "dst_1"]
+    return [*order, "dst_2"] if name == "lstm" else order
+
+
+def parameters(name: str, direction: str, activation: str) -> tuple[list[Any], list[Any]]:
+    """What these functions take before the tensors, and after them."""
+    start: list[Any] = [("int", facts.DIRECTIONS[direction])]
+    end: list[Any] = [("flags", 0)]
+    if name == "vanilla_rnn":
+        start.insert(0, ("int", facts.ELTWISE[activation]))
+        end += [("float", 0.5 if activation == "relu" else 0.0), ("float", 0.0)]
+    return start, end
+
+
+def recurrent(draw: Draw, name: str) -> Problem:
+    backward = draw.chance(0.4)
+    direction = draw.pick(["left2right", "right2left", "concat", "sum"])
+    projected = name == "lstm" and not backward and draw.chance(0.25)
+    sizes, dtype = shapes(draw, name, direction, projected), draw.dtype(*FLOATS)
+    absent = left_out(draw, name, backward, projected)
     # Each number counts if there is one step alone: then sums have no parts that cancel.
     lowest = 0.05 if sizes["src"][0] == sizes["weights"][0] == 1 else -0.5
     tensors = {
@@ -72,54 +95,54 @@ def recurrent(draw: Draw, name: str) -> Problem:
         for argument, dims in sizes.items()
         if argument not in absent
     }
-    order = ["src", "src_1", "src_2"][: 3 if name == "lstm" else 2]
-    order += ["weights", "weights_1"] + (["weights_2", "weights_3"] if name == "lstm" else [])
-    order += ["bias", "dst", "dst_1"] + (["dst_2"] if name == "lstm" else [])
     activation = draw.pick(["relu", "tanh", "logistic"])
-    alpha = 0.5 if activation == "relu" else 0.0
-    start = ((("int", facts.ELTWISE[activation]),) if name == "vanilla_rnn" else ()) + (
-        ("int", facts.DIRECTIONS[direction]),
-    )
-    end: tuple[Any, ...] = (("flags", 0),)
-    if name == "vanilla_rnn":
-        end += (("float", alpha), ("float", 0.0))
-    inputs = [n for n in tensors if not n.startswith("dst")]
-    outputs = [n for n in tensors if n.startswith("dst")]
+    start, end = parameters(name, direction, activation)
     mode = "training" if backward else draw.pick(["training", "inference"])
     forward = step(
         f"{name}_forward",
         "engine",
         propagation(mode),
         *start,
-        *descriptors(order, tensors),
+        *descriptors(argument_order(name), tensors),
         *end,
         "attr",
-        inputs=inputs,
-        outputs=outputs,
+        inputs=[n for n in tensors if not n.startswith("dst")],
+        outputs=[n for n in tensors if n.startswith("dst")],
     )
     traits = {"direction": direction, "backward": backward, "cell": name, "activation": activation}
     if not backward:
         return Problem(name, tensors, (forward,), draw.attributes(), traits)
     differences = {f"diff_{n}": difference(draw, n, tensors[n]) for n in tensors}
-    last = dict(tensors)
-    for n in ("weights", "weights_1"):
-        last[f"{n}_back"] = replace(tensors[n], layout=INPUTS_LAST)
+    back, turned = backward_step(name, tensors, differences, start, end)
+    whole = tensors | turned | differences
+    return Problem(name, whole, (forward, back), draw.attributes(), traits)
+
+
+def backward_step(
+    name: str,
+    tensors: dict[str, Tensor],
+    differences: dict[str, Tensor],
+    start: list[Any],
+    end: list[Any],
+) -> tuple[Step, dict[str, Tensor]]:
+    """The derivative, and the weights in the layout that it wants."""
     renamed = {n: f"{n}_back" if n in ("weights", "weights_1") else n for n in tensors}
+    turned = {renamed[n]: replace(tensors[n], layout=INPUTS_LAST) for n in ("weights", "weights_1")}
+    order = argument_order(name)
     back = step(
         f"{name}_backward",
         "engine",
         propagation("backward"),
         *start,
-        *descriptors([renamed.get(n, n) for n in order], last),
+        *descriptors([renamed.get(n, n) for n in order], tensors | turned),
         *descriptors([f"diff_{n}" for n in order], differences),
         *end,
         "hint",
         "attr",
-        inputs={n: renamed[n] for n in tensors}
-        | {n: n for n in differences if n.startswith("diff_dst")},
+        inputs=renamed | {n: n for n in differences if n.startswith("diff_dst")},
         outputs=[n for n in differences if not n.startswith("diff_dst")],
     )
-    return Problem(name, last | differences, (forward, back), draw.attributes(), traits)
+    return back, turned
 
 
 def descriptors(order: list[str], tensors: dict[str, Tensor]) -> list[Any]:
