@@ -1,7 +1,8 @@
 /* A SYCL program, for a plain C++ compiler, whose kernels are SPIR-V: sycl_native numbered.spv.
 
    It takes them through the runtime's kernel compiler and through Level Zero's own objects, goes
-   from SYCL's objects to those and back, and shows what a broken kernel's exception says. */
+   from SYCL's objects to those and back, and shows what a broken kernel's exception says. With another
+   argument also what that of a refused kernel in SYCL C++ says. */
 
 #include <level_zero/ze_api.h>
 
@@ -72,9 +73,10 @@ static sycl::event launch(sycl::queue &queue, const sycl::kernel &step, uint32_t
     });
 }
 
-static Executable built(const sycl::queue &queue, const Bytes &spirv) {
-    auto source = experimental::create_kernel_bundle_from_source(
-        queue.get_context(), experimental::source_language::spirv, spirv);
+template <typename Source>
+static Executable built(const sycl::queue &queue, const Source &kernels,
+                        experimental::source_language language = experimental::source_language::spirv) {
+    auto source = experimental::create_kernel_bundle_from_source(queue.get_context(), language, kernels);
     return experimental::build(source);
 }
 
@@ -215,20 +217,37 @@ static void compare_handles(const sycl::queue &queue) {
             "one context");
 }
 
-/* What the runtime says of SPIR-V that is no module: printed, for the test to read. */
-static void break_a_module(const sycl::queue &queue, Bytes spirv) {
-    for (size_t at = 20; at < spirv.size(); at++)
-        spirv[at] = std::byte{0xee};
+/* What the exception says if kernels cannot be built: printed, for the test to read. */
+template <typename... Source> static void show_refusal(const Source &...kernels) {
     try {
-        built(queue, spirv);
-        require(false, "a broken module is refused");
+        built(kernels...);
+        require(false, "what cannot be built is refused");
     } catch (const sycl::exception &error) {
         require(error.code() == sycl::errc::build, "it is an error of building");
         std::cout << error.what() << "\n";
     }
 }
 
-int main(int, char **arguments) {
+/* SPIR-V that is no module: the runtime does not ask for the build log. */
+static void break_a_module(const sycl::queue &queue, Bytes spirv) {
+    for (size_t at = 20; at < spirv.size(); at++)
+        spirv[at] = std::byte{0xee};
+    show_refusal(queue, spirv);
+}
+
+/* A kernel that the driver does not take: here it asks. */
+static void refuse_a_kernel(const sycl::queue &queue) {
+    const std::string text = R"(
+        #include <sycl/sycl.hpp>
+        extern "C" SYCL_EXTERNAL SYCL_EXT_ONEAPI_FUNCTION_PROPERTY(
+            (sycl::ext::oneapi::experimental::single_task_kernel)) void mover() {
+            asm volatile("mov (M1, 16) x");
+        }
+    )";
+    show_refusal(queue, text, experimental::source_language::sycl);
+}
+
+int main(int count, char **arguments) {
     const Bytes spirv = read(arguments[1]);
     sycl::queue queue{{sycl::property::queue::in_order(), sycl::property::queue::enable_profiling()}};
     require(queue.get_backend() == ZERO, "the queue is of Level Zero");
@@ -239,4 +258,6 @@ int main(int, char **arguments) {
     run_on_adopted_queue(queue, spirv);
     break_a_module(queue, spirv);
     std::cout << "sycl ok\n";
+    if (count > 2) // the runtime takes seconds to compile
+        refuse_a_kernel(queue);
 }
