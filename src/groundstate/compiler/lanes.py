@@ -15,7 +15,8 @@ from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.liveness import Liveness
 from groundstate.compiler.lower import SCOPE_SUBGROUP
-from groundstate.compiler.spirv.types import Bool, Type
+from groundstate.compiler.signature import STORAGE_FUNCTION
+from groundstate.compiler.spirv.types import Bool, Pointer, Type
 from groundstate.compiler.uniformity import VARYING, Uniformity, lane_axis
 
 GroupSize = tuple[int, int, int]
@@ -25,7 +26,9 @@ REGISTERS = 16
 LARGE_NODES = 500
 """From here on a kernel is compiled for one register, which takes half the time."""
 MOST_SPILLED = 16
-"""How many values more than there are registers two registers for each value may cost."""
+MOST_SPILLED_WAITING = 64
+"""How many values more than there are registers two registers for each value may cost: in loops
+that wait for memory anyway, more."""
 
 
 def observes_subgroups(kernel: Kernel) -> bool:
@@ -50,9 +53,24 @@ def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
         if width > natural and is_large:
             continue
         uniformity = Uniformity(kernel, graph, group_size, width)
-        if width <= natural or pressure(uniformity, natural) <= REGISTERS + MOST_SPILLED:
+        spilled = MOST_SPILLED_WAITING if _waits_for_memory(uniformity) else MOST_SPILLED
+        if width <= natural or pressure(uniformity, natural) <= REGISTERS + spilled:
             break
     return uniformity
+
+
+def _waits_for_memory(uniformity: Uniformity) -> bool:
+    """True if lanes search: each reads from an address of its own in a loop that each leaves when
+    it is done. What one waits for, another has meanwhile."""
+    return any(
+        node.op == "Load"
+        and uniformity.shape_at(node.operands[0], block) is VARYING
+        and isinstance(pointer := node.operands[0].type, Pointer)
+        and pointer.storage != STORAGE_FUNCTION
+        for loop in uniformity.divergent_loops
+        for block in loop.blocks
+        for node in block.nodes
+    )
 
 
 def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, natural: int) -> int:
