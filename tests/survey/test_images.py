@@ -125,6 +125,14 @@ def test_what_grows_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(modules_in(nested)) == []
 
 
+def test_parts_of_a_bundle_do_not_lie_over_each_other() -> None:
+    """Or a small file could have any number of large modules."""
+    head = BUNDLE_MAGIC + struct.pack("<Q", 50)
+    start = len(head) + 50 * 24
+    with pytest.raises(Damaged, match="over each other"):
+        list(modules_in(head + struct.pack("<QQQ", start, len(ONE), 0) * 50 + ONE))
+
+
 def test_a_search_ends_in_a_file_full_of_first_words() -> None:
     """Each word could begin a module that reaches to the end of the file."""
     magic = images.SPIRV_MAGIC

@@ -120,15 +120,16 @@ def _decompressed(image: memoryview) -> bytes:
 
 def _parts_of_bundle(image: memoryview) -> Iterator[memoryview]:
     """The parts of a bundle: a count, then for each an offset, a size and its target's name."""
-    position = len(BUNDLE_MAGIC)
+    position, taken = len(BUNDLE_MAGIC), 0
     try:
         (count,) = struct.unpack_from("<Q", image, position)
         position += 8
         for _ in range(count):
             offset, size, name = struct.unpack_from("<QQQ", image, position)
             position += 24 + name
-            if offset + size > len(image):
-                raise Damaged("a part of a bundle lies outside of it")
+            taken += size
+            if max(offset + size, taken) > len(image):
+                raise Damaged("the parts of a bundle lie outside of it, or over each other")
             yield image[offset : offset + size]
     except (struct.error, OverflowError) as problem:
         raise Damaged("a bundle is cut short") from problem
