@@ -14,27 +14,15 @@ from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.interleaving import interleaved_addresses
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
+from groundstate.compiler.linear import step_of
 from groundstate.compiler.shared_variables import writers_of_variables
-from groundstate.compiler.spirv.opcodes import Decoration
-from groundstate.compiler.spirv.types import Array, Int, Pointer, RuntimeArray, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
 
 VARYING = None
 Shape = int | None
 
 _UNKNOWN = "not reached yet"
 
-PASSES = frozenset(
-    [
-        "CopyObject",
-        "CopyLogical",
-        "Bitcast",
-        "ConvertPtrToU",
-        "ConvertUToPtr",
-        "PtrCastToGeneric",
-        "GenericCastToPtr",
-        "SConvert",
-    ]
-)
 CHAINS = frozenset(
     ["AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain"]
 )
@@ -334,31 +322,7 @@ class Uniformity:
         if VARYING in shapes:
             return VARYING
         known = [shape for shape in shapes if shape is not None]
-        return self._linear(node, op, known)
-
-    def _linear(self, node: Node, op: str, shapes: list[int]) -> Shape:
-        """The shape of an operation on linear values."""
-        if op in PASSES:
-            return shapes[0] if _is_address(node.type) else VARYING
-        if op == "UConvert":
-            return shapes[0] if _cannot_wrap(node) else VARYING
-        if op == "IAdd":
-            return shapes[0] + shapes[1]
-        if op == "ISub":
-            return shapes[0] - shapes[1]
-        if op in ("IMul", "ShiftLeftLogical"):
-            return _scaled(node, op, shapes)
-        if op in CHAINS:
-            return self._chain_stride(node, shapes)
-        if op in ("SDiv", "UDiv"):
-            return _divided(node, shapes)
-        if op == "ShiftRightArithmetic":
-            return _sign_extended(node, shapes)
-        if op == "BitwiseAnd":
-            return _masked(node, shapes)
-        if op == "Select" and shapes[0] == 0 and shapes[1] == shapes[2] and _is_address(node.type):
-            return shapes[1]
-        return VARYING
+        return self._chain_stride(node, known) if op in CHAINS else step_of(node, known)
 
     def _chain_stride(self, node: Node, shapes: list[int]) -> Shape:
         """The distance between the addresses that neighbouring lanes compute."""
@@ -408,76 +372,6 @@ def _is_reduction(node: Node) -> bool:
 def _is_printf(node: Node) -> bool:
     """Whether some lanes may fail where others do not, because a buffer has become full."""
     return node.op == "ExtInst" and node.literals[1] == PRINTF
-
-
-def _is_address(type_: Type) -> bool:
-    return isinstance(type_, Pointer) or (isinstance(type_, Int) and type_.width >= 32)
-
-
-def _cannot_wrap(node: Node) -> bool:
-    """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32."""
-    assert isinstance(node.type, Int)
-    operand = node.operands[0].type
-    narrowing = isinstance(operand, Int) and operand.width > node.type.width
-    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0])
-
-
-def _sign_extended(node: Node, shapes: list[int]) -> Shape:
-    """(x << a) + (y << a) >> b with a >= b: so compilers widen a sum, and scale it in the same
-    go."""
-    right = constant_int(node.operands[1])
-    if right is None or not 0 <= right <= _low_zeros(node.operands[0]):
-        return VARYING
-    return shapes[0] >> right
-
-
-def _low_zeros(node: Node, depth: int = 3) -> int:
-    """How many of the low bits of a number are certainly 0, as far as a short look shows."""
-    if node.op == "ShiftLeftLogical":
-        return constant_int(node.operands[1]) or 0
-    if node.op in ("IAdd", "ISub") and depth > 0:
-        return min(_low_zeros(each, depth - 1) for each in node.operands)
-    value = constant_int(node)
-    return 0 if not value else (value & -value).bit_length() - 1
-
-
-def _masked(node: Node, shapes: list[int]) -> Shape:
-    """x & 0xffffffff: an id that is cut to 32 bits and widened again."""
-    for linear, other in ((0, 1), (1, 0)):
-        mask = constant_int(node.operands[other])
-        if mask == 0xFFFFFFFF and _is_id(node.operands[linear]):
-            return shapes[linear]
-    return VARYING
-
-
-def _is_id(node: Node) -> bool:
-    while node.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
-        node = node.operands[0]
-    return node.op == "Builtin"
-
-
-def _scaled(node: Node, op: str, shapes: list[int]) -> Shape:
-    for linear, other in ((0, 1), (1, 0)):
-        factor = node.operands[other]
-        if shapes[other] == 0 and factor.op == "Constant":
-            value = constant_int(factor)
-            if value is not None and op == "IMul":
-                return shapes[linear] * value
-            if value is not None and linear == 0 and value < 63:
-                return shapes[0] << value
-    return VARYING
-
-
-def _divided(node: Node, shapes: list[int]) -> Shape:
-    """x * 16 / 8, where nothing is lost: so compilers write shares of a row."""
-    product, divisor = node.operands[0], constant_int(node.operands[1])
-    promise = Decoration.NoSignedWrap if node.op == "SDiv" else Decoration.NoUnsignedWrap
-    if product.op != "IMul" or promise not in product.decorations or not divisor:
-        return VARYING
-    factors = [constant_int(each) for each in product.operands]
-    if not any(each is not None and each % divisor == 0 for each in factors):
-        return VARYING
-    return shapes[0] // divisor
 
 
 def _wrong_chain(node: Node, reason: str) -> BuildError:

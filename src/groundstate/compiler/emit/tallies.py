@@ -19,9 +19,10 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.linear import PASSES
 from groundstate.compiler.lower import is_group_barrier
 from groundstate.compiler.spirv.types import Int, Pointer
-from groundstate.compiler.uniformity import CHAINS, PASSES
+from groundstate.compiler.uniformity import CHAINS
 
 COMBINATIONS = {
     "AtomicIAdd": "add",

@@ -1,0 +1,118 @@
+"""Numbers and addresses that go up by a fixed step from lane to lane, and what keeps them so.
+
+The step of a sum is the sum of the steps. Other operations keep a fixed step where nothing wraps
+and nothing is lost, which often follows from how compilers write indices.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.spirv.opcodes import Decoration
+from groundstate.compiler.spirv.types import Int, Pointer, Type
+
+PASSES = frozenset(
+    [
+        "CopyObject",
+        "CopyLogical",
+        "Bitcast",
+        "ConvertPtrToU",
+        "ConvertUToPtr",
+        "PtrCastToGeneric",
+        "GenericCastToPtr",
+        "SConvert",
+    ]
+)
+
+
+def step_of(node: Node, steps: list[int]) -> int | None:
+    """By how much the result of an operation goes up, or None if by more than one amount."""
+    op = node.op
+    if op in PASSES:
+        return steps[0] if _is_address(node.type) else None
+    if op == "UConvert":
+        return steps[0] if _cannot_wrap(node) else None
+    if op == "IAdd":
+        return steps[0] + steps[1]
+    if op == "ISub":
+        return steps[0] - steps[1]
+    if op in ("IMul", "ShiftLeftLogical"):
+        return _scaled(node, op, steps)
+    if op in ("SDiv", "UDiv"):
+        return _divided(node, steps)
+    if op == "ShiftRightArithmetic":
+        return _sign_extended(node, steps)
+    if op == "BitwiseAnd":
+        return _masked(node, steps)
+    if op == "Select" and steps[0] == 0 and steps[1] == steps[2] and _is_address(node.type):
+        return steps[1]
+    return None
+
+
+def _is_address(type_: Type) -> bool:
+    return isinstance(type_, Pointer) or (isinstance(type_, Int) and type_.width >= 32)
+
+
+def _cannot_wrap(node: Node) -> bool:
+    """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32."""
+    assert isinstance(node.type, Int)
+    operand = node.operands[0].type
+    narrowing = isinstance(operand, Int) and operand.width > node.type.width
+    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0])
+
+
+def _sign_extended(node: Node, steps: list[int]) -> int | None:
+    """(x << a) + (y << a) >> b with a >= b: so compilers widen a sum, and scale it in the same
+    go."""
+    right = constant_int(node.operands[1])
+    if right is None or not 0 <= right <= _low_zeros(node.operands[0]):
+        return None
+    return steps[0] >> right
+
+
+def _low_zeros(node: Node, depth: int = 3) -> int:
+    """How many of the low bits of a number are certainly 0, as far as a short look shows."""
+    if node.op == "ShiftLeftLogical":
+        return constant_int(node.operands[1]) or 0
+    if node.op in ("IAdd", "ISub") and depth > 0:
+        return min(_low_zeros(each, depth - 1) for each in node.operands)
+    value = constant_int(node)
+    return 0 if not value else (value & -value).bit_length() - 1
+
+
+def _masked(node: Node, steps: list[int]) -> int | None:
+    """x & 0xffffffff: an id that is cut to 32 bits and widened again."""
+    for linear, other in ((0, 1), (1, 0)):
+        mask = constant_int(node.operands[other])
+        if mask == 0xFFFFFFFF and _is_id(node.operands[linear]):
+            return steps[linear]
+    return None
+
+
+def _is_id(node: Node) -> bool:
+    while node.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
+        node = node.operands[0]
+    return node.op == "Builtin"
+
+
+def _scaled(node: Node, op: str, steps: list[int]) -> int | None:
+    for linear, other in ((0, 1), (1, 0)):
+        factor = node.operands[other]
+        if steps[other] == 0 and factor.op == "Constant":
+            value = constant_int(factor)
+            if value is not None and op == "IMul":
+                return steps[linear] * value
+            if value is not None and linear == 0 and value < 63:
+                return steps[0] << value
+    return None
+
+
+def _divided(node: Node, steps: list[int]) -> int | None:
+    """x * 16 / 8, where nothing is lost: so compilers write shares of a row."""
+    product, divisor = node.operands[0], constant_int(node.operands[1])
+    promise = Decoration.NoSignedWrap if node.op == "SDiv" else Decoration.NoUnsignedWrap
+    if product.op != "IMul" or promise not in product.decorations or not divisor:
+        return None
+    factors = [constant_int(each) for each in product.operands]
+    if not any(each is not None and each % divisor == 0 for each in factors):
+        return None
+    return steps[0] // divisor
