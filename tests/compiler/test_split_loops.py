@@ -7,8 +7,8 @@ import pytest
 
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.lanes import vector_of_subgroup
+from groundstate.compiler.loops import improve_loops
 from groundstate.compiler.program import Program
-from groundstate.compiler.split_loops import split_loops
 from groundstate.compiler.uniformity import Uniformity
 from tests.compiler.runner import program_of, run
 
@@ -112,7 +112,7 @@ def split(program: Program, name: str) -> tuple[Uniformity, Uniformity]:
     kernel = program.prepare(name).kernel
     width = vector_of_subgroup(kernel, (8, 8, 1), 16, 8)
     before = Uniformity(kernel, Graph(kernel), (8, 8, 1), width, 16)
-    after = split_loops(before, 8)
+    after = improve_loops(before, 8)
     program.forget_graph()
     return before, after
 

@@ -10,6 +10,7 @@ from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Int, Pointer, Type
 
+LOW_WORD = 0xFFFFFFFF
 PASSES = frozenset(
     [
         "CopyObject",
@@ -48,6 +49,20 @@ def step_of(node: Node, steps: list[int]) -> int | None:
     return None
 
 
+def widened(node: Node) -> Node | None:
+    """What a node widens from 32 bits to 64 without its sign, or None."""
+    if not isinstance(node.type, Int) or node.type.width != 64:
+        return None
+    if node.op == "UConvert":
+        operand = node.operands[0]
+        return operand if isinstance(operand.type, Int) and operand.type.width == 32 else None
+    if node.op == "BitwiseAnd":
+        for number, mask in (node.operands, reversed(node.operands)):
+            if constant_int(mask) == LOW_WORD:
+                return number
+    return None
+
+
 def _is_address(type_: Type) -> bool:
     return isinstance(type_, Pointer) or (isinstance(type_, Int) and type_.width >= 32)
 
@@ -57,7 +72,12 @@ def _cannot_wrap(node: Node) -> bool:
     assert isinstance(node.type, Int)
     operand = node.operands[0].type
     narrowing = isinstance(operand, Int) and operand.width > node.type.width
-    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0])
+    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0]) or _was_checked(node)
+
+
+def _was_checked(node: Node) -> bool:
+    """True if the program itself has made sure that nothing wraps (unwrapped_loops.py)."""
+    return Decoration.NoUnsignedWrap in node.decorations
 
 
 def _sign_extended(node: Node, steps: list[int]) -> int | None:
@@ -83,7 +103,7 @@ def _masked(node: Node, steps: list[int]) -> int | None:
     """x & 0xffffffff: an id that is cut to 32 bits and widened again."""
     for linear, other in ((0, 1), (1, 0)):
         mask = constant_int(node.operands[other])
-        if mask == 0xFFFFFFFF and _is_id(node.operands[linear]):
+        if mask == LOW_WORD and (_is_id(node.operands[linear]) or _was_checked(node)):
             return steps[linear]
     return None
 

@@ -14,126 +14,77 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groundstate.compiler.emit.function import FREE
-from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.known_lanes import SHUFFLES, shuffled
 from groundstate.compiler.lanes import REGISTERS, registers_of
-from groundstate.compiler.spirv.types import Pointer
-from groundstate.compiler.uniformity import CHAINS, Uniformity
-from groundstate.compiler.variables import VOLATILE
+from groundstate.compiler.straight_loops import CASTS, StraightLoop, lead, only_computes
+from groundstate.compiler.uniformity import CHAINS
 
 SHARE = REGISTERS - 4
 """Registers for the sums of one loop; the others are for what is added to them."""
-CASTS = frozenset(["UConvert", "SConvert", "Bitcast", "CopyObject"])
-ARITHMETIC = frozenset(
-    """IAdd ISub IMul SDiv UDiv SRem UMod SNegate FAdd FSub FMul FDiv FNegate VectorTimesScalar Dot
-    BitwiseAnd BitwiseOr BitwiseXor Not ShiftLeftLogical ShiftRightLogical ShiftRightArithmetic
-    FConvert ConvertSToF ConvertUToF ConvertFToS ConvertFToU Select LogicalAnd LogicalOr LogicalNot
-    IEqual INotEqual SLessThan SLessThanEqual SGreaterThan SGreaterThanEqual ULessThan
-    ULessThanEqual UGreaterThan UGreaterThanEqual FOrdLessThan FOrdGreaterThan Builtin
-    VectorShuffle CompositeExtract CompositeInsert CompositeConstruct""".split()  # noqa: SIM905
-)
-COMPUTES = ARITHMETIC | CASTS | CHAINS | SHUFFLES.keys()
 
 
-def split_loops(uniformity: Uniformity, natural: int) -> Uniformity:
-    """The kernel with its overfull loops split; `natural` lanes fill a register."""
-    for header in [loop.header for loop in uniformity.graph.loops]:
-        sums = _Sums.of_loop(uniformity, header, natural)
-        if sums is None or sums.registers <= REGISTERS:
-            continue
-        for change in (_load_when_needed, _load_of_one_lane, _Sums.split_if_worth_it):
-            if sums is not None:
-                change(sums)
-            uniformity = _solved(uniformity)
-            sums = _Sums.of_loop(uniformity, header, natural)
-    return uniformity
+class Sums:
+    """The values that a loop sums up; `natural` lanes fill a register."""
 
-
-def _solved(given: Uniformity) -> Uniformity:
-    """The same for a kernel that was changed."""
-    kernel = given.kernel
-    kernel.reorder()
-    return Uniformity(kernel, Graph(kernel), given.group_size, given.width, given.subgroup)
-
-
-class _Sums:
-    """A loop that can be split: its head, its end, and the values that it sums up."""
-
-    def __init__(self, uniformity: Uniformity, loop: Loop, entering: Block, natural: int) -> None:
-        self.uniformity = uniformity
-        self.kernel = uniformity.kernel
+    def __init__(self, loop: StraightLoop, natural: int) -> None:
+        self.loop = loop
         self.natural = natural
-        self.header = loop.header
-        self.latch = loop.latches[0]
-        self.entering = entering
-        self.blocks = sorted(loop.blocks, key=lambda each: each.index)
-        self.nodes = [each for block in self.blocks for each in (*block.phis, *block.nodes)]
-        self.inside = set(self.nodes)
-        assert self.header.condition is not None
-        self._shared = self._needed([self.header.condition])
-        for phi in self.header.phis:
-            self._shared |= self._needed([phi]) & set(self.header.phis) - {phi}
-        place = {node: number for number, node in enumerate(self.nodes)}
-        own = [phi for phi in self.header.phis if phi not in self._shared]
-        self.sums = sorted(own, key=lambda phi: place.get(self.next_value(phi), 0))
-
-    @classmethod
-    def of_loop(cls, uniformity: Uniformity, header: Block, natural: int) -> _Sums | None:
-        """The loop with a header, if it can be split."""
-        loop = next((each for each in uniformity.graph.loops if each.header is header), None)
-        if loop is None or not _is_straight(loop):
-            return None
-        outside = [each for each in header.predecessors if not loop.contains(each)]
-        if (
-            len(outside) != 1
-            or loop in uniformity.divergent_loops
-            or loop.blocks & uniformity.partial
-        ):
-            return None
-        inside = [node for block in loop.blocks for node in block.nodes]
-        if not all(map(_only_computes, inside)):
-            return None
-        return cls(uniformity, loop, outside[0], natural)
+        self._shared = loop.needed([loop.condition])
+        for phi in loop.header.phis:
+            self._shared |= loop.needed([phi]) & set(loop.header.phis) - {phi}
+        self._place = {node: number for number, node in enumerate(loop.nodes)}
+        own = [phi for phi in loop.header.phis if phi not in self._shared]
+        self.phis = sorted(own, key=self._order)
+        self.registers = sum(map(self._size, self.phis))
 
     @property
-    def registers(self) -> int:
-        """How many registers all sums take up."""
-        return sum(map(self._size, self.sums))
+    def are_too_many(self) -> bool:
+        """True if there are more than registers, and the loop does nothing but sum up."""
+        return self.registers > REGISTERS and all(
+            map(only_computes, (node for block in self.loop.blocks for node in block.nodes))
+        )
 
-    def _size(self, phi: Node) -> int:
-        return registers_of(phi, self.uniformity, self.natural)
+    def _order(self, phi: Node) -> tuple[list[tuple[int, str]], int]:
+        """Sums that need the same of what lanes load come one after the other: it waits in
+        registers, too."""
+        following = self.loop.next_value(phi)
+        return sorted(self._loaded_for(following)), self._place.get(following, 0)
 
-    def first_value(self, phi: Node) -> Node:
-        return phi.operands[phi.literals.index(self.entering)]
-
-    def next_value(self, phi: Node) -> Node:
-        return phi.operands[phi.literals.index(self.latch)]
-
-    def _needed(self, roots: Iterable[Node]) -> set[Node]:
-        """What is needed of the loop to have some of its values."""
-        found: set[Node] = set()
-        waiting = list(roots)
+    def _loaded_for(self, value: Node) -> set[tuple[int, str]]:
+        """The loads that differ between lanes, and the components of them, that a value needs."""
+        found: set[tuple[int, str]] = set()
+        seen: set[Node] = set()
+        waiting = [value]
         while waiting:
             node = waiting.pop()
-            if node in self.inside and node not in found:
-                found.add(node)
+            if node in seen or node not in self.loop.inside or node.op == "Phi":
+                continue
+            seen.add(node)
+            source = node.operands[0] if node.op == "CompositeExtract" else node
+            if self.loop.uniformity.shape(node) == 0 or source not in self.loop.inside:
+                continue
+            if source.op == "Load":
+                found.add((self._place[source], str(node.literals)))
+            else:
                 waiting += node.operands
         return found
 
+    def _size(self, phi: Node) -> int:
+        return registers_of(phi, self.loop.uniformity, self.natural)
+
     def split_if_worth_it(self) -> None:
         """Splits the loop if what its parts do again is no more than one operation for each sum."""
-        assert self.header.condition is not None
-        condition = self.header.condition
-        work = sum(_work(self._needed([condition, *share])) for share in self._shares())
-        if self.registers > REGISTERS and work - _work(self.inside) <= self.registers:
+        loop = self.loop
+        work = sum(_work(loop.needed([loop.condition, *share])) for share in self._shares())
+        if self.are_too_many and work - _work(loop.inside) <= self.registers:
             self._split()
 
     def _shares(self) -> list[list[Node]]:
         """The sums, as many at a time as have registers."""
         shares: list[list[Node]] = [[]]
         taken = 0
-        for phi in self.sums:
+        for phi in self.phis:
             size = self._size(phi)
             if shares[-1] and taken + size > SHARE:
                 shares.append([])
@@ -144,66 +95,22 @@ class _Sums:
 
     def _split(self) -> None:
         """Puts a loop before this one for each share of the sums but the last."""
+        loop = self.loop
         *moved, _ = self._shares()
-        before = self.entering
+        before, following = loop.entering, loop.header
         elsewhere: dict[Node, Node] = {}
-        assert self.header.condition is not None
         for share in moved:
-            copies, before = self._copy(self._needed([self.header.condition, *share]), before)
-            elsewhere.update({node: copies[node] for node in self._needed(share) - self._shared})
-        self._enter_from(before)
-        self._use_elsewhere(elsewhere)
-        self.kernel.reorder()
-        _remove_unused(self.kernel, self.blocks)
-
-    def _copy(self, wanted: set[Node], before: Block) -> tuple[dict[Node, Node], Block]:
-        """A loop of some of the nodes behind a block; the copies, and the block behind it."""
-        blocks = {block: Block(block.where) for block in self.blocks}
-        after = Block(self.header.where)
-        after.successors = [self.header]
-        copies: dict[Node, Node] = {}
-        for block, copy in blocks.items():
-            for node in block.phis:
-                if node in wanted:
-                    copies[node] = Node("Phi", node.type, where=node.where)
-                    copy.phis.append(copies[node])
-            for node in block.nodes:
-                if node in wanted:
-                    operands = [copies.get(each, each) for each in node.operands]
-                    copies[node] = Node(node.op, node.type, operands, node.literals, node.where)
-                    copies[node].decorations = node.decorations
-                    copy.nodes.append(copies[node])
-            copy.successors = [
-                blocks.get(each, each if block is not self.header else after)
-                for each in block.successors
-            ]
-        for phi in self.header.phis:
-            if phi in wanted:
-                following = self.next_value(phi)
-                copies[phi].operands = [self.first_value(phi), copies.get(following, following)]
-                copies[phi].literals = (before, blocks[self.latch])
-        condition = self.header.condition
-        assert condition is not None
-        blocks[self.header].condition = copies.get(condition, condition)
-        blocks[self.header].switch = self.header.switch
-        before.successors = [
-            blocks[self.header] if each is self.header else each for each in before.successors
-        ]
-        return copies, after
-
-    def _enter_from(self, before: Block) -> None:
-        """Lets control come to the loop from another block."""
-        for phi in self.header.phis:
-            phi.literals = tuple(before if each is self.entering else each for each in phi.literals)
-
-    def _use_elsewhere(self, copies: dict[Node, Node]) -> None:
-        """Lets what follows the loop use sums of other loops."""
-        for block in self.kernel.blocks:
-            for node in (*block.phis, *block.nodes):
-                if node not in self.inside:
-                    node.operands = [copies.get(each, each) for each in node.operands]
-            if block.condition is not None and block is not self.header:
-                block.condition = copies.get(block.condition, block.condition)
+            after = Block(loop.header.where)
+            after.successors = [loop.header]
+            wanted = loop.needed([loop.condition, *share])
+            head, copies = loop.copy(wanted, before, after)
+            lead(before, head, following)
+            before = after
+            elsewhere.update({node: copies[node] for node in loop.needed(share) - self._shared})
+        loop.enter_from(before)
+        loop.use_elsewhere(elsewhere)
+        loop.kernel.reorder()
+        _remove_unused(loop.kernel, loop.blocks)
 
 
 def _work(nodes: Iterable[Node]) -> int:
@@ -211,31 +118,10 @@ def _work(nodes: Iterable[Node]) -> int:
     return sum(1 for each in nodes if each.op != "Phi" and each.op not in CASTS)
 
 
-def _is_straight(loop: Loop) -> bool:
-    """True if a loop is left at its head, and is one way from there back to it."""
-    leaves = [each for each in loop.header.successors if not loop.contains(each)]
-    body = loop.blocks - {loop.header}
-    return (
-        len(loop.header.successors) == 2
-        and len(leaves) == 1
-        and len(loop.latches) == 1
-        and all(len(each.successors) == 1 and not each.phis for each in body)
-    )
-
-
-def _only_computes(node: Node) -> bool:
-    """True if an operation has no effect but its result, which is the same when done again."""
-    if node.op == "Load":
-        return not any(isinstance(each, int) and each & VOLATILE for each in node.literals[:1])
-    if node.op == "ExtInst":
-        return not any(isinstance(each.type, Pointer) for each in node.operands)
-    return node.op in COMPUTES
-
-
 # --- Loads ahead of time --------------------------------------------------------------------------
 
 
-def _load_when_needed(loop: _Sums) -> None:
+def load_when_needed(loop: StraightLoop) -> None:
     """What a loop loads for its next round is loaded at the start of that round.
 
     It would wait in registers, of which there are none to spare."""
@@ -245,7 +131,7 @@ def _load_when_needed(loop: _Sums) -> None:
         if not _is_same_load(first, following) or first.block is not entering:
             continue
         place = entering.nodes.index(first)
-        if not all(map(_only_computes, entering.nodes[place:])):
+        if not all(map(only_computes, entering.nodes[place:])):
             continue  # something may be written before the loop
         nodes: list[Node] = []
         address = _either(loop, first.operands[0], following.operands[0], nodes)
@@ -260,7 +146,7 @@ def _is_same_load(first: Node, following: Node) -> bool:
     return first.op == following.op == "Load" and first.literals == following.literals
 
 
-def _either(loop: _Sums, first: Node, following: Node, nodes: list[Node]) -> Node:
+def _either(loop: StraightLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
     """One value in the first round and another one in those that follow."""
     if first is following or _is_same_constant(first, following):
         return first
@@ -285,7 +171,7 @@ def _is_same_constant(one: Node, other: Node) -> bool:
     return value is not None and one.type == other.type and value == constant_int(other)
 
 
-def _load_of_one_lane(loop: _Sums) -> None:
+def load_of_one_lane(loop: StraightLoop) -> None:
     """What all lanes take from one of them is loaded from that one's address."""
     uniformity = loop.uniformity
     for block in loop.blocks:
@@ -300,17 +186,26 @@ def _load_of_one_lane(loop: _Sums) -> None:
             place = block.nodes.index(node)
             block.nodes[place:place] = nodes
             _replace(loop.kernel, node, taken)
+    _leave_out_return_trips(loop)
     _remove_unused(loop.kernel, loop.blocks)
 
 
-def _comes_from_load(loop: _Sums, node: Node) -> bool:
+def _leave_out_return_trips(loop: StraightLoop) -> None:
+    """What became another type only to pass through a shuffle stays as it is."""
+    for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
+        source = node.operands[0]
+        if source.op == "Bitcast" and source.operands[0].type == node.type:
+            _replace(loop.kernel, node, source.operands[0])
+
+
+def _comes_from_load(loop: StraightLoop, node: Node) -> bool:
     """True for what a loop loads itself: nothing is written between that and its uses."""
     while node.op in CASTS:
         node = node.operands[0]
     return node.op == "Load" and node in loop.inside
 
 
-def _of_lane(loop: _Sums, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
+def _of_lane(loop: StraightLoop, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
     """What a shuffle makes of a value: computed again for that lane if it is an address."""
     if value.op in FREE or loop.uniformity.shape(value) == 0:
         return value
@@ -342,7 +237,7 @@ def _remove_unused(kernel: Kernel, blocks: list[Block]) -> None:
     waiting += [
         node
         for node in kernel.nodes()
-        if id(node) not in inside or not (node.op == "Phi" or _only_computes(node))
+        if id(node) not in inside or not (node.op == "Phi" or only_computes(node))
     ]
     used: set[Node] = set()
     while waiting:

@@ -42,6 +42,7 @@ UNIFORM_RESULTS = frozenset(
         "GroupNonUniformBroadcastFirst",
         "SubgroupReadInvocationKHR",
         "SubgroupFirstInvocationKHR",
+        "NeverWraps",
     ]
 )
 REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2

@@ -14,6 +14,7 @@ from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan, vector_of_subgroup
 from groundstate.compiler.limits import check_private
+from groundstate.compiler.loops import improve_loops
 from groundstate.compiler.lower import split_at_barriers
 from groundstate.compiler.lower_builtins import lower_builtins
 from groundstate.compiler.lower_casts import lower_known_casts
@@ -27,7 +28,6 @@ from groundstate.compiler.signature import (
     describe_arguments,
 )
 from groundstate.compiler.spirv.types import Pointer
-from groundstate.compiler.split_loops import split_loops
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
 from groundstate.compiler.uniformity import Uniformity, lane_stride
@@ -110,10 +110,10 @@ def analyse(
 ) -> Uniformity:
     """The graph of a kernel with what is known of its values, as LLVM IR is written from it."""
     plan = _plan(program, name, program.prepare(name), group_size, width)
-    split = split_loops(plan, machine.target().natural_width)
-    if split is not plan:
+    improved = improve_loops(plan, machine.target().natural_width)
+    if improved is not plan:
         program.forget_graph()  # it is for this group size alone now
-    return split
+    return improved
 
 
 def _plan(

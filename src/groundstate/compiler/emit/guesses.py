@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.emit.values import Guess, Lanes, LaneText
-from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.linear import LOW_WORD, widened
 from groundstate.compiler.spirv.types import Int
 from groundstate.compiler.uniformity import CHAINS, VARYING, Uniformity
 
-LOW_WORD = 0xFFFFFFFF
 MOSTLY = "!2"
 """The metadata of a branch that is nearly always taken."""
 MOSTLY_LINE = f'{MOSTLY} = !{{!"branch_weights", i32 2000, i32 1}}'
@@ -30,8 +30,9 @@ def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
         if uniformity.shape(node) is not VARYING or node.block is None:
             continue
         shapes = [uniformity.shape_at(each, node.block) for each in node.operands]
-        if _widened(node) is not None:
-            if shapes[_linear_operand(node)]:
+        number = widened(node)
+        if number is not None:
+            if uniformity.shape_at(number, node.block):
                 found.add(node)
         elif _is_product(node):
             if 0 in shapes and any(shapes):
@@ -41,44 +42,32 @@ def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
     return found
 
 
-def _linear_operand(node: Node) -> int:
-    return 1 if node.op == "BitwiseAnd" and constant_int(node.operands[0]) == LOW_WORD else 0
-
-
 def _is_product(node: Node) -> bool:
     """True for the product of two numbers that may be an index."""
     return node.op == "IMul" and isinstance(node.type, Int) and node.type.width == 64
-
-
-def _widened(node: Node) -> int | None:
-    """The width of the number that a node widens to 64 bits without its sign, or None."""
-    if not isinstance(node.type, Int) or node.type.width != 64:
-        return None
-    if node.op == "UConvert":
-        operand = node.operands[0].type
-        return operand.width if isinstance(operand, Int) and operand.width == 32 else None
-    if node.op == "BitwiseAnd" and LOW_WORD in map(constant_int, node.operands):
-        return 64
-    return None
 
 
 def guess(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], Lanes]) -> Lanes:
     """The value of a node, with a guess at how it goes on from lane to lane."""
     if _is_product(node):
         return _guess_product(text, value, [operand(each) for each in node.operands])
-    linear = operand(node.operands[_linear_operand(node)]) if _widened(node) else None
+    number = widened(node)
+    linear = operand(number) if number is not None else None
     if linear is None or not value.is_vector or linear.stride is None:
         return value
     across = linear.stride * (text.width - 1)
-    ends = []
-    for name in (linear.name, text.emit(f"add {linear.type} {linear.name}, {across}")):
-        if linear.type == "i32":
-            ends.append(text.emit(f"zext i32 {name} to i64"))
-        else:
-            ends.append(text.emit(f"and i64 {name}, {LOW_WORD}"))
+    beyond = text.emit(f"add {linear.type} {linear.name}, {across}")
+    ends = [low_word(text, linear.type, name) for name in (linear.name, beyond)]
     distance = text.emit(f"sub i64 {ends[1]}, {ends[0]}")
     holds = text.emit(f"icmp eq i64 {distance}, {across}")
     return Lanes(value.type, value.name, None, Guess(ends[0], linear.stride, holds))
+
+
+def low_word(text: LaneText, type_: str, name: str) -> str:
+    """The low 32 bits of a number, in 64."""
+    if type_ == "i32":
+        return text.emit(f"zext i32 {name} to i64")
+    return text.emit(f"and i64 {name}, {LOW_WORD}")
 
 
 def _guess_product(text: LaneText, value: Lanes, factors: list[Lanes]) -> Lanes:

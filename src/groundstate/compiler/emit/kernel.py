@@ -25,6 +25,7 @@ import groundstate.compiler.emit.opencl
 import groundstate.compiler.emit.pointers
 import groundstate.compiler.emit.printing
 import groundstate.compiler.emit.shuffles
+import groundstate.compiler.emit.unwrapped
 import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow

@@ -1,0 +1,161 @@
+"""Loops without branches: left at their head, and one way from there back to it.
+
+Most loops over numbers are of this kind, and can be copied, as a whole or in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from groundstate.compiler.graph import Loop
+from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.known_lanes import SHUFFLES
+from groundstate.compiler.spirv.types import Pointer
+from groundstate.compiler.uniformity import CHAINS, Uniformity
+from groundstate.compiler.variables import VOLATILE
+
+CASTS = frozenset(["UConvert", "SConvert", "Bitcast", "CopyObject"])
+ARITHMETIC = frozenset(
+    """IAdd ISub IMul SDiv UDiv SRem UMod SNegate FAdd FSub FMul FDiv FNegate VectorTimesScalar Dot
+    BitwiseAnd BitwiseOr BitwiseXor Not ShiftLeftLogical ShiftRightLogical ShiftRightArithmetic
+    FConvert ConvertSToF ConvertUToF ConvertFToS ConvertFToU Select LogicalAnd LogicalOr LogicalNot
+    IEqual INotEqual SLessThan SLessThanEqual SGreaterThan SGreaterThanEqual ULessThan
+    ULessThanEqual UGreaterThan UGreaterThanEqual FOrdLessThan FOrdGreaterThan Builtin
+    VectorShuffle CompositeExtract CompositeInsert CompositeConstruct""".split()  # noqa: SIM905
+)
+COMPUTES = ARITHMETIC | CASTS | CHAINS | SHUFFLES.keys()
+
+
+class StraightLoop:
+    """A loop without branches that all lanes enter, and leave together."""
+
+    def __init__(self, uniformity: Uniformity, loop: Loop, entering: Block) -> None:
+        self.uniformity = uniformity
+        self.kernel = uniformity.kernel
+        self.header = loop.header
+        self.latch = loop.latches[0]
+        self.entering = entering
+        self.blocks = sorted(loop.blocks, key=lambda each: each.index)
+        self.nodes = [each for block in self.blocks for each in (*block.phis, *block.nodes)]
+        self.inside = set(self.nodes)
+        assert self.header.condition is not None
+        self.condition = self.header.condition
+        [self.exit] = [each for each in self.header.successors if not loop.contains(each)]
+
+    @classmethod
+    def at(cls, uniformity: Uniformity, header: Block) -> StraightLoop | None:
+        """The loop with a header, if it is one of these."""
+        loop = next((each for each in uniformity.graph.loops if each.header is header), None)
+        if loop is None or not _is_straight(loop):
+            return None
+        outside = [each for each in header.predecessors if not loop.contains(each)]
+        if (
+            len(outside) != 1
+            or loop in uniformity.divergent_loops
+            or loop.blocks & uniformity.partial
+        ):
+            return None
+        return cls(uniformity, loop, outside[0])
+
+    def first_value(self, phi: Node) -> Node:
+        """What a phi of the head is in the first round."""
+        return phi.operands[phi.literals.index(self.entering)]
+
+    def next_value(self, phi: Node) -> Node:
+        """What a phi of the head will be in the next round."""
+        return phi.operands[phi.literals.index(self.latch)]
+
+    def needed(self, roots: Iterable[Node]) -> set[Node]:
+        """What is needed of the loop to have some of its values."""
+        found: set[Node] = set()
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            if node in self.inside and node not in found:
+                found.add(node)
+                waiting += node.operands
+        return found
+
+    def used_behind(self) -> Iterator[Node]:
+        """The values of the loop that something outside of it uses."""
+        outside = {block for block in self.kernel.blocks if block not in self.blocks}
+        used = {block.condition for block in outside}
+        for block in outside:
+            for node in (*block.phis, *block.nodes):
+                used.update(node.operands)
+        return (node for node in self.nodes if node in used)
+
+    def copy(
+        self, wanted: set[Node], before: Block, after: Block
+    ) -> tuple[Block, dict[Node, Node]]:
+        """A loop of some of the nodes between two blocks: its head, and the copies.
+
+        The block before does not lead there yet."""
+        blocks = {block: Block(block.where) for block in self.blocks}
+        copies: dict[Node, Node] = {}
+        for block, copy in blocks.items():
+            for node in block.phis:
+                if node in wanted:
+                    copies[node] = Node("Phi", node.type, where=node.where)
+                    copy.phis.append(copies[node])
+            for node in block.nodes:
+                if node in wanted:
+                    copies[node] = copy_of(node, copies)
+                    copy.nodes.append(copies[node])
+            copy.successors = [blocks.get(each, after) for each in block.successors]
+        for phi in self.header.phis:
+            if phi in wanted:
+                following = self.next_value(phi)
+                copies[phi].operands = [self.first_value(phi), copies.get(following, following)]
+                copies[phi].literals = (before, blocks[self.latch])
+        head = blocks[self.header]
+        head.condition = copies.get(self.condition, self.condition)
+        return head, copies
+
+    def enter_from(self, before: Block) -> None:
+        """Lets control come to the loop from another block."""
+        for phi in self.header.phis:
+            phi.literals = tuple(before if each is self.entering else each for each in phi.literals)
+
+    def use_elsewhere(self, others: dict[Node, Node]) -> None:
+        """Lets what is outside of the loop use other values."""
+        for block in self.kernel.blocks:
+            for node in (*block.phis, *block.nodes):
+                if node not in self.inside:
+                    node.operands = [others.get(each, each) for each in node.operands]
+            if block.condition is not None and block is not self.header:
+                block.condition = others.get(block.condition, block.condition)
+
+
+def _is_straight(loop: Loop) -> bool:
+    leaves = [each for each in loop.header.successors if not loop.contains(each)]
+    body = loop.blocks - {loop.header}
+    return (
+        len(loop.header.successors) == 2
+        and loop.header.switch is None
+        and len(leaves) == 1
+        and len(loop.latches) == 1
+        and all(len(each.successors) == 1 and not each.phis for each in body)
+    )
+
+
+def copy_of(node: Node, copies: dict[Node, Node]) -> Node:
+    """A node that takes copies of what another one takes, where there are any."""
+    operands = [copies.get(each, each) for each in node.operands]
+    copy = Node(node.op, node.type, operands, node.literals, node.where)
+    copy.decorations = node.decorations
+    return copy
+
+
+def lead(block: Block, there: Block, instead_of: Block) -> None:
+    """Lets a block lead to another one than before."""
+    block.successors = [there if each is instead_of else each for each in block.successors]
+
+
+def only_computes(node: Node) -> bool:
+    """True if an operation has no effect but its result, which is the same when done again."""
+    if node.op == "Load":
+        return not any(isinstance(each, int) and each & VOLATILE for each in node.literals[:1])
+    if node.op == "ExtInst":
+        return not any(isinstance(each.type, Pointer) for each in node.operands)
+    return node.op in COMPUTES

@@ -1,0 +1,215 @@
+"""Loops whose 32-bit indices wrap in no round, which is looked at once, before the loop.
+
+A 32-bit index that goes up with the lanes and from round to round is widened to an address. Lanes
+then lie next to each other unless the index passes 2^32, which it nearly never does. Where the
+last round is known before the first, such a loop gets a copy for indices that do not, and memory is
+read and written there as vectors, without a look in every round.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.ir import Block, Node, constant_int
+from groundstate.compiler.linear import widened
+from groundstate.compiler.spirv.opcodes import Decoration
+from groundstate.compiler.spirv.types import Bool, Float, Int, Vector
+from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead, only_computes
+from groundstate.compiler.uniformity import VARYING
+
+MOST_NODES = 250
+"""Of a loop that is written twice."""
+HALF = 1 << 31
+Step = int | Node
+"""From round to round: a constant, or a value that stays the same in the loop."""
+OPPOSITES = {
+    "SLessThan": "SGreaterThanEqual",
+    "SGreaterThan": "SLessThanEqual",
+    "ULessThan": "UGreaterThanEqual",
+    "UGreaterThan": "ULessThanEqual",
+    "INotEqual": "IEqual",
+}
+OPPOSITES |= {negation: op for op, negation in OPPOSITES.items()}
+MIRRORED = {
+    "SLessThan": "SGreaterThan",
+    "SGreaterThan": "SLessThan",
+    "ULessThan": "UGreaterThan",
+    "UGreaterThan": "ULessThan",
+    "INotEqual": "INotEqual",
+}
+"""What is true of the bound and the number if the other is true of the number and the bound."""
+
+
+def unwrap(loop: StraightLoop) -> Block | None:
+    """Gives a loop a copy in which no index wraps; the head of the copy, if there is one."""
+    indices = _Rounds(loop).indices()
+    if not indices or not _can_be_copied(loop):
+        return None
+    guard, after = Block(loop.header.where), Block(loop.header.where)
+    after.successors = [loop.exit]
+    checks = [_Rounds(loop).check(index, guard) for index in indices]
+    guard.condition = _all(checks, guard)
+    head, copies = loop.copy(loop.inside, guard, after)
+    for index in indices:
+        copies[index].decorations = {**index.decorations, Decoration.NoUnsignedWrap: ()}
+    guard.successors = [head, loop.header]
+    lead(loop.entering, guard, loop.header)
+    loop.enter_from(guard)
+    _join(loop, head, after, copies)
+    return head
+
+
+def _can_be_copied(loop: StraightLoop) -> bool:
+    return (
+        len(loop.nodes) <= MOST_NODES
+        and all(_is_plain(node) for block in loop.blocks for node in block.nodes)
+        and all(_is_number(node) for node in loop.used_behind())
+    )
+
+
+def _is_plain(node: Node) -> bool:
+    return node.op in ("Load", "Store") or only_computes(node)
+
+
+def _is_number(node: Node) -> bool:
+    type_ = node.type.element if isinstance(node.type, Vector) else node.type
+    return isinstance(type_, Int | Float | Bool)
+
+
+def _all(checks: list[Node], block: Block) -> Node:
+    result = checks[0]
+    for check in checks[1:]:
+        result = Node("LogicalAnd", Bool(), [result, check], where=check.where)
+        block.nodes.append(result)
+    return result
+
+
+def _join(loop: StraightLoop, head: Block, after: Block, copies: dict[Node, Node]) -> None:
+    """Lets both loops lead to one block, where their values become one."""
+    lead(loop.header, after, loop.exit)
+    for node in loop.used_behind():
+        operands, sources = [node, copies[node]], (loop.header, head)
+        after.phis.append(Node("Phi", node.type, operands, sources, node.where))
+    joined = {phi.operands[0]: phi for phi in after.phis}
+    loop.use_elsewhere(joined)
+    for phi in loop.exit.phis:
+        phi.literals = tuple(after if each is loop.header else each for each in phi.literals)
+
+
+class _Rounds:
+    """How the values of a loop change from round to round, and how many rounds there are."""
+
+    def __init__(self, loop: StraightLoop) -> None:
+        self.loop = loop
+        self.test = self._find_test()
+
+    def _find_test(self) -> tuple[str, Node, Node] | None:
+        """The comparison by which the loop goes on: a number that changes, and a fixed bound."""
+        condition = self.loop.condition
+        op = condition.op
+        if self.loop.header.successors[0] is self.loop.exit:
+            op = OPPOSITES.get(op, "")
+        if op not in MIRRORED:
+            return None
+        number, bound = condition.operands
+        if bound in self.loop.inside:
+            number, bound, op = bound, number, MIRRORED[op]
+        step = self.step(number)
+        if bound in self.loop.inside or not isinstance(step, int):
+            return None
+        goes_there = {"LessThan": step > 0, "GreaterThan": step < 0, "NotEqual": abs(step) == 1}
+        return (op, number, bound) if goes_there[op[1:]] else None
+
+    def indices(self) -> list[Node]:
+        """The nodes that widen an index that goes up with the lanes and the rounds."""
+        if self.test is None:
+            return []
+        return [node for block in self.loop.blocks for node in block.nodes if self._is_index(node)]
+
+    def _is_index(self, node: Node) -> bool:
+        index, shape = widened(node), self.loop.uniformity.shape
+        if index is None or shape(node) is not VARYING or (shape(index) or 0) <= 0:
+            return False
+        step = self.step(index)
+        return isinstance(step, Node) or (step is not None and 0 < step < HALF)
+
+    def step(self, node: Node) -> Step | None:
+        """By how much a number goes up in each round, or None if that is not known."""
+        if node not in self.loop.inside:
+            return 0
+        if node.op == "Phi":
+            return self._step_of_phi(node)
+        if _is_narrowed(node):
+            return self.step(node.operands[0])
+        if node.op not in ("IAdd", "ISub", "IMul", "ShiftLeftLogical"):
+            return None
+        one, other = map(self.step, node.operands)
+        if node.op == "IAdd" and one == 0:
+            return other
+        if node.op in ("IAdd", "ISub") and other == 0:
+            return one
+        if not isinstance(one, int) or not isinstance(other, int):
+            return None
+        if node.op in ("IAdd", "ISub"):
+            return one + other if node.op == "IAdd" else one - other
+        factor = constant_int(node.operands[1])
+        if factor is None or not 0 <= factor < HALF:
+            return None
+        return one * factor if node.op == "IMul" else one << min(factor, 64)
+
+    def _step_of_phi(self, phi: Node) -> Step | None:
+        following = self.loop.next_value(phi)
+        if following in self.loop.header.phis and following is not phi:
+            return self._step_ahead(phi, following)
+        step = _added(following, phi)
+        return None if step in self.loop.inside else step
+
+    def _step_ahead(self, phi: Node, ahead: Node) -> Step | None:
+        """The step of a number that is what another one was a round ago."""
+        step = _added(self.loop.next_value(ahead), ahead)
+        first = _added(self.loop.first_value(ahead), self.loop.first_value(phi))
+        return step if step == first else None
+
+    def check(self, index: Node, block: Block) -> Node:
+        """Writes into a block what is true if an index wraps in no round."""
+        assert self.test is not None
+        number = widened(index)
+        assert number is not None
+        op, counter, bound = self.test
+        step = self.step(number)
+        operands = [self._at_first(number, block), self._at_first(counter, block), bound]
+        operands += [step] if isinstance(step, Node) else []
+        literals = (op, self.step(counter), step if isinstance(step, int) else None)
+        block.nodes.append(Node("NeverWraps", Bool(), operands, literals, index.where))
+        return block.nodes[-1]
+
+    def _at_first(self, number: Node, block: Block) -> Node:
+        """Writes into a block what a number is in the first round."""
+        if number not in self.loop.inside:
+            return number
+        if number.op == "Phi":
+            return self.loop.first_value(number)
+        firsts = {each: self._at_first(each, block) for each in number.operands}
+        block.nodes.append(copy_of(number, firsts))
+        return block.nodes[-1]
+
+
+def _is_narrowed(node: Node) -> bool:
+    """True for the low bits of a number."""
+    source = node.operands[0].type if node.op in ("UConvert", "SConvert") else None
+    return (
+        isinstance(source, Int) and isinstance(node.type, Int) and source.width >= node.type.width
+    )
+
+
+def _added(total: Node, number: Node) -> Step | None:
+    """What is added to a number to give a total, or None."""
+    if total.op not in ("IAdd", "ISub"):
+        return None
+    one, other = total.operands
+    if total.op == "IAdd" and other is number:
+        one, other = other, one
+    if one is not number:
+        return None
+    constant = constant_int(other)
+    if total.op == "IAdd":
+        return other if constant is None else constant
+    return None if constant is None else -constant
