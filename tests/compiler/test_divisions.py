@@ -30,7 +30,7 @@ def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> 
     text = Text()
     result = WRITERS[name](text, PAIR, PAIR, ["%dividend", "<i32 7, i32 undef>"])
     function = FUNCTION.format(pair=PAIR, lines="\n".join(text.lines), result=result)
-    linked = machine.link(machine.object_code(function))
+    linked = machine.link(machine.object_code(function, 4))
     dividends, quotient = (ctypes.c_int * 2)(100, 100), ctypes.c_int(-1)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(linked.address)
     run(ctypes.addressof(dividends), ctypes.addressof(quotient))

@@ -65,13 +65,13 @@ def called(loaded: object_file.Loaded | machine.Linked | None, result: type, *ar
 
 @x86_only
 def test_code_reaches_its_constants_and_functions() -> None:
-    loaded = object_file.load(machine.object_code(SUM))
+    loaded = object_file.load(machine.object_code(SUM, 4))
     assert [called(loaded, ctypes.c_int, ctypes.c_int(i)) for i in range(4)] == [11, 21, 31, 41]
 
 
 @x86_only
 def test_many_stay_apart_and_their_memory_goes_back() -> None:
-    code = machine.object_code(SUM)
+    code = machine.object_code(SUM, 4)
     loaded = [object_file.load(code) for _ in range(50)]
     addresses = {each.address for each in loaded if each is not None}
     assert len(addresses) == 50
@@ -84,22 +84,22 @@ def test_many_stay_apart_and_their_memory_goes_back() -> None:
 
 @x86_only
 def test_code_calls_the_c_library() -> None:
-    code, x = machine.object_code(LIBRARY), 2 + 8.0 * 1000
+    code, x = machine.object_code(LIBRARY, 4), 2 + 8.0 * 1000
     for loaded in (object_file.load(code), machine.link(code)):
         assert called(loaded, ctypes.c_double, ctypes.c_double(x)) == math.cos(math.cos(2.0))
 
 
 @pytest.mark.parametrize("text", [UNKNOWN, WRITABLE])
 def test_what_needs_more_is_left_to_a_linker(text: str) -> None:
-    assert object_file.load(machine.object_code(text)) is None
+    assert object_file.load(machine.object_code(text, 4)) is None
 
 
 def test_a_symbol_that_is_not_there_is_none() -> None:
-    assert object_file.load(machine.object_code(SUM), "walk") is None
+    assert object_file.load(machine.object_code(SUM, 4), "walk") is None
 
 
 def test_damaged_files_are_refused_or_loaded_but_never_an_error() -> None:
-    code = machine.object_code(SUM)
+    code = machine.object_code(SUM, 4)
     for size in range(0, len(code), 7):
         object_file.load(code[:size])
     chance = random.Random(7)

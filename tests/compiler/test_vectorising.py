@@ -262,7 +262,7 @@ def test_a_native_binary_needs_no_compiler(
     run(program, "table", (2, 1, 1), (16, 1, 1), out)
     again = Program.from_native(program.native_binary())
     monkeypatch.setattr(
-        "groundstate.compiler.machine.object_code", lambda text, optimised: pytest.fail(text)
+        "groundstate.compiler.machine.object_code", lambda text, lanes, optimised: pytest.fail(text)
     )
     other = np.zeros(32, np.int32)
     run(again, "table", (2, 1, 1), (16, 1, 1), other)

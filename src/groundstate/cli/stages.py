@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.program import Program
+
+if TYPE_CHECKING:
+    from groundstate.compiler.emit.kernel import Code
 
 DEFAULT_GROUP_SIZE = (256, 1, 1)
 Size = tuple[int, int, int]
@@ -44,26 +48,33 @@ def _graph(variant: Variant) -> str:
     return "\n".join(graph_text(uniformity)) + "\n"
 
 
+def _code(variant: Variant) -> Code:
+    return variant.program.write(variant.kernel, variant.group_size, variant.lanes)
+
+
 def _llvm(variant: Variant) -> str:
-    return variant.program.write(variant.kernel, variant.group_size, variant.lanes).text
+    return _code(variant).text
 
 
 def _optimised(variant: Variant) -> str:
     from groundstate.compiler import machine
 
-    return str(machine.optimise(_llvm(variant)))
+    code = _code(variant)
+    return str(machine.optimise(code.text, code.lanes))
 
 
 def _assembly(variant: Variant) -> str:
     from groundstate.compiler import machine
 
-    return machine.assembly(_llvm(variant))
+    code = _code(variant)
+    return machine.assembly(code.text, code.lanes)
 
 
 def _object(variant: Variant) -> bytes:
     from groundstate.compiler import machine
 
-    return machine.object_code(_llvm(variant))
+    code = _code(variant)
+    return machine.object_code(code.text, code.lanes)
 
 
 STAGES = {

@@ -105,11 +105,11 @@ def parse(text: str) -> llvm.ModuleRef:
     return module
 
 
-def optimise(text: str) -> llvm.ModuleRef:
-    """Parses and optimises LLVM IR."""
+def optimise(text: str, lanes: int) -> llvm.ModuleRef:
+    """Parses and optimises LLVM IR. One lane's loops are left to LLVM to turn into vectors."""
     module = parse(text)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = False
+    options.loop_vectorization = lanes == 1
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(target().machine, options)
     is_large = text.count("\n") > LARGE_LINES
@@ -135,17 +135,17 @@ def _few_passes() -> llvm.ModulePassManager:
     return passes
 
 
-def assembly(text: str) -> str:
+def assembly(text: str, lanes: int) -> str:
     """The machine code of LLVM IR, to read."""
     with _lock:
-        return str(target().machine.emit_assembly(optimise(text)))
+        return str(target().machine.emit_assembly(optimise(text, lanes)))
 
 
-def object_code(text: str, optimised: bool = True) -> bytes:
+def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
     with _lock:
         if optimised and text.count("\n") <= HUGE_LINES:
-            return bytes(target().machine.emit_object(optimise(text)))
+            return bytes(target().machine.emit_object(optimise(text, lanes)))
         return bytes(target().quick_machine.emit_object(parse(text)))
 
 

@@ -352,7 +352,7 @@ class Program:
             formats = [each.hex() for each in code.formats]
             known = (
                 {"scratch_bytes": code.scratch_bytes, "formats": formats},
-                machine.object_code(code.text, self._is_optimised),
+                machine.object_code(code.text, code.lanes, self._is_optimised),
             )
             self._note(*known, *what)
         description, binary = known

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from groundstate.compiler import machine
+from groundstate.compiler.emit.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
 from groundstate.compiler.program import LIKELY_GROUP_SIZE, Program, in_memory
 
@@ -100,17 +101,17 @@ def _compile(
             raise RefusedError(program.log)
         size = program.signature(name).required_group_size or LIKELY_GROUP_SIZE
         for width in widths:
-            _compile_text(program.write(name, size, width or None).text, known, outcome)
+            _compile_code(program.write(name, size, width or None), known, outcome)
 
 
-def _compile_text(text: str, known: Mapping[str, float], outcome: Outcome) -> None:
-    outcome.lines += text.count("\n")
-    code = text.partition("\n")[2]  # the first line is the name of the kernel
-    digest = hashlib.sha256(code.encode()).hexdigest()[:32]
+def _compile_code(code: Code, known: Mapping[str, float], outcome: Outcome) -> None:
+    outcome.lines += code.text.count("\n")
+    unnamed = code.text.partition("\n")[2]  # the first line is the name of the kernel
+    digest = hashlib.sha256(unnamed.encode()).hexdigest()[:32]
     before = known.get(digest, outcome.made.get(digest))
     if before is not None:
         outcome.seconds += before
         return
     start = time.process_time()
-    in_memory(machine.object_code(text))
+    in_memory(machine.object_code(code.text, code.lanes))
     outcome.made[digest] = time.process_time() - start

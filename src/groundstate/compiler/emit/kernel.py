@@ -66,6 +66,8 @@ class Code:
     text: str
     scratch_bytes: int
     """For each worker, behind local memory."""
+    lanes: int
+    """How many work-items run side by side."""
     formats: tuple[bytes, ...] = ()
     """The format strings of its printf calls."""
 
@@ -135,6 +137,7 @@ class KernelWriter:
         return Code(
             "\n".join(lines) + "\n",
             own_bytes * self.subgroups + shared_bytes + table_bytes,
+            self.width,
             tuple(self.context.formats),
         )
 
