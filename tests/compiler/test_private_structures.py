@@ -9,6 +9,7 @@ import pytest
 
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.program import Program
+from groundstate.compiler.shared_variables import passing_variables
 from groundstate.compiler.uniformity import VARYING, Uniformity
 from tests.compiler.instruction_support import each_item, module
 from tests.compiler.runner import program_of, run
@@ -71,6 +72,33 @@ __kernel void different_for_some(__global const int *in, __global int *out, int 
     if (in[i] > 50) s[n & 1].scale = 3;
     out[i] = in[i * s[n & 1].scale % 64] + s[0].shift;
 }
+__kernel void same_until_a_barrier(__global const int *in, __global int *out, int n) {
+    __local int sums[32];
+    settings s[2];
+    s[0].scale = n; s[0].shift = n + 1; s[0].by = n;
+    s[1] = s[0];
+    int i = get_global_id(0), x = get_local_id(0), by = (int)s[n & 1].by;
+    sums[x] = in[i * s[n & 1].scale % 64];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[i] = sums[31 - x] + by;
+}
+__kernel void same_behind_a_barrier(__global const int *in, __global int *out, int n) {
+    __local int sums[32];
+    settings s[2];
+    uint part = get_sub_group_id() + n;
+    s[0].scale = part; s[0].shift = part + 1; s[0].by = n;
+    s[1] = s[0];
+    int i = get_global_id(0), x = get_local_id(0);
+    sums[x] = in[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[i] = sums[31 - x] + s[n & 1].scale * 100 + s[1].shift * 1000;
+}
+__kernel void never_written(__global const int *in, __global int *out, int n) {
+    settings s[2];
+    s[n & 1].scale = in[0];
+    int i = get_global_id(0), x = s[1].shift > 3 ? 5 : 5;
+    out[i] = s[n & 1].scale + x;
+}
 __kernel void same_after_meeting(__global const int *in, __global int *out, int n) {
     int i = get_global_id(0), step = 64, total = 0;
     while (step > 1) {
@@ -125,6 +153,14 @@ def of_different(a: np.ndarray, i: int, n: int) -> int:
     return int(a[i * scale % 64]) + n
 
 
+def of_until(a: np.ndarray, i: int, n: int) -> int:
+    return int(a[(i // 32 * 32 + 31 - i % 32) * n % 64]) + n
+
+
+def of_never(a: np.ndarray, i: int, n: int) -> int:
+    return int(a[0]) + 5
+
+
 def of_meeting(a: np.ndarray, i: int, n: int) -> int:
     step, total = 64, 0
     while step > 1:
@@ -143,6 +179,8 @@ KERNELS: dict[str, Callable[[np.ndarray, int, int], int]] = {
     "copies_with_gaps": of_gaps,
     "same_for_all": of_same,
     "different_for_some": of_different,
+    "same_until_a_barrier": of_until,
+    "never_written": of_never,
     "same_after_meeting": of_meeting,
 }
 
@@ -159,6 +197,29 @@ def test_results(program: Program, name: str, width: int | None) -> None:
     out = np.zeros(64, np.int32)
     run(program, name, (2, 1, 1), (32, 1, 1), given, out, np.int32(4), width=width)
     assert list(out) == [KERNELS[name](given, i, 4) for i in range(64)]
+
+
+@pytest.mark.parametrize("width", [4, 8, 16, None])
+def test_each_subgroup_finds_its_own_behind_a_barrier(program: Program, width: int | None) -> None:
+    given = np.arange(64, dtype=np.int32)
+    out = np.zeros(64, np.int32)
+    name = "same_behind_a_barrier"
+    run(program, name, (2, 1, 1), (32, 1, 1), given, out, np.int32(4), width=width)
+    i = np.arange(64)
+    part = i % 32 // (width or 16) + 4
+    expected = given[i // 32 * 32 + 31 - i % 32] + part * 100 + (part + 1) * 1000
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "passing"),
+    [("same_for_all", 1), ("same_until_a_barrier", 1), ("same_behind_a_barrier", 0)],
+)
+def test_what_no_barrier_outlives_needs_no_lasting_place(
+    program: Program, name: str, passing: int
+) -> None:
+    found = analysed(program, name)
+    assert len(passing_variables(found.kernel, found.shared)) == passing
 
 
 def analysed(program: Program, name: str) -> Uniformity:

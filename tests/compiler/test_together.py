@@ -91,6 +91,14 @@ __kernel void checked(__global const int *in, __global int *out, int n, int m) {
         if (i + k < n) x += in[i + k];
     out[i] ^= x;
 }
+__kernel void one_of_all(__global int *out, int which, int n) {
+    int i = get_global_id(0), x = 1;
+    if (i == which) x += 10;
+    if (3 * i != which) x += 100;
+    if (-i == -which && n > 2) x += 1000;
+    if (i == which || n > 4) x += 10000;
+    out[i] = x;
+}
 __kernel void choices(__global const int *kind, __global int *out, int n) {
     int i = get_global_id(0), x = i;
     for (int k = 0; k < n; k++) {
@@ -189,6 +197,16 @@ def test_loops_in_loops(program: Program, counts: np.ndarray, kind: str) -> None
     data = {"odd": data | 1, "even": data & ~1, "mixed": data}[kind]
     wanted = reference_within(counts, data)
     for out in results(program, "within", counts, data, None, np.int32(len(data))):
+        np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("which", [-1, 0, 1, 31, 32, 45, 95, 96, 2**31 - 1, -(2**31)])
+def test_one_lane_of_all(program: Program, which: int, n: int) -> None:
+    i = np.arange(ITEMS)
+    wanted = 1 + 10 * (i == which) + 100 * (3 * i != which)
+    wanted += 1000 * ((i == which) & (n > 2)) + 10000 * ((i == which) | (n > 4))
+    for out in results(program, "one_of_all", None, np.int32(which), np.int32(n)):
         np.testing.assert_array_equal(out, wanted)
 
 

@@ -1,14 +1,14 @@
 """Operations of a whole work-group, in terms of sub-groups, shared cells and barriers.
 
 `GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and adds the sum to a cell,
-one sub-group after the other; barrier; everybody reads the cell; barrier, so that the cell may be
-used again.
+one sub-group after the other; barrier; everybody reads the cell; in a loop another barrier, so that
+the cell may be used again.
 The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py writes them.
 """
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.lower import SCOPE_SUBGROUP, SCOPE_WORKGROUP
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Int, Void
@@ -26,13 +26,30 @@ def lower_group_operations(kernel: Kernel) -> int:
         nodes: list[Node] = []
         for node in block.nodes:
             if _is_group_operation(node):
-                nodes += _rewrite(node, cells)
+                *operation, barrier = _rewrite(node, cells)
+                nodes += operation
+                if _may_come_again(block):
+                    nodes.append(barrier)
                 cells += 1
             else:
                 nodes.append(node)
         block.nodes = nodes
     kernel.renumber()
     return cells
+
+
+def _may_come_again(block: Block) -> bool:
+    """True if control may come back to a block."""
+    seen: set[Block] = set()
+    waiting = [block]
+    while waiting:
+        for each in waiting.pop().successors:
+            if each is block:
+                return True
+            if each not in seen:
+                seen.add(each)
+                waiting.append(each)
+    return False
 
 
 def _is_group_operation(node: Node) -> bool:

@@ -9,8 +9,11 @@ same is known to `uniformity`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from groundstate.compiler.interleaving import CHAINS
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.lower import is_group_barrier
 
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric", "GenericCastToPtr"])
 COPIES = frozenset(["CopyMemory", "CopyMemorySized"])
@@ -26,6 +29,48 @@ def writers_of_variables(kernel: Kernel) -> dict[Node, list[Node]]:
             writers = _writers(node, users)
             if writers is not None:
                 found[node] = writers
+    return found
+
+
+def passing_variables(kernel: Kernel, shared: Iterable[Node]) -> set[Node]:
+    """Those variables that nobody uses behind a barrier: they need not last until a sub-group goes
+    on there, while others have been running."""
+    behind = _blocks_behind_barriers(kernel)
+    if not behind:
+        return set(shared)
+    users = kernel.users()
+    return {each for each in shared if behind.isdisjoint(_blocks_of_uses(each, users))}
+
+
+def _blocks_behind_barriers(kernel: Kernel) -> set[Block]:
+    waiting = [
+        successor
+        for block in kernel.blocks
+        if any(map(is_group_barrier, block.nodes))
+        for successor in block.successors
+    ]
+    found: set[Block] = set()
+    while waiting:
+        block = waiting.pop()
+        if block not in found:
+            found.add(block)
+            waiting += block.successors
+    return found
+
+
+def _blocks_of_uses(variable: Node, users: Users) -> set[Block]:
+    """Where a variable or an address in it is used."""
+    found: set[Block] = set()
+    seen: set[Node] = set()
+    waiting = [variable]
+    while waiting:
+        for user in users[waiting.pop()]:
+            if user not in seen:
+                seen.add(user)
+                assert user.block is not None
+                found.add(user.block)
+                if user.op in SAME_ADDRESS or user.op in CHAINS:
+                    waiting.append(user)
     return found
 
 

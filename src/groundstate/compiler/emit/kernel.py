@@ -29,6 +29,7 @@ import groundstate.compiler.emit.unwrapped
 import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.emit.control import ControlFlow
+from groundstate.compiler.emit.copies import clear
 from groundstate.compiler.emit.emitter import Emitter, KernelContext
 from groundstate.compiler.emit.guesses import MOSTLY_LINE
 from groundstate.compiler.emit.masks import Registers
@@ -44,6 +45,7 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.emit.workgroups import CELL_BYTES
 from groundstate.compiler.ir import Node
+from groundstate.compiler.shared_variables import passing_variables
 from groundstate.compiler.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.uniformity import Uniformity, lane_stride
@@ -57,6 +59,8 @@ PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
     "ptr %scratch, ptr %owns, ptr %own, ptr %shared, ptr %tally"
 )
+MOST_PASSING_BYTES = 512
+"""Of a variable that lies on the stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,12 @@ class KernelWriter:
         self.context.subgroups = self.subgroups
         self.emitter = Emitter(self.kernel, self.uniformity, self.context)
         self.text = self.emitter.text
-        self.private: dict[Node, tuple[str, int]] = {}
+        self.private: dict[Node, str] = {}
+        """The names of the addresses of private variables."""
+        self.private_offsets: dict[str, int] = {}
+        """Where those lie in a sub-group's memory that have their place there."""
         self.private_bytes = 0
+        self.passing = passing_variables(self.kernel, uniformity.shared)
 
     def write(self, has_barriers: bool, cells: int) -> Code:
         """The whole LLVM module."""
@@ -146,7 +154,7 @@ class KernelWriter:
     def _step_lines(self, context: int) -> list[str]:
         private = [
             f"  {name} = getelementptr i8, ptr %own, i64 {context + offset}"
-            for name, offset in self.private.values()
+            for name, offset in self.private_offsets.items()
         ]
         return [
             f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind {{",
@@ -217,16 +225,23 @@ class KernelWriter:
         return Lanes(scalar_type(type_), name)
 
     def _private_base(self, emitter: Emitter, node: Node) -> str:
-        """Room for a private variable: one copy for each lane."""
-        del emitter
+        """Room for a private variable: one copy for each lane. Small ones of which one copy does
+        lie on the stack, where LLVM makes values of what it can. Then what nobody has written
+        must be something, too: on what is undefined it would not even branch."""
+        assert isinstance(node.type, Pointer)
+        size = lane_stride(node.type.pointee)
+        is_passing = node in self.passing and size <= MOST_PASSING_BYTES
         if node not in self.private:
-            assert isinstance(node.type, Pointer)
-            pointee = node.type.pointee
-            assert pointee is not None
-            self.private_bytes = -(-self.private_bytes // 64) * 64
-            self.private[node] = (f"%p{node.index}", self.private_bytes)
-            self.private_bytes += lane_stride(pointee) * self.width
-        return self.private[node][0]
+            name = self.private[node] = f"%p{node.index}"
+            if is_passing:
+                emitter.allocas.append(f"  {name} = alloca [{size} x i8], align 16")
+            else:
+                self.private_bytes = -(-self.private_bytes // 64) * 64
+                self.private_offsets[name] = self.private_bytes
+                self.private_bytes += size * self.width
+        if is_passing:
+            clear(emitter, Lanes("ptr", self.private[node]), size, 16)
+        return self.private[node]
 
     # --- ids ------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.spirv.types import Int
 
 MOST_NODES = 120
 MOST_IN_LOOPS = 240
@@ -102,17 +103,66 @@ class Together:
         Both may be false although lanes agree, if that is rare and to know it would cost more."""
         text, condition = self.text, block.condition
         assert condition is not None
-        at_hand = all(map(self.emitter.is_at_hand, condition.operands))
-        if condition.op[1:] in OPPOSITES and at_hand:
-            opposite = condition.op[0] + OPPOSITES[condition.op[1:]]
-            always = self._always(block, condition.op, condition.operands)
-            never = self._always(block, opposite, condition.operands)
-            if always is not None and never is not None:
-                return always, never
+        found = self._found(block, condition)
+        if found is not None:
+            return found
         bits = text.as_vector(self.emitter.scalar(condition))
         number = text.emit(f"bitcast {text.vector_type('i1')} {bits} to i{text.width}")
         always = text.emit(f"icmp eq i{text.width} {number}, -1")
         return always, text.emit(f"icmp eq i{text.width} {number}, 0")
+
+    def _found(self, block: Block, claim: Node) -> tuple[str, str] | None:
+        """That a claim holds in all lanes and that it holds in none, if that takes few steps."""
+        text = self.text
+        if self.uniformity.shape_at(claim, block) == 0:
+            if not self.emitter.is_at_hand(claim):
+                return None
+            holds = self.emitter.scalar(claim).name
+            return holds, text.emit(f"xor i1 {holds}, true")
+        if not all(map(self.emitter.is_at_hand, claim.operands)):
+            return None
+        if claim.op in ("LogicalAnd", "LogicalOr"):
+            return self._found_of_two(block, claim)
+        if claim.op in ("IEqual", "INotEqual"):
+            differ = self._all_differ(block, claim.operands)
+            if differ is None:
+                return None
+            return ("false", differ) if claim.op == "IEqual" else (differ, "false")
+        if claim.op[1:] in OPPOSITES:
+            opposite = claim.op[0] + OPPOSITES[claim.op[1:]]
+            always = self._always(block, claim.op, claim.operands)
+            never = self._always(block, opposite, claim.operands)
+            if always is not None and never is not None:
+                return always, never
+        return None
+
+    def _found_of_two(self, block: Block, claim: Node) -> tuple[str, str] | None:
+        one, other = (self._found(block, each) for each in claim.operands)
+        if one is None or other is None:
+            return None
+        (always, never), (also, neither) = one, other
+        both, either = ("and", "or") if claim.op == "LogicalAnd" else ("or", "and")
+        return (
+            self.text.emit(f"{both} i1 {always}, {also}"),
+            self.text.emit(f"{either} i1 {never}, {neither}"),
+        )
+
+    def _all_differ(self, block: Block, operands: list[Node]) -> str | None:
+        """A truth value that says that no lane has a certain number, where lanes go up by a fixed
+        step: that it lies before the first lane or behind the last. So it is known of all
+        sub-groups but one that the group's first work-item is not in them."""
+        shapes = [self.uniformity.shape_at(each, block) for each in operands]
+        if shapes.count(0) != 1 or None in shapes or not isinstance(operands[0].type, Int):
+            return None
+        number, moving = sorted(
+            map(self.emitter.scalar, operands), key=lambda each: each.stride != 0
+        )
+        if moving.stride is None or not goes_one_way(self.emitter, moving):
+            return None
+        ends = (number.name, moving.name) if moving.stride > 0 else (moving.name, number.name)
+        distance = self.text.emit(f"sub {moving.type} {ends[0]}, {ends[1]}")
+        across = abs(moving.stride) * (self.text.width - 1)
+        return self.text.emit(f"icmp ugt {moving.type} {distance}, {across}")
 
     def _always(self, block: Block, op: str, operands: list[Node]) -> str | None:
         """A truth value that says that a comparison holds in all lanes, if that takes few steps.
