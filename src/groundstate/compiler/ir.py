@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Int, Type
 
 
@@ -47,6 +48,11 @@ def constant_int(node: Node) -> int | None:
         return 0
     half = 1 << (node.type.width - 1)
     return int(value) - 2 * half if value >= half else int(value)
+
+
+def constant_node(type: Type, value: int) -> Node:
+    """A constant number of a type."""
+    return Node("Constant", type, literals=(Constant(type, value),))
 
 
 class Block:
@@ -121,6 +127,14 @@ class Kernel:
             for operand in node.operands:
                 found[operand].append(node)
         return found
+
+    def replace(self, others: dict[Node, Node]) -> None:
+        """Lets everybody use other nodes in the place of some."""
+        for node in self.nodes():
+            node.operands = [others.get(each, each) for each in node.operands]
+        for block in self.blocks:
+            if block.condition is not None:
+                block.condition = others.get(block.condition, block.condition)
 
     def nodes(self) -> Iterator[Node]:
         """Every node, block after block."""

@@ -44,6 +44,8 @@ def step_of(node: Node, steps: list[int]) -> int | None:
         return _sign_extended(node, steps)
     if op == "BitwiseAnd":
         return _masked(node, steps)
+    if op == "BitwiseOr":
+        return steps[0] + steps[1] if constant_added(node) is not None else None
     if op == "Select" and steps[0] == 0 and steps[1] == steps[2] and _is_address(node.type):
         return steps[1]
     return None
@@ -92,11 +94,26 @@ def _sign_extended(node: Node, steps: list[int]) -> int | None:
 def _low_zeros(node: Node, depth: int = 3) -> int:
     """How many of the low bits of a number are certainly 0, as far as a short look shows."""
     if node.op == "ShiftLeftLogical":
-        return constant_int(node.operands[1]) or 0
+        return max(constant_int(node.operands[1]) or 0, 0)
     if node.op in ("IAdd", "ISub") and depth > 0:
         return min(_low_zeros(each, depth - 1) for each in node.operands)
     value = constant_int(node)
     return 0 if not value else (value & -value).bit_length() - 1
+
+
+def constant_added(node: Node) -> tuple[Node, int] | None:
+    """The number and the constant that a node is the sum of, if it is one.
+
+    Compilers also write x << 2 | 3, where no bit is in both."""
+    if node.op not in ("IAdd", "BitwiseOr"):
+        return None
+    for number, other in (node.operands, node.operands[::-1]):
+        constant = constant_int(other)
+        if constant is None:
+            continue
+        if node.op == "IAdd" or 0 <= constant < 1 << _low_zeros(number):
+            return number, constant
+    return None
 
 
 def _masked(node: Node, steps: list[int]) -> int | None:

@@ -1,9 +1,12 @@
-"""Loops as a CPU likes them: no more sums than registers, and addresses that stay in a row."""
+"""Loops as a CPU likes them: no more sums than registers, addresses that stay in a row, and no
+counting for a few rounds."""
 
 from __future__ import annotations
 
+from groundstate.compiler.adjacent_loads import join_loads
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block
+from groundstate.compiler.short_loops import write_out_short_loops
 from groundstate.compiler.split_loops import Sums, load_of_one_lane, load_when_needed
 from groundstate.compiler.straight_loops import StraightLoop
 from groundstate.compiler.uniformity import Uniformity
@@ -12,6 +15,10 @@ from groundstate.compiler.unwrapped_loops import unwrap
 
 def improve_loops(uniformity: Uniformity, natural: int) -> Uniformity:
     """The kernel with its loops changed; `natural` lanes fill a register."""
+    if uniformity.width > 1:
+        for change in (write_out_short_loops, join_loads):
+            if change(uniformity):
+                uniformity = _solved(uniformity)
     for header in [loop.header for loop in uniformity.graph.loops]:
         uniformity = _improve(uniformity, header, natural)
     return uniformity

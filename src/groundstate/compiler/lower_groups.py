@@ -8,9 +8,8 @@ The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py wri
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.lower import SCOPE_SUBGROUP, SCOPE_WORKGROUP
-from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Int, Void
 from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, REDUCE
 
@@ -61,8 +60,7 @@ def _is_group_operation(node: Node) -> bool:
 
 
 def _number(value: int) -> Node:
-    kind = Int(32, False)
-    return Node("Constant", kind, literals=(Constant(kind, value),))
+    return constant_node(Int(32, False), value)
 
 
 def _barrier(where: str) -> Node:

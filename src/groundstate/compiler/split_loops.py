@@ -138,7 +138,7 @@ def load_when_needed(loop: StraightLoop) -> None:
         load = Node("Load", phi.type, [address], following.literals, phi.where)
         header.phis.remove(phi)
         header.nodes[:0] = [*nodes, load]
-        _replace(loop.kernel, phi, load)
+        loop.kernel.replace({phi: load})
     _remove_unused(loop.kernel, [entering, *loop.blocks])
 
 
@@ -185,7 +185,7 @@ def load_of_one_lane(loop: StraightLoop) -> None:
             taken = _of_lane(loop, value, node, nodes)
             place = block.nodes.index(node)
             block.nodes[place:place] = nodes
-            _replace(loop.kernel, node, taken)
+            loop.kernel.replace({node: taken})
     _leave_out_return_trips(loop)
     _remove_unused(loop.kernel, loop.blocks)
 
@@ -195,7 +195,7 @@ def _leave_out_return_trips(loop: StraightLoop) -> None:
     for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
         source = node.operands[0]
         if source.op == "Bitcast" and source.operands[0].type == node.type:
-            _replace(loop.kernel, node, source.operands[0])
+            loop.kernel.replace({node: source.operands[0]})
 
 
 def _comes_from_load(loop: StraightLoop, node: Node) -> bool:
@@ -220,14 +220,6 @@ def _of_lane(loop: StraightLoop, value: Node, shuffle: Node, nodes: list[Node]) 
 
 
 # --- The graph ------------------------------------------------------------------------------------
-
-
-def _replace(kernel: Kernel, old: Node, new: Node) -> None:
-    for node in kernel.nodes():
-        node.operands = [new if each is old else each for each in node.operands]
-    for block in kernel.blocks:
-        if block.condition is old:
-            block.condition = new
 
 
 def _remove_unused(kernel: Kernel, blocks: list[Block]) -> None:

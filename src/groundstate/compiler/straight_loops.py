@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from groundstate.compiler.graph import Loop
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.known_lanes import SHUFFLES
-from groundstate.compiler.spirv.types import Pointer
+from groundstate.compiler.spirv.types import Bool, Float, Int, Pointer, Vector
 from groundstate.compiler.uniformity import CHAINS, Uniformity
 from groundstate.compiler.variables import VOLATILE
 
@@ -27,7 +27,7 @@ COMPUTES = ARITHMETIC | CASTS | CHAINS | SHUFFLES.keys()
 
 
 class StraightLoop:
-    """A loop without branches that all lanes enter, and leave together."""
+    """A loop without branches."""
 
     def __init__(self, uniformity: Uniformity, loop: Loop, entering: Block) -> None:
         self.uniformity = uniformity
@@ -44,16 +44,18 @@ class StraightLoop:
 
     @classmethod
     def at(cls, uniformity: Uniformity, header: Block) -> StraightLoop | None:
-        """The loop with a header, if it is one of these."""
+        """The loop with a header, if it is one of these that all lanes enter, and leave
+        together."""
         loop = next((each for each in uniformity.graph.loops if each.header is header), None)
-        if loop is None or not _is_straight(loop):
+        if loop is None or loop in uniformity.divergent_loops or loop.blocks & uniformity.partial:
             return None
-        outside = [each for each in header.predecessors if not loop.contains(each)]
-        if (
-            len(outside) != 1
-            or loop in uniformity.divergent_loops
-            or loop.blocks & uniformity.partial
-        ):
+        return cls.of(uniformity, loop)
+
+    @classmethod
+    def of(cls, uniformity: Uniformity, loop: Loop) -> StraightLoop | None:
+        """A loop, if it is one of these; lanes may enter and leave it at different times."""
+        outside = [each for each in loop.header.predecessors if not loop.contains(each)]
+        if len(outside) != 1 or not _is_straight(loop):
             return None
         return cls(uniformity, loop, outside[0])
 
@@ -84,6 +86,12 @@ class StraightLoop:
             for node in (*block.phis, *block.nodes):
                 used.update(node.operands)
         return (node for node in self.nodes if node in used)
+
+    def can_be_copied(self) -> bool:
+        """True if it may be there twice, and one of the two is done."""
+        nodes = [node for block in self.blocks for node in block.nodes]
+        is_plain = all(node.op in ("Load", "Store") or only_computes(node) for node in nodes)
+        return is_plain and all(map(_is_number, self.used_behind()))
 
     def copy(
         self, wanted: set[Node], before: Block, after: Block
@@ -125,6 +133,22 @@ class StraightLoop:
                     node.operands = [others.get(each, each) for each in node.operands]
             if block.condition is not None and block is not self.header:
                 block.condition = others.get(block.condition, block.condition)
+
+    def meet(self, other: Block, after: Block, values: dict[Node, Node]) -> None:
+        """Lets the loop lead to a block, as another one does that has other values in the place of
+        the loop's; there they become one."""
+        lead(self.header, after, self.exit)
+        for node in self.used_behind():
+            operands, sources = [node, values[node]], (self.header, other)
+            after.phis.append(Node("Phi", node.type, operands, sources, node.where))
+        self.use_elsewhere({phi.operands[0]: phi for phi in after.phis})
+        for phi in self.exit.phis:
+            phi.literals = tuple(after if each is self.header else each for each in phi.literals)
+
+
+def _is_number(node: Node) -> bool:
+    type_ = node.type.element if isinstance(node.type, Vector) else node.type
+    return isinstance(type_, Int | Float | Bool)
 
 
 def _is_straight(loop: Loop) -> bool:

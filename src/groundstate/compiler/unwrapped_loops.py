@@ -11,8 +11,8 @@ from __future__ import annotations
 from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.linear import widened
 from groundstate.compiler.spirv.opcodes import Decoration
-from groundstate.compiler.spirv.types import Bool, Float, Int, Vector
-from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead, only_computes
+from groundstate.compiler.spirv.types import Bool, Int
+from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead
 from groundstate.compiler.uniformity import VARYING
 
 MOST_NODES = 250
@@ -41,7 +41,7 @@ MIRRORED = {
 def unwrap(loop: StraightLoop) -> Block | None:
     """Gives a loop a copy in which no index wraps; the head of the copy, if there is one."""
     indices = _Rounds(loop).indices()
-    if not indices or not _can_be_copied(loop):
+    if not indices or len(loop.nodes) > MOST_NODES or not loop.can_be_copied():
         return None
     guard, after = Block(loop.header.where), Block(loop.header.where)
     after.successors = [loop.exit]
@@ -53,25 +53,8 @@ def unwrap(loop: StraightLoop) -> Block | None:
     guard.successors = [head, loop.header]
     lead(loop.entering, guard, loop.header)
     loop.enter_from(guard)
-    _join(loop, head, after, copies)
+    loop.meet(head, after, copies)
     return head
-
-
-def _can_be_copied(loop: StraightLoop) -> bool:
-    return (
-        len(loop.nodes) <= MOST_NODES
-        and all(_is_plain(node) for block in loop.blocks for node in block.nodes)
-        and all(_is_number(node) for node in loop.used_behind())
-    )
-
-
-def _is_plain(node: Node) -> bool:
-    return node.op in ("Load", "Store") or only_computes(node)
-
-
-def _is_number(node: Node) -> bool:
-    type_ = node.type.element if isinstance(node.type, Vector) else node.type
-    return isinstance(type_, Int | Float | Bool)
 
 
 def _all(checks: list[Node], block: Block) -> Node:
@@ -80,18 +63,6 @@ def _all(checks: list[Node], block: Block) -> Node:
         result = Node("LogicalAnd", Bool(), [result, check], where=check.where)
         block.nodes.append(result)
     return result
-
-
-def _join(loop: StraightLoop, head: Block, after: Block, copies: dict[Node, Node]) -> None:
-    """Lets both loops lead to one block, where their values become one."""
-    lead(loop.header, after, loop.exit)
-    for node in loop.used_behind():
-        operands, sources = [node, copies[node]], (loop.header, head)
-        after.phis.append(Node("Phi", node.type, operands, sources, node.where))
-    joined = {phi.operands[0]: phi for phi in after.phis}
-    loop.use_elsewhere(joined)
-    for phi in loop.exit.phis:
-        phi.literals = tuple(after if each is loop.header else each for each in phi.literals)
 
 
 class _Rounds:

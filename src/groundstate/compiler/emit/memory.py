@@ -14,7 +14,7 @@ from groundstate.compiler.emit.function import components
 from groundstate.compiler.emit.guesses import either_way, moved
 from groundstate.compiler.emit.scattered import gather, scatter
 from groundstate.compiler.emit.streaming import store_vector
-from groundstate.compiler.emit.strided import QUAD_LANES, load_at_steps, load_quads, store_at_steps
+from groundstate.compiler.emit.strided import load_at_steps, load_quads, store_at_steps, turns_quads
 from groundstate.compiler.emit.text import float_literal, overloaded, scalar_type
 from groundstate.compiler.emit.values import Guess, Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
@@ -76,13 +76,13 @@ def load(
     if packed and pointer.guess is not None and pointer.guess.stride == type_.size:
         assert isinstance(type_, Vector)
         return _load_guessed_neighbours(emitter, pointer, type_, align)
+    if packed and pointer.stride and emitter.mask is None:
+        assert isinstance(type_, Vector)
+        if type_.count == 4 and turns_quads(emitter, scalar_type(type_.element)):
+            return load_quads(emitter, pointer, scalar_type(type_.element), align)
     if packed and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Vector)
         return _load_neighbours(emitter, pointer, type_, align)
-    if packed and pointer.stride and emitter.mask is None and emitter.width % QUAD_LANES == 0:
-        assert isinstance(type_, Vector)
-        if type_.count == 4 and type_.element.size == 4:
-            return load_quads(emitter, pointer, scalar_type(type_.element), align)
     return [
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
         for part, offset in zip(parts, offsets(type_), strict=True)

@@ -96,26 +96,59 @@ def _pick_fourths(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]])
 
 def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Value:
     """Vectors of four numbers at fixed steps: read whole, then turned in registers."""
-    text = emitter.text
+    lanes, turn = _TURNS[scalar]
     columns: list[list[str]] = [[], [], [], []]
-    for first in range(0, emitter.width, QUAD_LANES):
-        quads = [
-            text.emit(
-                f"load <4 x {scalar}>, ptr {_lane_address(emitter, pointer, first + lane)}, "
-                f"align {align}"
-            )
-            for lane in range(QUAD_LANES)
-        ]
-        rows = [_mix(emitter, scalar, 4, quads[n], quads[n + 4], _PAIR) for n in range(4)]
-        low, high = (
-            [_mix(emitter, scalar, 8, rows[n], rows[n + 1], picks) for n in (0, 2)]
-            for picks in (_LOW, _HIGH)
-        )
-        for half, place in ((low, 0), (high, 2)):
-            for offset, picks in enumerate((_FIRST, _SECOND)):
-                turned = _mix(emitter, scalar, 8, half[0], half[1], picks)
-                columns[place + offset].append(turned)
+    for first in range(0, emitter.width, lanes):
+        places = [_lane_address(emitter, pointer, first + lane) for lane in range(lanes)]
+        for column, turned in zip(columns, turn(emitter, places, scalar, align), strict=True):
+            column.append(turned)
     return [Lanes(scalar, _joined(emitter, scalar, each), None) for each in columns]
+
+
+def _turn_words(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
+    """The components of eight vectors of numbers of four bytes, at eight places."""
+    quads = [_load_part(emitter, place, 0, f"<4 x {scalar}>", align) for place in places]
+    rows = [_mix(emitter, scalar, 4, quads[n], quads[n + 4], _PAIR) for n in range(4)]
+    low, high = (
+        [_mix(emitter, scalar, 8, rows[n], rows[n + 1], picks) for n in (0, 2)]
+        for picks in (_LOW, _HIGH)
+    )
+    return [
+        _mix(emitter, scalar, 8, half[0], half[1], picks)
+        for half in (low, high)
+        for picks in (_FIRST, _SECOND)
+    ]
+
+
+def _turn_doubles(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
+    """The components of four vectors of numbers of eight bytes, at four places."""
+    columns = []
+    for offset in (0, 16):
+        pairs = [_load_part(emitter, place, offset, f"<2 x {scalar}>", align) for place in places]
+        rows = [_mix(emitter, scalar, 2, pairs[n], pairs[n + 2], (0, 1, 2, 3)) for n in (0, 1)]
+        for picks in ((0, 4, 2, 6), (1, 5, 3, 7)):
+            columns.append(_mix(emitter, scalar, 4, rows[0], rows[1], picks))
+    return columns
+
+
+def _load_part(emitter: Emitter, place: str, offset: int, type_: str, align: int) -> str:
+    if offset:
+        place = emitter.text.emit(f"getelementptr i8, ptr {place}, i64 {offset}")
+    return emitter.text.emit(f"load {type_}, ptr {place}, align {align}")
+
+
+_TURNS = {
+    "float": (8, _turn_words),
+    "i32": (8, _turn_words),
+    "double": (4, _turn_doubles),
+    "i64": (4, _turn_doubles),
+}
+"""For numbers of a type: the lanes whose vectors of four are turned together, and how."""
+
+
+def turns_quads(emitter: Emitter, scalar: str) -> bool:
+    """True if vectors of four numbers of a type can be read by `load_quads`."""
+    return scalar in _TURNS and emitter.width % _TURNS[scalar][0] == 0
 
 
 def _mix(
@@ -130,8 +163,8 @@ def _mix(
 
 
 def _joined(emitter: Emitter, scalar: str, parts: list[str]) -> str:
-    """Vectors of equal length behind each other."""
-    count = QUAD_LANES
+    """Vectors of equal length, which together have a number for each lane, behind each other."""
+    count = emitter.width // len(parts)
     while len(parts) > 1:
         picks = tuple(range(2 * count))
         pairs = zip(parts[::2], parts[1::2], strict=True)
