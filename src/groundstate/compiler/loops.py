@@ -6,6 +6,7 @@ from __future__ import annotations
 from groundstate.compiler.adjacent_loads import join_loads
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block
+from groundstate.compiler.reading_ahead import read_ahead
 from groundstate.compiler.short_loops import write_out_short_loops
 from groundstate.compiler.split_loops import Sums, load_of_one_lane, load_when_needed
 from groundstate.compiler.straight_loops import StraightLoop
@@ -19,6 +20,7 @@ def improve_loops(uniformity: Uniformity, natural: int) -> Uniformity:
         for change in (write_out_short_loops, join_loads):
             if change(uniformity):
                 uniformity = _solved(uniformity)
+        read_ahead(uniformity)
     for header in [loop.header for loop in uniformity.graph.loops]:
         uniformity = _improve(uniformity, header, natural)
     return uniformity

@@ -18,6 +18,9 @@ from groundstate.compiler.spirv.types import Int, Type, Vector
 
 ALIGNED = 0x2
 VOLATILE = 0x1
+CACHE_LINE = 64
+FOR_READING = [("i32", "0"), ("i32", "3"), ("i32", "1")]
+"""That a prefetch is for reading, and soon, and of data."""
 
 
 def _access(node: Node, type_: Type) -> tuple[int, bool]:
@@ -61,6 +64,23 @@ def _store(emitter: Emitter, node: Node) -> None:
     emitter.streams = condition(emitter, node)
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
     emitter.streams = ""
+
+
+@handles("ReadAhead")
+def _read_ahead(emitter: Emitter, node: Node) -> None:
+    """Fetches what lies where the lanes of the next group will read, if one follows here."""
+    pointer, text = emitter.scalar(node.operands[0]), emitter.text
+    assert pointer.stride is not None
+    distance = str(node.literals[0])
+    if len(node.operands) > 1:
+        factor = emitter.widen_i64(node.operands[1], emitter.scalar(node.operands[1]).name)
+        distance = text.emit(f"mul i64 {factor}, {distance}")
+    there = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {distance}")
+    place = text.emit(f"select i1 %follows, ptr {there}, ptr {pointer.name}")
+    emitter.context.reads_ahead = True
+    for offset in range(0, pointer.stride * emitter.width, CACHE_LINE):
+        line = text.emit(f"getelementptr i8, ptr {place}, i64 {offset}")
+        text.call("void", "llvm.prefetch.p0", [("ptr", line), *FOR_READING])
 
 
 # --- Interleaved memory ---------------------------------------------------------------------------

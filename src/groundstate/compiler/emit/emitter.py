@@ -218,6 +218,8 @@ class KernelContext:
         self.formats: list[bytes] = []
         self.private_base: Callable[[Emitter, Node], str] | None = None
         self.print_buffer = "null"
+        self.reads_ahead = False
+        """Whether it asks for what the next group will read."""
         self.scratch_bounds = ("%scratch", "%owns", "%shared")
         """Where local memory starts, where it ends, and where private memory ends."""
         self.subgroups = 1

@@ -57,8 +57,16 @@ OFFSET_STREAMS = 96
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
-    "ptr %scratch, ptr %owns, ptr %own, ptr %shared, ptr %tally"
+    "ptr %scratch, ptr %owns, ptr %own, ptr %shared, ptr %tally, i1 %follows"
 )
+FOLLOWS = (
+    "  %g.more = add i64 %g, 1",
+    "  %goes.on = icmp ult i64 %g.more, %end",
+    "  %x.after = add i64 %x, 1",
+    "  %same.row = icmp ult i64 %x.after, %cx",
+    "  %follows = and i1 %goes.on, %same.row",
+)
+"""Finds out whether the next group of the line runs behind this one."""
 MOST_PASSING_BYTES = 512
 """Of a variable that lies on the stack."""
 
@@ -380,7 +388,8 @@ class KernelWriter:
         call = (
             "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
             "ptr %scratch, ptr %owns, ptr %own, ptr %shared, "
-            f"ptr {'%tally' if tallied else 'null'})"
+            f"ptr {'%tally' if tallied else 'null'}, "
+            f"i1 {'%follows' if self.context.reads_ahead else 'false'})"
         )
         again = "%stop" if has_barriers else "0"
         return [
@@ -414,6 +423,7 @@ class KernelWriter:
             "  br i1 %more, label %group, label %finish",
             "group:",
             "  store volatile i64 %g, ptr %mark, align 8",
+            *(FOLLOWS if self.context.reads_ahead else []),
             "  br label %round",
             "round:",
             f"  %from = phi i32 [ 0, %group ], [ {again}, %round.end ]",

@@ -1,0 +1,150 @@
+"""What the next group will read is asked for while this one runs.
+
+Where the work-items of a group share a row, each takes some of its elements and jumps over those of
+the others. So the memory is read in pieces, one sub-group after the other, in an order that the
+hardware does not foresee. But groups do the same one after the other, each on another row: while a
+piece of this row is read, the same piece of the next one is fetched into the cache.
+
+This takes loads that read one piece for all lanes, in loops that lanes leave in different rounds,
+at addresses that differ from group to group by something that is plain to see. If that should be
+wrong, nothing happens but that memory is fetched in vain.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.linear import PASSES
+from groundstate.compiler.spirv.types import Pointer, Vector, Void
+from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
+
+STORAGE_GLOBAL, STORAGE_GENERIC = 5, 8
+MOST_DEPTH = 30
+"""Of the operations that an address is computed by."""
+FREE = frozenset(["Constant", "Argument", "Global", "Undef"])
+SAME_IN_ALL_GROUPS = frozenset(
+    """LocalInvocationId LocalInvocationIndex WorkgroupSize EnqueuedWorkgroupSize GlobalSize
+    NumWorkgroups GlobalOffset WorkDim SubgroupLocalInvocationId SubgroupId SubgroupSize
+    SubgroupMaxSize NumSubgroups NumEnqueuedSubgroups""".split()  # noqa: SIM905
+)
+
+Step = tuple[int, Node | None]
+"""A number of bytes or elements, and what it is to be multiplied by, if anything."""
+NONE: Step = (0, None)
+
+
+def read_ahead(uniformity: Uniformity) -> None:
+    """Puts a `ReadAhead` before each of these loads."""
+    steps = _GroupSteps(uniformity)
+    loops = uniformity.graph.loop_of
+    added = False
+    if not uniformity.graph.reducible:
+        return
+    for block in uniformity.kernel.blocks:
+        if loops.get(block) not in uniformity.divergent_loops:
+            continue
+        for load in [node for node in block.nodes if _reads_a_piece(uniformity, node)]:
+            count, factor = steps.of(load.operands[0]) or NONE
+            if count != 0:
+                operands = load.operands[:1] + ([factor] if factor is not None else [])
+                ahead = Node("ReadAhead", Void(), operands, (count,), load.where)
+                block.nodes.insert(block.nodes.index(load), ahead)
+                added = True
+    if added:
+        uniformity.kernel.renumber()
+
+
+def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
+    """True if the vectors that lanes load lie one behind the other in memory of the program."""
+    if node.op != "Load" or not isinstance(node.type, Vector) or node.block is None:
+        return False
+    pointer = node.operands[0]
+    is_global = isinstance(pointer.type, Pointer) and pointer.type.storage in (
+        STORAGE_GLOBAL,
+        STORAGE_GENERIC,
+    )
+    return is_global and uniformity.shape_at(pointer, node.block) == node.type.size
+
+
+class _GroupSteps:
+    """By how much values go up from one group to the next in a line."""
+
+    def __init__(self, uniformity: Uniformity) -> None:
+        self.group_size = uniformity.group_size
+        self.loops = uniformity.graph.loop_of
+        self._found: dict[Node, Step | None] = {}
+
+    def of(self, node: Node, depth: int = 0) -> Step | None:
+        """The step of a value, or None if it is not plain to see."""
+        if node.op in FREE:
+            return NONE
+        if node in self._found:
+            return self._found[node]
+        found = self._step(node, depth + 1) if depth < MOST_DEPTH else None
+        self._found[node] = found
+        return found
+
+    def _step(self, node: Node, depth: int) -> Step | None:
+        if node.op == "Builtin":
+            return self._of_builtin(node)
+        steps = [self.of(each, depth) for each in self._sources(node)]
+        known = [each for each in steps if each is not None]
+        if len(known) < len(steps):
+            return None
+        if all(each == NONE for each in known):
+            return NONE
+        if node.op == "Phi":
+            return known[0] if len(set(known)) == 1 else None
+        return self._combined(node, known)
+
+    def _sources(self, node: Node) -> list[Node]:
+        """What a node takes. For a value that changes in a loop that is what it begins with: what
+        is added in a round is most likely the same for all groups."""
+        loop = self.loops.get(node.block) if node.block is not None else None
+        if node.op != "Phi" or loop is None or loop.header is not node.block:
+            return node.operands
+        pairs = zip(node.operands, node.literals, strict=True)
+        return [each for each, source in pairs if source not in loop.blocks]
+
+    def _combined(self, node: Node, steps: list[Step]) -> Step | None:
+        if node.op in PASSES or node.op == "UConvert":
+            return steps[0]
+        if node.op == "IAdd":
+            return _sum(*steps)
+        if node.op in ("IMul", "ShiftLeftLogical"):
+            return _product(node, steps)
+        if node.op in CHAINS:
+            total: Step | None = steps[0]
+            for (size, _), (count, factor) in zip(chain_steps(node), steps[1:], strict=True):
+                total = _sum(total, (count * (size or 0), factor)) if total is not None else None
+            return total
+        return None
+
+    def _of_builtin(self, node: Node) -> Step | None:
+        name, *component = node.literals
+        if name in SAME_IN_ALL_GROUPS:
+            return NONE
+        if name not in ("GlobalInvocationId", "WorkgroupId") or not component:
+            return None
+        if component[0] != 0:
+            return NONE
+        return (self.group_size[0] if name == "GlobalInvocationId" else 1), None
+
+
+def _sum(one: Step, other: Step) -> Step | None:
+    if one[0] == 0 or other[0] == 0:
+        return other if one[0] == 0 else one
+    return (one[0] + other[0], one[1]) if one[1] is other[1] else None
+
+
+def _product(node: Node, steps: list[Step]) -> Step | None:
+    for moving, other in ((0, 1), (1, 0)):
+        count, factor = steps[moving]
+        number = constant_int(node.operands[other])
+        if steps[other] != NONE or (node.op == "ShiftLeftLogical" and moving == 1):
+            continue
+        if number is not None:
+            scale = number if node.op == "IMul" else 1 << max(0, min(number, 63))
+            return count * scale, factor
+        if node.op == "IMul" and factor is None:
+            return count, node.operands[other]
+    return None
