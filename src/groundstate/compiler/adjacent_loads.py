@@ -10,11 +10,11 @@ from __future__ import annotations
 from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.linear import constant_added
 from groundstate.compiler.shared_variables import SAME_ADDRESS
+from groundstate.compiler.signature import STORAGE_FUNCTION
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
 from groundstate.compiler.straight_loops import only_computes
 from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
 
-STORAGE_FUNCTION = 7
 COUNTS = (2, 4)
 """How many are joined."""
 MOST_STEPS = 8

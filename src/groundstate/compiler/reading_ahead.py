@@ -12,15 +12,15 @@ wrong, nothing happens but that memory is fetched in vain.
 
 from __future__ import annotations
 
+from groundstate.compiler.emit.function import FREE
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.linear import PASSES
+from groundstate.compiler.signature import STORAGE_CROSS_WORKGROUP, STORAGE_GENERIC
 from groundstate.compiler.spirv.types import Pointer, Vector, Void
 from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
 
-STORAGE_GLOBAL, STORAGE_GENERIC = 5, 8
 MOST_DEPTH = 30
 """Of the operations that an address is computed by."""
-FREE = frozenset(["Constant", "Argument", "Global", "Undef"])
 SAME_IN_ALL_GROUPS = frozenset(
     """LocalInvocationId LocalInvocationIndex WorkgroupSize EnqueuedWorkgroupSize GlobalSize
     NumWorkgroups GlobalOffset WorkDim SubgroupLocalInvocationId SubgroupId SubgroupSize
@@ -59,7 +59,7 @@ def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
         return False
     pointer = node.operands[0]
     is_global = isinstance(pointer.type, Pointer) and pointer.type.storage in (
-        STORAGE_GLOBAL,
+        STORAGE_CROSS_WORKGROUP,
         STORAGE_GENERIC,
     )
     return is_global and uniformity.shape_at(pointer, node.block) == node.type.size
