@@ -27,6 +27,7 @@ __kernel void name(__global const float4 *a, __global float *y, long width, long
 ROWS(given_width, get_group_id(0) * width, get_local_size(0))
 ROWS(known_width, (get_group_id(0) << 6), get_local_size(0))
 ROWS(by_item, get_global_id(0) - get_local_id(0), get_local_size(0))
+ROWS(far_away, (get_group_id(0) << 50), get_local_size(0))
 ROWS(one_for_all, width - width, get_local_size(0))
 ROWS(unknown, (get_group_id(0) * get_group_id(0)) * width, get_local_size(0))
 __kernel void together(__global const float4 *a, __global float *y, long width, long n) {
@@ -58,7 +59,14 @@ def test_steps_from_group_to_group(program: Program, name: str, step: int) -> No
     assert [each.op for each in node.operands[1:]] == ["Argument"] * (name == "given_width")
 
 
-@pytest.mark.parametrize("name", ["one_for_all", "unknown", "together"])
+def test_each_group_size_has_steps_of_its_own(program: Program) -> None:
+    for size in (32, 64, 32):
+        nodes = analyse(program, "by_item", (size, 1, 1), 16).kernel.nodes()
+        [ahead] = [node for node in nodes if node.op == "ReadAhead"]
+        assert ahead.literals == (size * 16,)
+
+
+@pytest.mark.parametrize("name", ["far_away", "one_for_all", "unknown", "together"])
 def test_what_is_not_fetched(program: Program, name: str) -> None:
     assert fetches(program, name) == []
 

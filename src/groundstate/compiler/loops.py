@@ -17,10 +17,9 @@ from groundstate.compiler.unwrapped_loops import unwrap
 def improve_loops(uniformity: Uniformity, natural: int) -> Uniformity:
     """The kernel with its loops changed; `natural` lanes fill a register."""
     if uniformity.width > 1:
-        for change in (write_out_short_loops, join_loads):
+        for change in (write_out_short_loops, join_loads, read_ahead):
             if change(uniformity):
                 uniformity = _solved(uniformity)
-        read_ahead(uniformity)
     for header in [loop.header for loop in uniformity.graph.loops]:
         uniformity = _improve(uniformity, header, natural)
     return uniformity

@@ -13,12 +13,15 @@ wrong, nothing happens but that memory is fetched in vain.
 from __future__ import annotations
 
 from groundstate.compiler.emit.function import FREE
-from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.linear import PASSES
 from groundstate.compiler.signature import STORAGE_CROSS_WORKGROUP, STORAGE_GENERIC
-from groundstate.compiler.spirv.types import Pointer, Vector, Void
+from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
 from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
 
+MOST_BYTES = 1024
+"""Of a piece that is fetched."""
+LONGEST_STEP = 1 << 40
 MOST_DEPTH = 30
 """Of the operations that an address is computed by."""
 SAME_IN_ALL_GROUPS = frozenset(
@@ -32,25 +35,24 @@ Step = tuple[int, Node | None]
 NONE: Step = (0, None)
 
 
-def read_ahead(uniformity: Uniformity) -> None:
-    """Puts a `ReadAhead` before each of these loads."""
-    steps = _GroupSteps(uniformity)
-    loops = uniformity.graph.loop_of
-    added = False
+def read_ahead(uniformity: Uniformity) -> bool:
+    """Puts a `ReadAhead` before each of these loads; true if there is one."""
     if not uniformity.graph.reducible:
-        return
+        return False
+    steps = _GroupSteps(uniformity)
+    added = False
     for block in uniformity.kernel.blocks:
-        if loops.get(block) not in uniformity.divergent_loops:
+        if uniformity.graph.loop_of.get(block) not in uniformity.divergent_loops:
             continue
         for load in [node for node in block.nodes if _reads_a_piece(uniformity, node)]:
-            count, factor = steps.of(load.operands[0]) or NONE
-            if count != 0:
+            step = steps.of(load.operands[0])
+            if step is not None and _can_be_written(uniformity, block, step):
+                count, factor = step
                 operands = load.operands[:1] + ([factor] if factor is not None else [])
                 ahead = Node("ReadAhead", Void(), operands, (count,), load.where)
                 block.nodes.insert(block.nodes.index(load), ahead)
                 added = True
-    if added:
-        uniformity.kernel.renumber()
+    return added
 
 
 def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
@@ -62,7 +64,18 @@ def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
         STORAGE_CROSS_WORKGROUP,
         STORAGE_GENERIC,
     )
-    return is_global and uniformity.shape_at(pointer, node.block) == node.type.size
+    is_small = node.type.size * uniformity.width <= MOST_BYTES
+    return is_global and is_small and uniformity.shape_at(pointer, node.block) == node.type.size
+
+
+def _can_be_written(uniformity: Uniformity, block: Block, step: Step) -> bool:
+    """True for a step that leads somewhere else, and is a number of 64 bits for all lanes."""
+    count, factor = step
+    if factor is not None:
+        is_index = isinstance(factor.type, Int) and factor.type.width in (32, 64)
+        if not is_index or uniformity.shape_at(factor, block) != 0:
+            return False
+    return 0 < abs(count) < LONGEST_STEP
 
 
 class _GroupSteps:
