@@ -37,12 +37,14 @@ static void *run(void *argument) {
     engine *self = argument;
     for (;;) {
         gs_queue *queue = atomic_exchange(&self->queue, NULL);
+        uint64_t start = gs_clock(CLOCK_MONOTONIC);
         gs_place_enter(queue->device->place);
         gs_queue_work_off(queue);
         pthread_mutex_lock(&lock);
         self->below = idle;
         idle = self;
         pthread_mutex_unlock(&lock);
+        gs_linger(has_queue, self, gs_clock(CLOCK_MONOTONIC) - start);
         while (gs_bell_wait(&self->bell, has_queue, self, IDLE_NANOSECONDS, false) != GS_WAIT_DONE) {
             if (!retire(self))
                 continue;

@@ -14,10 +14,8 @@
 #include "thread.h"
 #include "wait.h"
 
-/* A thread that sleeps is woken late if the machine is busy, perhaps on the core of the one that wakes it. So
- * a worker lingers: it looks out for the next job for as long as it worked on the last one, but not longer than
- * this. And the thread that brought a job waits this long for parts that are nearly done. */
-static const uint64_t LONGEST_LINGER = 300000, LONGEST_PART = 50000;
+/* How long the thread that brought a job keeps its core for parts that are nearly done. */
+static const uint64_t LONGEST_PART = 50000;
 
 typedef struct job {
     struct job *next;
@@ -115,7 +113,7 @@ static void *worker(void *argument) {
         job *found = find_job(pool);
         if (found != NULL)
             worked = help(pool, found);
-        else if (!gs_spin(has_arrived, &since, worked < LONGEST_LINGER ? worked : LONGEST_LINGER))
+        else if (!gs_linger(has_arrived, &since, worked))
             gs_bell_wait(&pool->arrivals, has_arrived, &since, GS_FOREVER, false);
     }
     return NULL;

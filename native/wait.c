@@ -66,6 +66,11 @@ static bool spin_and_yield(bool (*done)(void *), void *state, uint64_t nanosecon
     return false;
 }
 
+bool gs_linger(bool (*done)(void *state), void *state, uint64_t worked_nanoseconds) {
+    enum { LONGEST = 300000 };
+    return spin_and_yield(done, state, worked_nanoseconds < LONGEST ? worked_nanoseconds : LONGEST);
+}
+
 /* One sleep, until the bell rings, `remaining` nanoseconds pass or a signal arrives. */
 static int sleep_once(gs_bell *bell, uint32_t seen, uint64_t remaining) {
     struct timespec wait = {(time_t)(remaining / 1000000000u), (long)(remaining % 1000000000u)};

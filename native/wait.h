@@ -53,6 +53,10 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
  * is surely about to happen on another one. */
 bool gs_spin(bool (*done)(void *state), void *state, uint64_t nanoseconds);
 
+/* Looks out for the next work, for as long as the last took but not for long: a thread that sleeps is woken late.
+ * Whoever needs the core meanwhile gets it. */
+bool gs_linger(bool (*done)(void *state), void *state, uint64_t worked_nanoseconds);
+
 /* Gives the device a moment (a tenth of a second) to finish with something that is about to be destroyed:
  * programs signal an event from the host and destroy what waited for it in the next line. */
 bool gs_wait_moment(bool (*done)(void *state), void *state);
