@@ -11,6 +11,7 @@ import pytest
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.types import Vector
 from groundstate.compiler.writing import analyse
+from tests.compiler.assembler import assemble
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -222,3 +223,83 @@ def test_nothing_is_read_behind_the_end(program: Program, width: int | None) -> 
 )
 def test_what_becomes_vectors(program: Program, name: str, counts: list[int]) -> None:
     assert [each.count for each in vectors(program, name)] == counts
+
+
+TWO_IN_A_ROW = """
+OpCapability Kernel
+OpCapability Addresses
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %two "two" %id
+OpDecorate %id BuiltIn GlobalInvocationId
+%void = OpTypeVoid
+%bool = OpTypeBool
+%u32 = OpTypeInt 32 0
+%u64 = OpTypeInt 64 0
+%v3 = OpTypeVector %u64 3
+%pv3 = OpTypePointer Input %v3
+%p32 = OpTypePointer CrossWorkgroup %u32
+%f = OpTypeFunction %void %p32 %p32 %u64
+%zero = OpConstant %u64 0
+%one = OpConstant %u64 1
+%four = OpConstant %u64 4
+%none = OpConstant %u32 0
+%seven = OpConstant %u32 7
+%id = OpVariable %pv3 Input
+%two = OpFunction %void None %f
+%x = OpFunctionParameter %p32
+%y = OpFunctionParameter %p32
+%n = OpFunctionParameter %u64
+%entry = OpLabel
+%ids = OpLoad %v3 %id
+%i = OpCompositeExtract %u64 %ids 0
+%at = OpIMul %u64 %i %four
+%few = OpULessThan %bool %n %four
+%rounds = OpSelect %u64 %few %n %four
+OpBranch %head1
+%head1 = OpLabel
+%k1 = OpPhi %u64 %zero %entry %next1 %body1
+%s1 = OpPhi %u32 %none %entry %sum1 %body1
+%go1 = OpULessThan %bool %k1 %rounds
+OpBranchConditional %go1 %body1 %head2
+%body1 = OpLabel
+%index1 = OpIAdd %u64 %at %k1
+%place1 = OpInBoundsPtrAccessChain %p32 %x %index1
+%value1 = OpLoad %u32 %place1 Aligned 4
+%scaled1 = OpIMul %u32 %s1 %seven
+%sum1 = OpIAdd %u32 %scaled1 %value1
+%next1 = OpIAdd %u64 %k1 %one
+OpBranch %head1
+%head2 = OpLabel
+%k2 = OpPhi %u64 %zero %head1 %next2 %body2
+%s2 = OpPhi %u32 %s1 %head1 %sum2 %body2
+%go2 = OpULessThan %bool %k2 %rounds
+OpBranchConditional %go2 %body2 %end
+%body2 = OpLabel
+%index2 = OpIAdd %u64 %at %k2
+%place2 = OpInBoundsPtrAccessChain %p32 %x %index2
+%value2 = OpLoad %u32 %place2 Aligned 4
+%scaled2 = OpIMul %u32 %s2 %seven
+%sum2 = OpISub %u32 %scaled2 %value2
+%next2 = OpIAdd %u64 %k2 %one
+OpBranch %head2
+%end = OpLabel
+%out = OpInBoundsPtrAccessChain %p32 %y %i
+OpStore %out %s2 Aligned 4
+OpReturn
+OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
+def test_a_loop_that_ends_where_another_begins(n: int, width: int | None) -> None:
+    x = np.random.default_rng(9).integers(0, 9, 4 * ITEMS).astype(np.uint32)
+    y = np.zeros(ITEMS, np.uint32)
+    program = Program(assemble(TWO_IN_A_ROW))
+    run(program, "two", (2, 1, 1), (32, 1, 1), x, y, np.uint64(n), width=width)
+    wanted = np.zeros(ITEMS, np.uint32)
+    for sign in (1, -1):
+        for k in range(min(n, 4)):
+            wanted = wanted * 7 + x[k::4] * np.uint32(sign % (1 << 32))
+    np.testing.assert_array_equal(y, wanted)

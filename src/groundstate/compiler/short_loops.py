@@ -51,8 +51,11 @@ def write_out_short_loops(uniformity: Uniformity) -> bool:
     for loop in uniformity.graph.loops:
         limit = _limit_of(loop)
         straight = StraightLoop.of(uniformity, loop) if limit is not None else None
-        if limit is not None and straight is not None and _is_worth_it(straight):
-            changed |= _ShortLoop(straight, limit).write_out()
+        if limit is None or straight is None or not _is_worth_it(straight):
+            continue
+        if _ShortLoop(straight, limit).write_out():
+            uniformity.kernel.reorder()  # the next loop may begin where this one ends
+            changed = True
     return changed
 
 
