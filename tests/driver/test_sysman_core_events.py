@@ -65,6 +65,19 @@ def test_a_temperature_that_rises_above_its_threshold(driver: int, recorded: Mac
     assert listen(driver, 0, machine.device) == [0]
 
 
+def test_a_threshold_is_crossed_although_the_sensor_cannot_be_read_in_between(
+    driver: int, recorded: Machines
+) -> None:
+    machine = recorded("laptop")
+    machine.write(HEAT, 50000)
+    threshold(machine, 90)
+    check(zes.zesDeviceEventRegister(machine.device, EVERYTHING))
+    machine.write(HEAT, "")
+    assert listen(driver, 0, machine.device) == [0]
+    machine.write(HEAT, 95000)
+    assert listen(driver, 0, machine.device) == [THRESHOLD]
+
+
 def test_a_listener_wakes_when_it_happens(driver: int, recorded: Machines) -> None:
     machine = recorded("laptop")
     machine.write(HEAT, 95000)

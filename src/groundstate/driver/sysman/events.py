@@ -75,8 +75,11 @@ class Watch:
                     self._untold |= event & self._wanted
 
     def _changed(self, key: object, now: object) -> tuple[object, bool]:
-        """What something was when it was last looked at, and whether it is different now."""
+        """What something was when it could last be read, and whether it is different now. What
+        cannot be read at the moment (None) is as it was."""
         before = self._before.get(key, now)
+        if now is None:
+            return before, False
         self._before[key] = now
         return before, before != now
 
