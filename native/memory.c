@@ -148,20 +148,28 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
     return result;
 }
 
+/* From here on nobody opens the memory; whoever has it open keeps it. */
+static void withdraw(gs_allocation *allocation) {
+    if (allocation->fd < 0)
+        return;
+    close(allocation->fd);
+    allocation->fd = -1;
+    allocation->withdrawn = true;
+}
+
 static void release(gs_allocation *allocation) {
+    withdraw(allocation);
     gs_residency_end(allocation);
     if (allocation->backing == GS_BACKING_FILE) {
         munmap(allocation->base, allocation->span);
     } else if (allocation->backing == GS_BACKING_BLOCK) {
-        if (allocation->fd >= 0) /* the block's pages were moved to a file; give back anonymous ones */
+        if (allocation->withdrawn) /* the block's pages were moved to a file; give back anonymous ones */
             mmap(allocation->base, allocation->span, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         gs_pages_give(allocation->base, allocation->span);
     }
-    if (allocation->fd >= 0) {
-        close(allocation->fd);
+    if (allocation->withdrawn)
         gs_memory_count_shared(allocation, -1);
-    }
     if (allocation->backing <= GS_BACKING_FILE && !allocation->imported)
         gs_memory_uncharge(allocation->charged, allocation->size);
     free(allocation);
@@ -243,6 +251,7 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: %p is not the start of %s of this context; was it freed before?",
                        gs_function_names[function], pointer, imported ? "an opened IPC handle" : "an allocation");
+    withdraw(found);
     gs_tickets *tickets = gs_tickets_take(context, NULL);
     if (tickets != NULL && !block) {
         defer((deferred){.allocation = found, .tickets = tickets});

@@ -130,6 +130,21 @@ def test_a_handle_to_freed_memory_is_refused(bench: Bench) -> None:
     assert try_open(bench, handle) == INVALID
 
 
+def test_a_handle_to_freed_memory_is_refused_while_a_queue_still_uses_it(bench: Bench) -> None:
+    source, size = bench.forget(bench.host(4096)), 4096
+    view(source, size)[:] = 5
+    handle = memory_handle(bench, source)
+    target = bench.bytes(size, fill=0)
+    go = bench.event()
+    commands = bench.immediate()
+    copy(commands, address(target), source, size, waits=[go])
+    check(ze.zeMemFree(bench.context, source))
+    assert try_open(bench, handle) == INVALID
+    check(ze.zeEventHostSignal(go))
+    finish(commands)
+    assert (target == 5).all()
+
+
 def test_a_handle_of_a_process_that_ended_is_refused(bench: Bench) -> None:
     said = run("""
 handle = ze.ze_ipc_mem_handle_t()
