@@ -86,6 +86,8 @@ class _Rounds:
         step = self.step(number)
         if bound in self.loop.inside or not isinstance(step, int):
             return None
+        if not isinstance(number.type, Int) or abs(step) >= 1 << number.type.width - 1:
+            return None
         goes_there = {"LessThan": step > 0, "GreaterThan": step < 0, "NotEqual": abs(step) == 1}
         return (op, number, bound) if goes_there[op[1:]] else None
 
