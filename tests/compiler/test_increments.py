@@ -23,6 +23,11 @@ __kernel void twice_over(__global const int *x, long a, long b, __global int *y)
     long i = get_global_id(0);
     y[i] = x[i * a] + 10 * (x + i * a)[i * b];
 }
+__kernel void across(__global const int *x, long a, long last, __global int *y, __global int *z) {
+    long i = get_global_id(0);
+    y[i] = (x + i * a)[last - i];
+    (z + i * a)[last - i] = i;
+}
 """
 WIDTHS = [1, 8, 16, None]
 ITEMS = 96
@@ -86,6 +91,24 @@ def test_two_guesses_for_one_address(
     run(program, "twice_over", (3, 1, 1), (32, 1, 1), x, *map(np.int64, factors), y, width=width)
     i = np.arange(ITEMS)
     np.testing.assert_array_equal(y, x[i * factors[0]] + 10 * x[i * sum(factors)])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("factor", [1, 2, 5])
+def test_what_goes_up_as_the_rest_goes_down(
+    program: Program, factor: int, width: int | None
+) -> None:
+    """With an increment of one all lanes are at the same address."""
+    x, z = np.arange(6 * ITEMS, dtype=np.int32), np.full(6 * ITEMS, -1, np.int32)
+    y = np.zeros(ITEMS, np.int32)
+    given = (x, np.int64(factor), np.int64(ITEMS), y, z)
+    run(program, "across", (3, 1, 1), (32, 1, 1), *given, width=width)
+    i = np.arange(ITEMS)
+    places = ITEMS + i * (factor - 1)
+    np.testing.assert_array_equal(y, x[places])
+    assert set(np.flatnonzero(z >= 0)) == set(places)
+    if factor > 1:
+        np.testing.assert_array_equal(z[places], i)
 
 
 def test_neighbours_are_read_as_a_vector_if_the_increment_is_one(program: Program) -> None:

@@ -291,6 +291,15 @@ OpFunctionEnd
 """
 
 
+def sums_and_differences(x: np.ndarray, rounds: int) -> np.ndarray:
+    """What the first loop and then the second leave for each work-item."""
+    wanted = np.zeros(ITEMS, np.uint32)
+    for sign in (1, -1):
+        for k in range(rounds):
+            wanted = wanted * 7 + x[k::4] * np.uint32(sign % (1 << 32))
+    return wanted
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
 def test_a_loop_that_ends_where_another_begins(n: int, width: int | None) -> None:
@@ -298,8 +307,14 @@ def test_a_loop_that_ends_where_another_begins(n: int, width: int | None) -> Non
     y = np.zeros(ITEMS, np.uint32)
     program = Program(assemble(TWO_IN_A_ROW))
     run(program, "two", (2, 1, 1), (32, 1, 1), x, y, np.uint64(n), width=width)
-    wanted = np.zeros(ITEMS, np.uint32)
-    for sign in (1, -1):
-        for k in range(min(n, 4)):
-            wanted = wanted * 7 + x[k::4] * np.uint32(sign % (1 << 32))
-    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(y, sums_and_differences(x, min(n, 4)))
+
+
+@pytest.mark.parametrize("rounds", [0, 3, 4])
+def test_another_function_of_one_number_is_no_limit(rounds: int) -> None:
+    text = TWO_IN_A_ROW.replace("OpSelect %u64 %few %n %four", "OpExtInst %u64 %opencl clz %n")
+    text = text.replace("OpMemoryModel", '%opencl = OpExtInstImport "OpenCL.std"\nOpMemoryModel')
+    x, y = np.arange(4 * ITEMS, dtype=np.uint32), np.zeros(ITEMS, np.uint32)
+    program = Program(assemble(text))
+    run(program, "two", (2, 1, 1), (32, 1, 1), x, y, np.uint64(1 << 63 - rounds))
+    np.testing.assert_array_equal(y, sums_and_differences(x, rounds))

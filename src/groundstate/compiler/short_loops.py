@@ -79,9 +79,10 @@ def _limit(node: Node) -> _Limit | None:
             return _Limit(node, choices[place], copy_of(question, {}), place == 0)
     if node.op == "ExtInst":
         row = opencl_rows().get(int(str(node.literals[1])))
-        for constant, other in (node.operands, node.operands[::-1]) if row else ():
-            if row and row.name in AT_LEAST and constant_int(constant) is not None:
-                question = Node(AT_LEAST[row.name], Bool(), [other, constant], where=node.where)
+        compared = AT_LEAST.get(row.name) if row is not None else None
+        for constant, other in (node.operands, node.operands[::-1]) if compared else ():
+            if compared and constant_int(constant) is not None:
+                question = Node(compared, Bool(), [other, constant], where=node.where)
                 return _Limit(node, constant, question, True)
     return None
 

@@ -104,7 +104,7 @@ def _load_scalar(
         [name] = either_way(
             text,
             pointer,
-            lambda where: [_load_scalar(emitter, where, type_, align, volatile).name],
+            lambda where: [text.as_vector(_load_scalar(emitter, where, type_, align, volatile))],
             text.vector_type(scalar),
         )
         return Lanes(scalar, name, None)
