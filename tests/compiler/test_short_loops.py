@@ -225,6 +225,25 @@ def test_what_becomes_vectors(program: Program, name: str, counts: list[int]) ->
     assert [each.count for each in vectors(program, name)] == counts
 
 
+def loop(number: int, before: str, sum_before: str, after: str, operation: str) -> str:
+    """A loop between two blocks that adds up what lies in a row, or subtracts it."""
+    return f"""
+%head{number} = OpLabel
+%k{number} = OpPhi %u64 %zero {before} %next{number} %body{number}
+%s{number} = OpPhi %u32 {sum_before} {before} %sum{number} %body{number}
+%go{number} = OpULessThan %bool %k{number} %rounds
+OpBranchConditional %go{number} %body{number} {after}
+%body{number} = OpLabel
+%index{number} = OpIAdd %u64 %at %k{number}
+%place{number} = OpInBoundsPtrAccessChain %p32 %x %index{number}
+%value{number} = OpLoad %u32 %place{number} Aligned 4
+%scaled{number} = OpIMul %u32 %s{number} %seven
+%sum{number} = {operation} %u32 %scaled{number} %value{number}
+%next{number} = OpIAdd %u64 %k{number} %one
+OpBranch %head{number}
+"""
+
+
 TWO_IN_A_ROW = """
 OpCapability Kernel
 OpCapability Addresses
@@ -257,32 +276,10 @@ OpDecorate %id BuiltIn GlobalInvocationId
 %few = OpULessThan %bool %n %four
 %rounds = OpSelect %u64 %few %n %four
 OpBranch %head1
-%head1 = OpLabel
-%k1 = OpPhi %u64 %zero %entry %next1 %body1
-%s1 = OpPhi %u32 %none %entry %sum1 %body1
-%go1 = OpULessThan %bool %k1 %rounds
-OpBranchConditional %go1 %body1 %head2
-%body1 = OpLabel
-%index1 = OpIAdd %u64 %at %k1
-%place1 = OpInBoundsPtrAccessChain %p32 %x %index1
-%value1 = OpLoad %u32 %place1 Aligned 4
-%scaled1 = OpIMul %u32 %s1 %seven
-%sum1 = OpIAdd %u32 %scaled1 %value1
-%next1 = OpIAdd %u64 %k1 %one
-OpBranch %head1
-%head2 = OpLabel
-%k2 = OpPhi %u64 %zero %head1 %next2 %body2
-%s2 = OpPhi %u32 %s1 %head1 %sum2 %body2
-%go2 = OpULessThan %bool %k2 %rounds
-OpBranchConditional %go2 %body2 %end
-%body2 = OpLabel
-%index2 = OpIAdd %u64 %at %k2
-%place2 = OpInBoundsPtrAccessChain %p32 %x %index2
-%value2 = OpLoad %u32 %place2 Aligned 4
-%scaled2 = OpIMul %u32 %s2 %seven
-%sum2 = OpISub %u32 %scaled2 %value2
-%next2 = OpIAdd %u64 %k2 %one
-OpBranch %head2
+"""
+TWO_IN_A_ROW += loop(1, "%entry", "%none", "%head2", "OpIAdd")
+TWO_IN_A_ROW += loop(2, "%head1", "%s1", "%end", "OpISub")
+TWO_IN_A_ROW += """
 %end = OpLabel
 %out = OpInBoundsPtrAccessChain %p32 %y %i
 OpStore %out %s2 Aligned 4

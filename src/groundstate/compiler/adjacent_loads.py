@@ -1,8 +1,8 @@
 """Loads of numbers that lie next to each other become one load of a vector.
 
-In go blocks with loads of one number each, at addresses that differ by constants. Where lanes lie
-as far apart as such numbers take up together, all that the lanes read is one piece of memory: it
-is read once, as the vectors of all lanes, instead of in steps for each of the numbers.
+A block may load several numbers at addresses that differ by constants. Where lanes lie as far apart
+as these numbers take up together, all that the lanes read is one piece of memory: it is read once,
+as the vectors of all lanes, instead of in steps for each of the numbers.
 """
 
 from __future__ import annotations

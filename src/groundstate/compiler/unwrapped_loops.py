@@ -40,12 +40,13 @@ MIRRORED = {
 
 def unwrap(loop: StraightLoop) -> Block | None:
     """Gives a loop a copy in which no index wraps; the head of the copy, if there is one."""
-    indices = _Rounds(loop).indices()
+    rounds = _Rounds(loop)
+    indices = rounds.indices()
     if not indices or len(loop.nodes) > MOST_NODES or not loop.can_be_copied():
         return None
     guard, after = Block(loop.header.where), Block(loop.header.where)
     after.successors = [loop.exit]
-    checks = [_Rounds(loop).check(index, guard) for index in indices]
+    checks = [rounds.check(index, guard) for index in indices]
     guard.condition = _all(checks, guard)
     head, copies = loop.copy(loop.inside, guard, after)
     for index in indices:
