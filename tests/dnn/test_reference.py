@@ -10,10 +10,11 @@ import pytest
 
 from tests.dnn.journal import Journal
 from tests.dnn.reference.cells import CELLS
+from tests.dnn.reference.client import Outcome
 from tests.dnn.reference.compare import Rule, compare
 from tests.dnn.reference.draw import Draw
 from tests.dnn.reference.families import FAMILIES
-from tests.dnn.reference.judge import PASSED, Verdict, judge
+from tests.dnn.reference.judge import MISMATCHED, NO_REFERENCE, PASSED, Verdict, judge
 from tests.dnn.reference.layouts import Place
 from tests.dnn.reference.numbers import Array, representable
 from tests.dnn.reference.problem import Attributes, Problem, in_single_precision
@@ -123,6 +124,52 @@ def crash(session: object) -> None:
     """Ends the process of the reference, as a bug of it would."""
 
     os.abort()
+
+
+def test_what_crashes_the_reference_is_asked_again_for_older_cpus(reference: Reference) -> None:
+    answer = reference.ask_twice("tests.dnn.test_reference:crash_on_new_cpus")
+    assert answer == "AVX2"
+    with pytest.raises(ReferenceCrashed):
+        reference.ask_twice("tests.dnn.test_reference:crash")
+
+
+def crash_on_new_cpus(session: object) -> str:
+    """Ends the process of the reference, unless it is told which instructions to leave alone."""
+    if "ONEDNN_MAX_CPU_ISA" not in os.environ:
+        os.abort()
+    return os.environ["ONEDNN_MAX_CPU_ISA"]
+
+
+class Crashing:
+    """A reference that crashes on every problem, with any instructions."""
+
+    def run(self, problem: Problem) -> Outcome:
+        raise ReferenceCrashed("exit code -11")
+
+
+class Wrong:
+    """A library whose results are all seven too large."""
+
+    def __init__(self, library: Reference) -> None:
+        self.library = library
+
+    def run(self, problem: Problem) -> Outcome:
+        outcome = self.library.run(problem)
+        outcome.outputs = {name: values + 7 for name, values in outcome.outputs.items()}
+        return outcome
+
+
+def test_numpy_decides_where_the_reference_crashes(reference: Reference) -> None:
+    """All derivatives of `lrn` are known to NumPy, and none of a product of matrices."""
+    problems = (in_single_precision(FAMILIES["lrn"].problem(5, n)) for n in range(40))
+    backward = next(each for each in problems if each.traits["backward"])
+    verdict = judge(FAMILIES["lrn"], backward, reference, Crashing())
+    assert (verdict.result, verdict.by_numpy) == (PASSED, True)
+    assert judge(FAMILIES["lrn"], backward, Wrong(reference), Crashing()).result == MISMATCHED
+    product = in_single_precision(FAMILIES["matmul"].problem(5, 1))
+    verdict = judge(FAMILIES["matmul"], product, reference, Crashing())
+    assert verdict.result == NO_REFERENCE
+    assert "NumPy has no dst" in verdict.reasons[0]
 
 
 @pytest.mark.parametrize("family", CELLS)

@@ -131,6 +131,11 @@ class Problem:
     attributes: Attributes = field(default_factory=Attributes)
     traits: dict[str, Any] = field(default_factory=dict)
 
+    def results(self) -> set[str]:
+        """The tensors that it computes."""
+        executed = (step for step in self.steps if step.execute)
+        return {tensor for step in executed for tensor in step.outputs.values()}
+
     def __str__(self) -> str:
         tensors = " ".join(f"{name}={tensor!r}" for name, tensor in self.tensors.items())
         attributes = "" if self.attributes.is_default else f" {describe(self.attributes)}"

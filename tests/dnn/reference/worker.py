@@ -30,14 +30,23 @@ class ReferenceCrashed(Exception):  # noqa: N818 - says what happened
     """The reference library ended its process."""
 
 
-class Reference:
-    """The reference library, asked from another process."""
+OLDER_INSTRUCTIONS = {"ONEDNN_MAX_CPU_ISA": "AVX2"}
+"""Lets oneDNN take other code: what it has for AVX-512 crashes on some problems."""
 
-    def __init__(self) -> None:
+
+class Reference:
+    """The reference library, asked from another process.
+
+    A problem on which it crashes is asked again with code for older CPUs.
+    """
+
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
         if not LIBRARY.exists():
             raise ReferenceMissing("oneDNN is not installed: make .venv/sycl/.installed")
         self.library = LIBRARY.resolve()
+        self.settings = settings or {}
         self.process: subprocess.Popen[bytes] | None = None
+        self.older: Reference | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
         if self.process is None:
@@ -46,6 +55,7 @@ class Reference:
                 **alone(self.library.with_name("libintelocl.so")),
                 "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
                 "ONEDNN_VERBOSE": "none",
+                **self.settings,
                 "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             }
             self.process = subprocess.Popen(
@@ -75,10 +85,22 @@ class Reference:
 
     def run(self, problem: Problem) -> Outcome:
         """Solves a problem; in the other process."""
-        outcome: Outcome = self.ask("tests.dnn.reference.worker:solve", problem)
-        return outcome
+        return self.ask_twice("tests.dnn.reference.worker:solve", problem)
+
+    def ask_twice(self, function: str, *arguments: Any) -> Any:
+        """What a function answers there, or with code for older CPUs if that crashes."""
+        try:
+            return self.ask(function, *arguments)
+        except ReferenceCrashed:
+            if self.settings:
+                raise
+        if self.older is None:
+            self.older = Reference(OLDER_INSTRUCTIONS)
+        return self.older.ask(function, *arguments)
 
     def close(self) -> None:
+        if self.older is not None:
+            self.older.close()
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.close()
             self.process.wait()
