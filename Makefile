@@ -1,11 +1,18 @@
 # What a developer or a newcomer types. `make` alone lists it.
 
 PYTHON ?= python3
-VENV   ?= .venv
-STRICT ?=
-PYTEST ?=
-BENCH  ?=
-SURVEY ?=
+# Set on the command line alone: a shell that happens to export one of these names changes nothing.
+VENV    = .venv
+STRICT  =
+PYTEST  =
+BENCH   =
+SURVEY  =
+CLIENTS =
+FAMILY  =
+SUITE   =
+COUNT   = 500
+SAMPLE  = 0
+SEED    = 1
 
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
@@ -38,11 +45,11 @@ pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
 
 .PHONY: test-dnn
 test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network primitives by oneDNN: FAMILY=... COUNT=500 SEED=1
-	$(PY) -m tests.dnn $(FAMILY) --count $(or $(COUNT),500) --seed $(or $(SEED),1)
+	$(PY) -m tests.dnn $(FAMILY) --count $(COUNT) --seed $(SEED)
 
 .PHONY: test-clients
 test-clients: $(VENV)/.installed-dev $(VENV)/clients/.installed native ## run the tests of dpctl and dpnp, beside Intel's CPU OpenCL: SUITE=dpctl SAMPLE=100
-	$(PY) -m tests.clients $(SUITE) --sample $(or $(SAMPLE),0) $(CLIENTS)
+	$(PY) -m tests.clients $(SUITE) --sample $(SAMPLE) $(CLIENTS)
 
 .PHONY: survey
 survey: $(VENV)/.installed-dev $(VENV)/clients/.installed ## compile every kernel in dpctl, dpnp and oneMKL, for an hour or two; goes on where it stopped
