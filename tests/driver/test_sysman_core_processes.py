@@ -70,6 +70,17 @@ def test_another_process_is_seen_until_it(ending: Any, sysman: int) -> None:
     assert not any(f"/{child.pid}/" in name for name in names())
 
 
+def test_process_missing_from_the_socket_list_stays_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list may lack sockets while others come and go; a process that has ended is gone."""
+    child = Child()
+    known = {seen.pid: seen for seen in pages.PROCESSES.all(at_once=True)}
+    monkeypatch.setattr(pages, "_names", lambda: iter(()))
+    again = {seen.pid: seen for seen in pages.PROCESSES.all(at_once=True)}
+    assert again[child.pid] is known[child.pid]
+    child.kill()
+    assert child.pid not in {seen.pid for seen in pages.PROCESSES.all(at_once=True)}
+
+
 def test_room_for_fewer_processes_than_there_are(bench: Bench, sysman: int) -> None:
     child = Child()
     count, states = ctypes.c_uint32(1), (zes.zes_process_state_t * 2)()

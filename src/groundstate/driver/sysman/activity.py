@@ -194,6 +194,8 @@ class Processes:
 
     def _look(self) -> None:
         names = dict.fromkeys(_names())
+        # The list is no snapshot: sockets that come and go meanwhile can hide others.
+        names |= {name: None for name in self._known if name not in names and _is_published(name)}
         self._known = {
             name: self._known.get(name) or seen
             for name in names
@@ -203,7 +205,7 @@ class Processes:
     def _meet(self, name: str) -> Seen | None:
         """A process whose name is new; None if there is no such process any more."""
         try:
-            pid, start_time, fd = (int(word) for word in name.removeprefix(PREFIX).split("/"))
+            pid, start_time, fd = _parts(name)
         except ValueError:
             return None
         if pid == os.getpid():
@@ -225,6 +227,21 @@ def _names() -> Iterable[str]:
         end = text.find("\n", at)
         yield text[at:end]
         at = text.find(PREFIX, end)
+
+
+def _parts(name: str) -> tuple[int, int, int]:
+    """The process of a socket, when that started, and the descriptor of its page."""
+    pid, start_time, fd = (int(word) for word in name.removeprefix(PREFIX).split("/"))
+    return pid, start_time, fd
+
+
+def _is_published(name: str) -> bool:
+    """Whether a process still has the page that it was known for, as far as this user may see."""
+    pid, start_time, fd = _parts(name)
+    try:
+        return _start_time(pid) == start_time and os.readlink(f"/proc/{pid}/fd/{fd}") == FILE
+    except OSError:
+        return False
 
 
 def _start_time(pid: int) -> int:
