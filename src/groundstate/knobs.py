@@ -44,12 +44,15 @@ class Knob:
 KNOBS: list[Knob] = []
 
 
+_ON = ("1", "true", "on", "yes")
+_OFF = ("0", "false", "off", "no")
+
+
 class Flag(Knob):
     """A variable that switches something on or off."""
 
     values = "`0`, `1`"
-    _meanings = {"1": True, "true": True, "on": True, "yes": True}
-    _meanings |= {"0": False, "false": False, "off": False, "no": False}
+    _meanings = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
 
     def __init__(self, name: str, default: bool, sentence: str, group: str) -> None:
         super().__init__(name, sentence, group)
@@ -175,6 +178,37 @@ class Text(Knob):
 
     def get(self) -> str:
         return self.text() or self.default
+
+    def described_default(self) -> str:
+        return self.otherwise
+
+
+class Folder(Knob):
+    """The absolute path of a folder that is written to, or a word that turns it off.
+
+    A relative path would mean another folder in each program, so it is refused.
+    """
+
+    values = "an absolute path, or `0`"
+
+    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
+        super().__init__(name, sentence, group)
+        self.otherwise = otherwise
+
+    def is_off(self) -> bool:
+        return self.text().lower() in _OFF
+
+    def get(self) -> str | None:
+        """The path; None if it is not set, turned off or relative."""
+        text = self.text()
+        if not text or self.is_off():
+            return None
+        path = os.path.expanduser(text)
+        if not os.path.isabs(path):
+            problem = f"expected an absolute path, or 0 to turn it off; using {self.otherwise}"
+            complain(self.name, text, problem)
+            return None
+        return os.path.normpath(path)
 
     def described_default(self) -> str:
         return self.otherwise
@@ -322,10 +356,8 @@ NVIDIA = Flag(
     sentence="Whether system management also lists NVIDIA's GPUs, if `nvidia-ml-py` is installed.",
     group=_DEVICE,
 )
-CACHE = Text(
+CACHE = Folder(
     "GROUNDSTATE_CACHE",
-    values="a path, or `0`",
-    default="",
     otherwise="`groundstate` in the user's cache folder",
     sentence="The folder in which compiled kernels are kept between runs. `0`: nothing is kept.",
     group=_PLACES,
@@ -450,13 +482,16 @@ LUA = Text(
 
 def cache_folder() -> str | None:
     """The folder of the disk cache; None if nothing is to be kept."""
-    folder = CACHE.get()
-    if folder == "0":
+    if CACHE.is_off():
         return None
-    home = USER_CACHE.get()
+    if folder := CACHE.get():
+        return folder
+    base = USER_CACHE.get()
     # A relative XDG_CACHE_HOME is to be ignored, says its specification.
-    base = home if os.path.isabs(home) else os.path.expanduser("~/.cache")
-    return os.path.abspath(folder) if folder else os.path.join(base, "groundstate")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.cache")
+    # Without a home there is nothing to keep it in: `~` then stays as it is.
+    return os.path.join(base, "groundstate") if os.path.isabs(base) else None
 
 
 def library() -> str:

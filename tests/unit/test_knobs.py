@@ -133,3 +133,36 @@ def test_knobs_have_distinct_names_and_sentences() -> None:
 
 def test_the_page_about_knobs_is_current() -> None:
     assert (REPOSITORY / "docs" / "knobs.md").read_text() == knobs.document()
+
+
+@pytest.mark.parametrize("word", ["0", "off", "OFF", "no", "False", " off "])
+def test_every_word_for_off_turns_the_cache_off(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("GROUNDSTATE_CACHE", word)
+    assert knobs.cache_folder() is None
+
+
+@pytest.mark.parametrize("path", ["cache", "./cache", "../cache", "none"])
+def test_a_relative_cache_folder_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/somebody")
+    monkeypatch.setenv("GROUNDSTATE_CACHE", path)
+    assert knobs.cache_folder() == "/var/cache/somebody/groundstate"
+    message = capsys.readouterr().err
+    assert f"GROUNDSTATE_CACHE={path!r}: expected an absolute path" in message
+
+
+def test_an_absolute_cache_folder_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("GROUNDSTATE_CACHE", "/var/cache/kernels/")
+    assert knobs.cache_folder() == "/var/cache/kernels"
+    monkeypatch.setenv("GROUNDSTATE_CACHE", "~/kernels")
+    assert knobs.cache_folder() == "/home/somebody/kernels"
+
+
+def test_nothing_is_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache never lands in the current folder, whatever the environment lacks."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.delenv("GROUNDSTATE_CACHE", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert knobs.cache_folder() is None
