@@ -20,6 +20,9 @@ from groundstate import standin, ze
 STRICT = os.environ.get("GROUNDSTATE_STRICT_TESTS", "") not in ("", "0")
 TESTS = Path(__file__).parent
 DRIVER_TESTS = TESTS / "driver"
+FOLDERS_OF_TOOLS = {".git", ".venv", "build", "dist", "_native", "__pycache__"}
+FOLDERS_OF_TOOLS |= {".pytest_cache", ".mypy_cache", ".ruff_cache"}
+WORKING_TREE = pytest.StashKey[set[Path]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,6 +31,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     They wait for whole devices, on which played recordings may leave work that never ends.
     """
     items.sort(key=lambda item: item.path.parent.name != "driver")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remembers the working tree, in the process that starts the others."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[WORKING_TREE] = working_tree()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails if a test, or a command that it ran, wrote into the working tree."""
+    before = session.config.stash.get(WORKING_TREE, None)
+    new = set() if before is None else working_tree() - before
+    if new:
+        names = ", ".join(sorted(str(path.relative_to(TESTS.parent)) for path in new)[:20])
+        print(f"\nERROR: the tests wrote into the working tree: {names}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def working_tree() -> set[Path]:
+    """The files of the working tree, but for what tools keep in folders of their own."""
+    return set(files_below(TESTS.parent))
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            if entry.name not in FOLDERS_OF_TOOLS and not entry.name.endswith(".egg-info"):
+                yield from files_below(entry)
+        elif not entry.name.startswith(".coverage"):
+            yield entry
 
 
 @pytest.hookimpl(wrapper=True)

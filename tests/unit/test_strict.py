@@ -38,6 +38,19 @@ def test_otherwise_a_skip_is_a_skip(tmp_path: Path) -> None:
     assert "1 skipped" in done.stdout
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_a_file_left_in_the_working_tree_fails_the_run(tmp_path: Path, workers: str) -> None:
+    stray = Path(__file__).parents[2] / f"stray-{os.getpid()}.tmp"
+    (tmp_path / "test_it.py").write_text(f"def test(): open({str(stray)!r}, 'w').close()\n")
+    try:
+        done = run(tmp_path, workers, strict="")
+    finally:
+        stray.unlink()
+    assert "1 passed" in done.stdout
+    assert f"the tests wrote into the working tree: {stray.name}" in done.stdout
+    assert done.returncode == 1
+
+
 def run(folder: Path, workers: str, strict: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-n", workers, str(folder)]
