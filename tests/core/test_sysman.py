@@ -383,6 +383,7 @@ def test_a_gpu_of_another_maker_is_watched_too(tmp_path: Path) -> None:
         "change = lost.since(seen)\n"
         "print(json.dumps([own.device.name == own.name, gpu.device, seen.as_dict(),\n"
         "                  lost.as_dict(), change.as_dict()]))\n",
+        GROUNDSTATE_NVIDIA="1",
     )
     has_core, core, seen, lost, change = told
     assert (has_core, core, seen["name"]) == (True, None, "NVIDIA H200")

@@ -44,7 +44,8 @@ def machine(tmp_path: Path) -> Path:
 
 
 def run(program: str, root: Path, **variables: str) -> None:
-    settings = os.environ | {"GROUNDSTATE_SYSFS_ROOT": str(root)} | variables
+    wanted = {"GROUNDSTATE_SYSFS_ROOT": str(root), "GROUNDSTATE_NVIDIA": "1"}
+    settings = os.environ | wanted | variables
     code = PREPARE + textwrap.dedent(program)
     subprocess.run([sys.executable, "-c", code], env=settings, check=True, timeout=60)
 
