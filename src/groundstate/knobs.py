@@ -305,6 +305,14 @@ IP_VERSION = Number(
     "kernels. oneMKL refuses versions that it does not know; see sycl.md.",
     group=_DEVICE,
 )
+MAX_ISA = Choice(
+    "GROUNDSTATE_MAX_ISA",
+    choices=("native", "avx2", "sse4"),
+    default="native",
+    sentence="The newest instructions of an x86-64 CPU that kernels are compiled to. `avx2` leaves "
+    "AVX-512 and AMX alone, to see how a program does on a CPU without them.",
+    group=_DEVICE,
+)
 SYSTEM_MEMORY = Flag(
     "GROUNDSTATE_SYSTEM_MEMORY",
     default=True,
@@ -492,6 +500,16 @@ def cache_folder() -> str | None:
         base = os.path.expanduser("~/.cache")
     # Without a home there is nothing to keep it in: `~` then stays as it is.
     return os.path.join(base, "groundstate") if os.path.isabs(base) else None
+
+
+_NEWER = {"avx2": ("avx512", "avx10", "amx", "evex512")}
+_NEWER["sse4"] = (*_NEWER["avx2"], "avx", "fma", "f16c", "vaes", "vpclmul")
+"""How the names of features begin that came after a generation, by Linux and LLVM alike."""
+
+
+def allows(feature: str) -> bool:
+    """Whether kernels may use a feature of the CPU."""
+    return not feature.startswith(_NEWER.get(MAX_ISA.get(), ()))
 
 
 def library() -> str:

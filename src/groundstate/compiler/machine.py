@@ -8,6 +8,7 @@ from threading import Lock
 
 import llvmlite.binding as llvm
 
+from groundstate import knobs
 from groundstate.compiler.emit.masks import Registers
 from groundstate.compiler.errors import BuildError
 
@@ -35,7 +36,11 @@ class Target:
         for option in _OPTIONS:
             llvm.set_option("groundstate", option)
         self.cpu = llvm.get_host_cpu_name()
-        self.features = llvm.get_host_cpu_features().flatten()
+        found = llvm.get_host_cpu_features().items()
+        features = {name: there and knobs.allows(name) for name, there in found}
+        self.features = ",".join(
+            ("+" if there else "-") + name for name, there in sorted(features.items())
+        )
         self.triple = llvm.get_process_triple()
         self.machine = self._translator(2)
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from functools import cached_property
 
+from groundstate import knobs
 from groundstate.driver.devices.cgroup import Cgroup
 
 PCI_VENDORS = {
@@ -99,9 +100,9 @@ class Machine:
 
     @cached_property
     def features(self) -> frozenset[str]:
-        """The instruction-set features, by the names that the kernel gives them."""
+        """The instruction-set features that are used, by the names that Linux gives them."""
         text = self.cpuinfo.get("flags") or self.cpuinfo.get("Features") or ""
-        return frozenset(text.split())
+        return frozenset(filter(knobs.allows, text.split()))
 
     @cached_property
     def vendor(self) -> str:
