@@ -134,6 +134,7 @@ def _profits_from_guess(emitter: Emitter, pointer: Lanes, size: int, volatile: b
 
 
 def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: str) -> str:
+    """Loads what the mask allows. Inactive lanes get zero: see `gather`."""
     count = wide[1:].split(" ")[0]
     function = f"llvm.masked.load.{overloaded(wide)}.p0"
     emitter.text.declarations.setdefault(
@@ -141,7 +142,7 @@ def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: st
     )
     return emitter.text.emit(
         f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, "
-        f"{wide} poison)"
+        f"{wide} zeroinitializer)"
     )
 
 

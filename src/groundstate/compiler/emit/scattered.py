@@ -16,7 +16,12 @@ NOWHERE_BYTES = 64
 
 
 def gather(emitter: Emitter, stored: str, addresses: str, align: int) -> str:
-    """One number for each lane, from its address."""
+    """One number for each lane, from its address.
+
+    Inactive lanes get zero, which costs nothing. Were it poison, LLVM could drop a half that the
+    mask excludes and then give each use of it another register, `freeze` or not: a divisor that was
+    compared with zero would not be the one that divides.
+    """
     text = emitter.text
     wide, pointers, bits = map(text.vector_type, (stored, "ptr", "i1"))
     if emitter.mask is not None and not emitter.context.registers.of_masks:
@@ -35,7 +40,7 @@ def gather(emitter: Emitter, stored: str, addresses: str, align: int) -> str:
     )
     return text.emit(
         f"call {wide} @{function}({pointers} align {align} {addresses}, "
-        f"{bits} {emitter.full_mask()}, {wide} poison)"
+        f"{bits} {emitter.full_mask()}, {wide} zeroinitializer)"
     )
 
 
