@@ -40,8 +40,10 @@ class Peer:
     def __init__(self, platform: str = POCL) -> None:
         """Finds the platform whose name contains `platform`; raises LookupError if there is
         none."""
-        import pyopencl
-
+        try:
+            import pyopencl
+        except ImportError:
+            raise LookupError("pyopencl is not installed") from None
         self.cl: Any = pyopencl
         try:
             platforms = pyopencl.get_platforms()

@@ -14,7 +14,6 @@ CHECKED = [case for case in CASES if (case.expect or case.prints) and case.needs
 
 @pytest.fixture(scope="module")
 def peer() -> Peer:
-    pytest.importorskip("pyopencl", reason="pyopencl is not installed")
     try:
         return Peer()
     except LookupError as problem:
