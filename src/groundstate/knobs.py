@@ -453,10 +453,18 @@ def cache_folder() -> str | None:
     folder = CACHE.get()
     if folder == "0":
         return None
+    return os.path.abspath(folder) if folder else default_cache_folder()
+
+
+def default_cache_folder() -> str | None:
+    """The folder of the disk cache unless GROUNDSTATE_CACHE says otherwise.
+
+    None for a user without a home: one that the system does not know, in a container for example.
+    """
     home = USER_CACHE.get()
     # A relative XDG_CACHE_HOME is to be ignored, says its specification.
     base = home if os.path.isabs(home) else os.path.expanduser("~/.cache")
-    return os.path.abspath(folder) if folder else os.path.join(base, "groundstate")
+    return os.path.join(base, "groundstate") if os.path.isabs(base) else None
 
 
 def library() -> str:
