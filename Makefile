@@ -57,6 +57,7 @@ lint: $(VENV)/.installed-dev ## check format, lint and types
 .PHONY: generate
 generate: $(VENV)/.installed-dev ## write the generated files from the registry
 	$(PY) -m registry
+	$(VENV)/bin/groundstate man > docs/groundstate.1
 
 .PHONY: bench
 bench: $(VENV)/.installed-bench $(DPNP) native ## run the benchmarks, each against a named peer
@@ -165,5 +166,5 @@ packages:
 	tools/debian-packages g++ libze1 libze-dev spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
-	    prometheus chromium \
+	    prometheus chromium zsh fish mandoc \
 	    $$(tools/libpython-package $(PYTHON))

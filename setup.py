@@ -65,5 +65,5 @@ class BinaryDistribution(Distribution):
 setup(
     cmdclass={"build_py": BuildWithNative, "bdist_wheel": PlatformWheel},
     distclass=BinaryDistribution,
-    data_files=[("share/man/man1", [MANUAL])] if (HERE / MANUAL).exists() else [],
+    data_files=[("share/man/man1", [MANUAL])],
 )

@@ -203,6 +203,12 @@ def test_wheel_has_no_path_of_its_builder(wheel: Path) -> None:
     assert len([name for name in names if "/_native/" in name]) == 5
 
 
+def test_wheel_brings_the_manual(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("man1/groundstate.1")]
+        assert archive.read(name).startswith(b".TH GROUNDSTATE 1")
+
+
 @pytest.mark.parametrize("version", PYTHONS)
 def test_wheel_works_in_each_python(
     environments: dict[str, Environment], version: str, kernel: Path, c_program: Path

@@ -28,6 +28,8 @@ COMMANDS = {
     "dis": "show a SPIR-V module as text",
     "survey": "compile all kernels in libraries",
     "cache": "show or clear the cache of compiled kernels",
+    "completion": "print a script that completes commands in a shell",
+    "man": "show the manual page",
 }
 """What the help lists, in its order. Each is a module of this package, with `add_parser`."""
 
