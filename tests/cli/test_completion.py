@@ -18,7 +18,10 @@ from groundstate.cli.parser import plain_sentence
 
 ROOT = Path(__file__).parents[2]
 
-BASH = "COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _groundstate; echo ${{COMPREPLY[@]}}"
+BASH = """
+source {script}
+COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _groundstate; echo ${{COMPREPLY[@]}}
+"""
 ZSH = """
 compdef() {{ }}
 _describe() {{ print -l -- ${{names%%:*}} }}
@@ -41,9 +44,7 @@ def completions(shell: str, folder: Path, words: list[str]) -> set[str]:
         code = FISH.format(script=script, line="'" + " ".join(words) + "'")
     else:
         line = " ".join(words) if words[-1] else " ".join(words) + " ''"
-        code = (f"source {script}; " + BASH if shell == "bash" else ZSH).format(
-            script=script, line=line
-        )
+        code = (BASH if shell == "bash" else ZSH).format(script=script, line=line)
     flags = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
     done = subprocess.run([program, *flags, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
@@ -76,9 +77,7 @@ def test_shells_complete_commands_and_options(
 
 def test_completion_prints_the_script_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "bash"]) == 0
-    assert (
-        "complete -o bashdefault -o default -F _groundstate groundstate" in capsys.readouterr().out
-    )
+    assert capsys.readouterr().out.endswith("-F _groundstate groundstate\n")
 
 
 def test_manual_page_in_docs_is_current() -> None:
