@@ -325,6 +325,17 @@ static ze_result_t start(void) {
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
 }
 
+/* For `groundstate doctor`: the libpython that a program without Python would run the driver with. */
+GS_EXPORT void gs_libpython(char *path, size_t size);
+void gs_libpython(char *path, size_t size) {
+    gs_settings at;
+    gs_find_settings(&at);
+    if (at.libpython[0] != 0)
+        snprintf(path, size, "%s", at.libpython);
+    else
+        snprintf(path, size, "libpython%s.so.1.0", at.version);
+}
+
 /* For the bindings of this package: an interpreter of our own would only cost time. */
 __attribute__((visibility("default"))) void gs_share_python(void);
 void gs_share_python(void) { asked_to_share = true; }

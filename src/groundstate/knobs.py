@@ -37,6 +37,10 @@ class Knob:
         return os.environ.get(self.name, "").strip()
 
     @abstractmethod
+    def get(self) -> object:
+        """What the variable says, or the default."""
+
+    @abstractmethod
     def described_default(self) -> str:
         """The default in the words of the documentation."""
 
