@@ -17,9 +17,8 @@ the values of these. It is made from the parser of the commands, so it fits this
 EXAMPLES = """\
 examples:
   eval "$(groundstate completion bash)"               in this shell; in ~/.bashrc for all
-  eval "$(groundstate completion zsh)"                the same for zsh, after compinit
-  groundstate completion fish | source                the same for fish
-  groundstate completion fish > ~/.config/fish/completions/groundstate.fish
+  groundstate completion zsh > _groundstate           for a folder of zsh's fpath
+  groundstate completion fish | source                in this shell, fish
 """
 
 

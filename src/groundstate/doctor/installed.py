@@ -52,9 +52,9 @@ def driver() -> Iterator[Finding]:
         yield Finding(SECTION, "driver", State.OK, str(path))
 
 
-def compiler() -> Iterator[Finding]:
-    """What turns SPIR-V into machine code, and prints in colour."""
-    for name in ("llvmlite", "rich"):
+def required() -> Iterator[Finding]:
+    """The packages that nothing works without."""
+    for name in packages_of(None):
         version = version_of(name)
         if version is None:
             yield Finding(SECTION, name, State.WRONG, "is not installed", install(name))
@@ -78,9 +78,11 @@ def opencl() -> Iterator[Finding]:
 
 
 def extras() -> Iterator[Finding]:
-    """The optional parts."""
+    """The optional parts that this version has."""
+    offered = importlib.metadata.metadata("groundstate").get_all("Provides-Extra") or []
     for extra, purpose in EXTRAS.items():
-        yield optional(extra, purpose)
+        if extra in offered:
+            yield optional(extra, purpose)
 
 
 def optional(extra: str, purpose: str) -> Finding:
@@ -94,13 +96,14 @@ def optional(extra: str, purpose: str) -> Finding:
     return Finding(SECTION, extra, State.OK, text)
 
 
-def packages_of(extra: str) -> list[str]:
-    """The packages that an optional part needs, as the metadata of the package says."""
+def packages_of(extra: str | None) -> list[str]:
+    """The packages that an optional part needs, or all of it, as the package's metadata says."""
     found = []
     for line in importlib.metadata.requires("groundstate") or ():
         requirement, _, marker = line.partition(";")
         name = re.match(r"[\w.-]+", requirement)
-        if name and f'extra == "{extra}"' in marker and name[0] != "groundstate":
+        wanted = f'extra == "{extra}"' in marker if extra else "extra" not in marker
+        if name and wanted and name[0] != "groundstate":
             found.append(name[0])
     return found
 
@@ -120,4 +123,4 @@ def install(what: str) -> str:
     return f"{'pip' if is_own else f'{sys.executable} -m pip'} install {quoted}"
 
 
-CHECKS = (package, driver, compiler, opencl, extras)
+CHECKS = (package, driver, required, opencl, extras)
