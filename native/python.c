@@ -1,6 +1,6 @@
 /* The interpreter inside the driver.
  *
- * It loads the libpython noted in interpreter.cfg when the library was built, and starts an interpreter that
+ * It loads the libpython of the Python that the package is installed in (settings.h), and starts an interpreter that
  * belongs to the driver. If the process runs Python already, that is a second one, apart from the first: code
  * that calls the driver from one thread while another waits for it with Python's lock would wait for ever.
  * Only a program that uses the bindings of this package, which release that lock, shares its interpreter
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -200,6 +201,8 @@ static ze_result_t check_version(const gs_settings *at, void *libpython) {
     *(void **)&get_version = dlsym(libpython, "Py_GetVersion");
     const char *running = get_version != NULL ? get_version() : "without a version";
     size_t length = strlen(at->version);
+    if (length == 0) /* nothing says which Python the package was installed for */
+        return ZE_RESULT_SUCCESS;
     if (strncmp(running, at->version, length) == 0 && running[length] == '.')
         return ZE_RESULT_SUCCESS;
     return refuse("this process runs Python %.*s, but the driver %s was installed for Python %s; install "
@@ -217,8 +220,7 @@ static ze_result_t find_interpreter(const gs_settings *at) {
     if (shared)
         libpython = running;
     if (libpython == NULL)
-        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s), "
-                      "then reinstall groundstate",
+        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s)",
                       at->version, at->version);
     ze_result_t result = check_version(at, libpython);
     if (result != ZE_RESULT_SUCCESS)
@@ -238,7 +240,7 @@ static ze_result_t explain_exception(char *text, size_t size) {
     python.PyErr_Fetch(&type, &value, &trace);
     python.PyErr_NormalizeException(&type, &value, &trace);
     if (shared && python.PyErr_GivenExceptionMatches(type, *python.interrupt)) {
-        snprintf(text, size, "interrupted"); /* Ctrl-C came while the driver's Python ran: it is the program's */
+        snprintf(text, size, "interrupted");
         raise_later((exception){type, value, trace});
         return result;
     }
@@ -274,16 +276,25 @@ static PyObject *call_start(const char *definition, int count, const char *const
     return table;
 }
 
-static ze_result_t load_handlers(const gs_settings *at) {
+/* Whether Ctrl-C came while the driver's Python ran: it is the program's. */
+static bool is_interrupted(void) {
+    PyObject *type = shared ? python.PyErr_Occurred() : NULL;
+    return type != NULL && python.PyErr_GivenExceptionMatches(type, *python.interrupt);
+}
+
+/* `interrupted` says that the program got a Ctrl-C meanwhile, and that the next call should try again. */
+static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     visit here = enter_python();
     const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
     PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
     if (table == NULL) {
         char text[400] = "an unknown error";
+        *interrupted = is_interrupted();
         if (python.PyErr_Occurred() != NULL)
-            explain_exception(text, sizeof text);
-        result = refuse("the driver's Python half did not start: %s", text);
+            result = explain_exception(text, sizeof text);
+        if (!*interrupted)
+            result = refuse("the driver's Python half did not start: %s", text);
     } else {
         for (int each = 0; each < GS_FN_COUNT; each++)
             handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
@@ -292,21 +303,37 @@ static ze_result_t load_handlers(const gs_settings *at) {
     return result;
 }
 
-/* Starts Python once. A failure is final, and told again to whoever asks. */
+/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not. */
 static ze_result_t start(void) {
     if (started)
         return ZE_RESULT_SUCCESS;
+    bool interrupted = false;
     pthread_mutex_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
         gs_settings at;
         gs_find_settings(&at);
         start_failure = find_interpreter(&at);
         if (start_failure == ZE_RESULT_SUCCESS)
-            start_failure = load_handlers(&at);
+            start_failure = load_handlers(&at, &interrupted);
         started = start_failure == ZE_RESULT_SUCCESS;
+        if (interrupted)
+            start_failure = ZE_RESULT_SUCCESS;
     }
     pthread_mutex_unlock(&start_lock);
+    if (interrupted)
+        return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
+}
+
+/* For `groundstate doctor`: the libpython that a program without Python would run the driver with. */
+GS_EXPORT void gs_libpython(char *path, size_t size);
+void gs_libpython(char *path, size_t size) {
+    gs_settings at;
+    gs_find_settings(&at);
+    if (at.libpython[0] != 0)
+        snprintf(path, size, "%s", at.libpython);
+    else
+        snprintf(path, size, "libpython%s.so.1.0", at.version);
 }
 
 /* For the bindings of this package: an interpreter of our own would only cost time. */
@@ -424,7 +451,7 @@ int gs_guest_call(void *handler, const char *types, const gs_word *arguments, ui
 /* Lets a hosting Python run its signal handlers, which it does on its main thread only. If one raises (KeyboardInterrupt), the exception is set
  * aside until the call that waits has returned to Python, which it now should. */
 bool gs_python_interrupt(void) {
-    if (!knows_host || !started || gettid() != getpid() || !is_usable(&host))
+    if (!knows_host || !started || syscall(SYS_gettid) != getpid() || !is_usable(&host))
         return false;
     int state = host.PyGILState_Ensure();
     bool interrupted = host.PyErr_CheckSignals() != 0;

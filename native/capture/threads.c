@@ -46,7 +46,7 @@ typedef struct entry {
 /* Looks at all threads. An entry is at most 32 bytes long: what leaves room for more is the end of the list. */
 static bool look_for_others(void) {
     _Alignas(entry) char buffer[4096];
-    long own = (long)gettid(), length = sizeof buffer;
+    long own = syscall(SYS_gettid), length = sizeof buffer;
     if (lseek(folder, 0, SEEK_SET) != 0)
         return true;
     while (length > (long)sizeof buffer - 32) {

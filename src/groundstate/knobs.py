@@ -37,6 +37,10 @@ class Knob:
         return os.environ.get(self.name, "").strip()
 
     @abstractmethod
+    def get(self) -> object:
+        """What the variable says, or the default."""
+
+    @abstractmethod
     def described_default(self) -> str:
         """The default in the words of the documentation."""
 
@@ -492,13 +496,18 @@ def cache_folder() -> str | None:
     """The folder of the disk cache; None if nothing is to be kept."""
     if CACHE.is_off():
         return None
-    if folder := CACHE.get():
-        return folder
+    return CACHE.get() or default_cache_folder()
+
+
+def default_cache_folder() -> str | None:
+    """The folder of the disk cache unless GROUNDSTATE_CACHE says otherwise.
+
+    None for a user without a home: one that the system does not know, in a container for example.
+    """
     base = USER_CACHE.get()
     # A relative XDG_CACHE_HOME is to be ignored, says its specification.
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")
-    # Without a home there is nothing to keep it in: `~` then stays as it is.
     return os.path.join(base, "groundstate") if os.path.isabs(base) else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from groundstate import knobs
+from groundstate.cli.commands import COMMANDS
 from groundstate.compiler import cache
 
 DESCRIPTION = """\
@@ -17,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `cache` to the commands."""
     parser = subparsers.add_parser(
         "cache",
-        help="show or clear the cache of compiled kernels",
+        help=COMMANDS["cache"],
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -29,7 +30,12 @@ def run(args: argparse.Namespace) -> int:
     """Prints the state of the cache, or clears it."""
     folder = knobs.cache_folder()
     if folder is None:
-        print(f"The cache is switched off by {knobs.CACHE.name}.")
+        why = (
+            f"switched off by {knobs.CACHE.name}"
+            if knobs.CACHE.text()
+            else "nowhere: no home folder"
+        )
+        print(f"The cache is {why}.")
         return 0
     if args.clear:
         print(f"Freed {readable(cache.clear())} in {folder}.")
