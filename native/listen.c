@@ -38,7 +38,7 @@ ze_result_t gs_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeo
             return result;
         was_registered = registered;
         if (!sleep_for(limit - passed < LOOK_EVERY ? limit - passed : LOOK_EVERY))
-            return ZE_RESULT_NOT_READY;
+            return gs_not_ready(GS_FN_zesDriverEventListenEx);
     }
 }
 
