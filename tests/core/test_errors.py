@@ -35,18 +35,18 @@ def test_answers_are_not_failures() -> None:
 
 def test_a_result_that_the_api_does_not_know_keeps_its_number() -> None:
     problem = errors.failure(0x12345678, "zeSomething")
-    assert isinstance(problem, gs.Unknown)
+    assert isinstance(problem, gs.errors.Unknown)
     assert problem.code == 0x12345678
     assert "zeSomething failed (0x12345678)" in str(problem)
 
 
 def test_out_of_memory_is_also_pythons_own() -> None:
-    assert issubclass(gs.OutOfDeviceMemory, MemoryError)
-    assert issubclass(gs.OutOfHostMemory, MemoryError)
+    assert issubclass(gs.errors.OutOfDeviceMemory, MemoryError)
+    assert issubclass(gs.errors.OutOfHostMemory, MemoryError)
 
 
 def test_the_drivers_description_and_the_next_step_are_in_the_message(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedSize) as caught:
+    with pytest.raises(gs.errors.UnsupportedSize) as caught:
         ctx.alloc_host(1 << 60)
     problem = caught.value
     assert "zeMemAllocHost" in problem.description
@@ -56,17 +56,17 @@ def test_the_drivers_description_and_the_next_step_are_in_the_message(ctx: gs.Co
 
 
 def test_a_function_that_a_library_lacks_is_an_unsupported_feature(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedFeature, match="no function 'zeNotThere'"):
+    with pytest.raises(gs.errors.UnsupportedFeature, match="no function 'zeNotThere'"):
         ctx.api.call("zeNotThere")
 
 
 def test_an_allocation_of_nothing_is_refused(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedSize):
+    with pytest.raises(gs.errors.UnsupportedSize):
         ctx.alloc_device(0)
 
 
 def test_an_alignment_that_is_no_power_of_two_is_refused(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedAlignment):
+    with pytest.raises(gs.errors.UnsupportedAlignment):
         ctx.alloc_shared(64, alignment_bytes=3)
 
 
@@ -85,10 +85,10 @@ def test_a_kernel_that_goes_wrong_costs_its_context_alone(gpu: gs.Device, ctx: g
             kernel(commands, 4, 16, memory, -(1 << 40))
             commands.synchronize()
 
-        with pytest.raises(gs.DeviceLost, match="kernel 'stray' in group") as caught:
+        with pytest.raises(gs.errors.DeviceLost, match="kernel 'stray' in group") as caught:
             run()
         assert "zeContextDestroy" in caught.value.description
-        with pytest.raises(gs.DeviceLost):
+        with pytest.raises(gs.errors.DeviceLost):
             lost.alloc_host(4)
     kernel = gs.Module(ctx, opencl=STRAY).kernel("stray")
     memory = ctx.alloc_shared(64, "int32")

@@ -283,9 +283,11 @@ def test_local_memory_is_not_given_as_anything_else(
     for wrong in (64, None, data, b"text"):
         with pytest.raises(TypeError, match=r"takes groundstate\.Local"):
             module["reverse"](commands, 1, 16, data, wrong)
-    with pytest.raises(gs.InvalidKernelArgumentSize, match="asks for 0 bytes"):
+    with pytest.raises(gs.errors.InvalidKernelArgumentSize, match="asks for 0 bytes"):
         module["reverse"](commands, 1, 16, data, gs.Local(0))
-    with pytest.raises(gs.OutOfDeviceMemory, match="a group needs 1073741824 bytes of local mem"):
+    with pytest.raises(
+        gs.errors.OutOfDeviceMemory, match="a group needs 1073741824 bytes of local mem"
+    ):
         module["reverse"](commands, 1, 16, data, gs.Local(1 << 30))
 
 

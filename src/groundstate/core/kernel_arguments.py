@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundstate.core.api import number, size
-from groundstate.core.dtype import DType, dtype
+from groundstate.core.dtype import DType, dtype, pack_bfloat16, require_byte_order
 from groundstate.core.handle import Handle
 from groundstate.core.image import Image
 from groundstate.core.memory import Memory, Shape, shape_of
@@ -118,6 +118,12 @@ class Argument:
         What must stay alive until the kernel has run goes into `kept`, by its id.
         """
 
+    def _require_byte_order(self, value: object) -> None:
+        try:
+            require_byte_order(getattr(value, "dtype", None))
+        except TypeError as problem:
+            raise self._problem(value, "little-endian values", str(problem)) from None
+
     def _problem(self, value: object, expected: str, advice: str = "") -> TypeError:
         what = self.declaration and f" ({self.declaration})"
         return TypeError(
@@ -158,6 +164,7 @@ class PointerArgument(Argument):
             raise self._problem(value, "no local memory")
         if isinstance(value, float | bool | complex | str) or getattr(value, "shape", None) == ():
             raise self._problem(value, "memory", "pass a Memory or a NumPy array")
+        self._require_byte_order(value)
         element, given = self._element, getattr(value, "dtype", None)
         if element is not None and given is not None and not _can_hold(given, element):
             raise self._problem(value, f"memory of {element}")
@@ -190,6 +197,8 @@ class IntegerArgument(Argument):
             return int(value)
         given = getattr(value, "dtype", None)
         if given is not None and value.shape == ():
+            if given.name == "bfloat16" and self.size_bytes == 2:
+                return int.from_bytes(value.tobytes(), "little")  # OpenCL C has it as a ushort
             if given.kind not in "iub" or given.itemsize != self.size_bytes:
                 advice = f"write numpy.int{8 * self.size_bytes}(...), or int(...)"
                 raise self._problem(value, f"a number of {8 * self.size_bytes} bits", advice)
@@ -216,7 +225,7 @@ class FloatArgument(Argument):
         largest, form = _FLOATS[type_.size]
         self._pack = struct.Struct(form).pack
         if self._element == ("bfloat16", 2):
-            largest, self._pack = -1.0, _pack_bfloat16
+            largest, self._pack = -1.0, pack_bfloat16
         self.shortcut = Shortcut(largest=largest, pack=self._pack)
 
     def encode(self, value: Any, kept: dict[int, object]) -> bytes:
@@ -235,10 +244,15 @@ class FloatArgument(Argument):
 
     def _encode_numpy(self, value: Any) -> bytes:
         assert self._element is not None
-        if not self._element.is_of(value.dtype):
-            advice = f"write numpy.float{8 * self.size_bytes}(...), or float(...)"
+        if value.dtype.kind == "V" and value.dtype.name != "bfloat16":
+            raise self._problem(value, f"a number of type {self._element}")
+        plain = value[()]  # which is little-endian even if the array was not
+        if not self._element.is_of(plain.dtype):
+            own = "ml_dtypes.bfloat16" if self._element.kind == "bfloat16" else "numpy.float"
+            own += str(8 * self.size_bytes) * (self._element.kind == "f")
+            advice = f"write {own}(...), or float(...)"
             raise self._problem(value, f"a number of type {self._element}", advice)
-        return bytes(value.tobytes())
+        return bytes(plain.tobytes())
 
 
 class VectorArgument(Argument):
@@ -274,6 +288,7 @@ class StructureArgument(Argument):
     kind = "value"
 
     def encode(self, value: Any, kept: dict[int, object]) -> bytes:
+        self._require_byte_order(value)
         content = _content(value)
         if content is None:
             advice = "pass bytes, a NumPy record or a ctypes structure"
@@ -328,6 +343,7 @@ class UntypedArgument(Argument):
         if isinstance(value, Handle):
             kept[id(value.resource)] = value.resource
             return value.handle
+        self._require_byte_order(value)
         content = None if isinstance(value, int) else _content(value)
         if content is None or (getattr(value, "shape", ()) != () and not _is_record(value)):
             expected = "memory, a NumPy scalar, a ctypes value or bytes"
@@ -440,14 +456,6 @@ def _content(value: Any) -> bytes | None:
 
 def _is_record(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "names", None) is not None
-
-
-def _pack_bfloat16(value: float) -> bytes:
-    """The upper half of a float, rounded to the nearest, ties to even."""
-    (bits,) = struct.unpack("<I", struct.pack("<f", value))
-    if value == value:
-        bits += 0x7FFF + (bits >> 16 & 1)
-    return struct.pack("<H", bits >> 16)
 
 
 def _shown(value: object) -> str:

@@ -45,8 +45,9 @@ class Element(NamedTuple):
 
     def can_be_in(self, given: Any) -> bool:
         """Whether memory of a type can hold such numbers: plain bytes can, and complex numbers."""
-        if getattr(given, "name", "") == "uint8":
-            return True
+        name = getattr(given, "name", "")
+        if name == "uint8" or (name == "bfloat16" and self == ("i", 2)):
+            return True  # OpenCL C has no bfloat16 and takes a ushort for it
         if self.kind == "f" and getattr(given, "name", "").startswith("complex"):
             return dtype(given).itemsize_bytes == 2 * self.size_bytes
         return self.is_of(given)

@@ -224,18 +224,20 @@ class Memory(OwnedHandle):
         except ImportError:
             raise ImportError("NumPy is not installed: pip install numpy") from None
         self._require_host()
+        is_plain = self.dtype.format != ""
         interface = {
             "shape": self.shape,
-            "typestr": self.dtype.typestr,
+            "typestr": self.dtype.typestr if is_plain else f"|V{self.dtype.itemsize_bytes}",
             "data": (self.address, False),
             "version": 3,
         }
-        return numpy.asarray(_Window(self.resource, interface))
+        array = numpy.asarray(_Window(self.resource, interface))
+        return array if is_plain else array.view(self.dtype.numpy_type())
 
     def buffer(self) -> memoryview[Any]:
         """The memory as a memoryview, without a copy and without NumPy.
 
-        It is one of bytes for the types that a memoryview does not have: half and complex.
+        It is one of bytes for the types that a memoryview does not have: half, complex and records.
         """
         self._require_host()
         buffer = (ctypes.c_uint8 * self.size_bytes).from_address(self.address)
@@ -281,6 +283,10 @@ class Memory(OwnedHandle):
         here = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(dl_device) != here):
             raise BufferError("memory is handed out without a copy, and where it is")
+        if self.dtype.dlpack_code is None:
+            raise BufferError(
+                'DLPack has no records; hand out the memory as bytes, with .view("uint8")'
+            )
         export = dlpack.Export(self.address, self.shape, self.dtype, here, self.resource)
         return dlpack.capsule(export, versioned=max_version is not None and max_version[0] >= 1)
 
