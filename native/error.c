@@ -75,6 +75,16 @@ ze_result_t gs_not_ready(enum gs_function function) {
     return ZE_RESULT_NOT_READY;
 }
 
+ze_result_t gs_fail_for(enum gs_function function, ze_result_t result) {
+    char reason[900];
+    if (result == ZE_RESULT_NOT_READY)
+        return gs_not_ready(function);
+    const char *end_of_name = strstr(last_error, ": ");
+    snprintf(reason, sizeof reason, "%.899s", end_of_name != NULL ? end_of_name + 2 : last_error);
+    snprintf(last_error, sizeof last_error, "%s: %s", gs_function_names[function], reason);
+    return result;
+}
+
 static const char *describe_last_error(void) {
     if (not_ready != GS_FN_COUNT)
         snprintf(last_error, sizeof last_error, "%s: the work that it asks about is not done yet", gs_function_names[not_ready]);

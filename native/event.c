@@ -223,12 +223,16 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
                           reached ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventHostSynchronize));
 }
 
+const char *gs_event_how_to_have_timestamps(const gs_event *event) {
+    return event->mode == GS_EVENT_PLAIN ? "create its pool with ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP"
+                                         : "create it with ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP";
+}
+
 static ze_result_t check_timestamps(enum gs_function function, const gs_event *event) {
     if (event->timestamps)
         return ZE_RESULT_SUCCESS;
-    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                   "%s: the event has no timestamps; create its pool with ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP",
-                   gs_function_names[function]);
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the event has no timestamps; %s",
+                   gs_function_names[function], gs_event_how_to_have_timestamps(event));
 }
 
 ze_result_t gs_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {

@@ -46,5 +46,7 @@ ze_result_t gs_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout
                                     zes_device_handle_t *phDevices, uint32_t *pNumDeviceEvents,
                                     zes_event_type_flags_t *pEvents) {
     uint64_t milliseconds = timeout == UINT32_MAX ? UINT64_MAX : timeout;
-    return gs_zesDriverEventListenEx(hDriver, milliseconds, count, phDevices, pNumDeviceEvents, pEvents);
+    ze_result_t result =
+        gs_zesDriverEventListenEx(hDriver, milliseconds, count, phDevices, pNumDeviceEvents, pEvents);
+    return result == ZE_RESULT_SUCCESS ? result : gs_fail_for(GS_FN_zesDriverEventListen, result);
 }

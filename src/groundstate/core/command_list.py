@@ -214,6 +214,8 @@ class CommandList(Commands):
 
     def execute(self, *lists: CommandList, signal: Event | None = None, wait: Events = ()) -> None:
         """Runs recorded lists from this immediate one, as if their commands were appended here."""
+        if not lists:
+            raise ValueError("execute takes at least one command list")
         for commands in lists:
             commands.finish()
         handles = handle_array([commands.handle for commands in lists])

@@ -113,6 +113,8 @@ class CommandQueue(OwnedHandle):
 
         A list that is still being recorded is finished first.
         """
+        if not lists:
+            raise ValueError("execute takes at least one command list")
         for commands in lists:
             commands.finish()
         resource = self.resource

@@ -140,11 +140,11 @@ def require_byte_order(known: Any) -> None:
     """Raises TypeError for a type of NumPy whose bytes are in the other order than the device's."""
     if getattr(known, "isnative", True):
         return
-    wanted = known.newbyteorder("<")
-    advice = repr(wanted.str) if known.names is None else 'array.dtype.newbyteorder("<")'
+    is_record = known.names is not None
+    wanted = 'array.dtype.newbyteorder("<")' if is_record else repr(known.newbyteorder("<").str)
     raise TypeError(
-        f"the elements are big-endian ({known.str if known.names is None else known}), and the "
-        f"device is little-endian; convert them, with array.astype({advice})"
+        f"the elements are big-endian ({'records' if is_record else known.str}), and the device is "
+        f"little-endian; convert them, with array.astype({wanted})"
     )
 
 

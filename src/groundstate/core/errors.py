@@ -89,8 +89,8 @@ class LevelZeroError(Exception):
     """A call of the Level Zero API failed.
 
     `result` is what the call returned, `function` the name of the call, and `description` the
-    driver's own sentence about it, empty if the driver has none. `code` is the bare number, which
-    says more than `result` if the API does not know it.
+    driver's own sentence about it, empty if the driver has none; the message has it in the words of
+    Python. `code` is the bare number, which says more than `result` if the API does not know it.
 
     >>> import groundstate as gs
     >>> with gs.Context(gs.drivers()[0]) as context:
@@ -116,9 +116,15 @@ class LevelZeroError(Exception):
 
     def _sentence(self) -> str:
         name = self.result.name if self.result == self.code else hex(self.code)
-        told = self.description or f"{self.function or 'the call'} failed"
+        told = self._told() if self.description else f"{self.function or 'the call'} failed"
         parts = [told.rstrip(". ") + f" ({name})", self.next_step]
         return ". ".join(part for part in parts if part)
+
+    def _told(self) -> str:
+        """The driver's sentence, in the words of Python."""
+        from groundstate.core.spelling import in_python
+
+        return in_python(self.description)
 
 
 def result_of(code: int) -> ze.ze_result_t:
@@ -167,9 +173,15 @@ class OutOfDeviceMemory(LevelZeroError, MemoryError):
 class ModuleBuildFailure(LevelZeroError):
     """A module could not be built. The description is the build log."""
 
+    def _told(self) -> str:
+        return self.description
+
 
 class ModuleLinkFailure(LevelZeroError):
     """Modules could not be linked. The description is the link log."""
+
+    def _told(self) -> str:
+        return self.description
 
 
 class DeviceRequiresReset(LevelZeroError):
@@ -259,7 +271,7 @@ class InvalidSize(LevelZeroError):
 class UnsupportedSize(LevelZeroError):
     """A size is larger than the device can do."""
 
-    next_step = "Device.max_allocation_bytes is the limit for one allocation"
+    next_step = "Sizes are at least 1; Device.max_allocation_bytes is the limit for one allocation"
 
 
 class UnsupportedAlignment(LevelZeroError):

@@ -8,11 +8,11 @@ to pass a value.
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundstate.core.api import number, size
@@ -24,7 +24,6 @@ from groundstate.core.operand import borrow
 from groundstate.core.sampler import Sampler
 
 if TYPE_CHECKING:
-    from groundstate.compiler.spirv.module import Module as SpirvModule
     from groundstate.compiler.spirv.types import Type
     from groundstate.core.kernel_types import Declared
 
@@ -271,27 +270,33 @@ class VectorArgument(Argument):
         is_row = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
         if not is_row or isinstance(value, str | bytes) or len(value) != self._count:
             raise self._problem(value, f"{self._count} numbers")
-        packed = b"".join(map(self._component, value))
+        number = self._number
+        packed = b"".join(as_bytes(number, number.encode(each, {})) for each in value)
         return packed.ljust(self.size_bytes, b"\0")
-
-    def _component(self, value: Any) -> bytes:
-        encoded = self._number.encode(value, {})
-        if isinstance(encoded, int):
-            return encoded.to_bytes(self._number.size_bytes, "little")
-        assert isinstance(encoded, bytes)
-        return encoded
 
 
 class StructureArgument(Argument):
-    """A structure, or anything else, by value: its bytes."""
+    """A structure, or anything else, by value: its members one by one, or its bytes."""
 
     kind = "value"
 
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        super()._learn(type_, declared)
+        members, offsets = _layout(type_)
+        untold = type(declared)()
+        self._members = [
+            (offset, value_argument(self.kernel, self.index, f"{self.name}[{place}]", each, untold))
+            for place, (offset, each) in enumerate(zip(offsets, members, strict=True))
+        ]
+
     def encode(self, value: Any, kept: dict[int, object]) -> bytes:
+        values = _member_values(value)
+        if values is not None:
+            return self._encode_members(value, values, kept)
         self._require_byte_order(value)
         content = _content(value)
         if content is None:
-            advice = "pass bytes, a NumPy record or a ctypes structure"
+            advice = "pass a tuple, a dataclass, a NumPy record, a ctypes structure or bytes"
             raise self._problem(value, f"{self.size_bytes} bytes", advice)
         if len(content) != self.size_bytes:
             advice = "NumPy lays out a record as C does with numpy.dtype(..., align=True)"
@@ -299,6 +304,17 @@ class StructureArgument(Argument):
                 value, f"{self.size_bytes} bytes", f"that has {len(content)}; {advice}"
             )
         return content
+
+    def _encode_members(
+        self, value: object, values: Sequence[Any], kept: dict[int, object]
+    ) -> bytes:
+        if len(values) != len(self._members):
+            raise self._problem(value, f"{len(self._members)} members", f"that has {len(values)}")
+        content = bytearray(self.size_bytes)
+        for (offset, member), each in zip(self._members, values, strict=True):
+            encoded = as_bytes(member, member.encode(each, kept))
+            content[offset : offset + len(encoded)] = encoded
+        return bytes(content)
 
 
 class LocalArgument(Argument):
@@ -383,55 +399,16 @@ class Encoder:
 
 
 def value_argument(kernel: str, index: int, name: str, type_: Type, declared: Declared) -> Argument:
-    """An argument that is passed by value."""
-    from groundstate.compiler.spirv.types import Float, Int, Vector
+    """An argument that is passed by value, or a member of one."""
+    from groundstate.compiler.spirv.types import Float, Int, Pointer, Vector
 
     ways: dict[type[Type], type[Argument]] = {
         Int: IntegerArgument,
         Float: FloatArgument,
         Vector: VectorArgument,
+        Pointer: PointerArgument,
     }
     return ways.get(type(type_), StructureArgument)(kernel, index, name, type_, declared)
-
-
-def typed_argument(
-    kernel: str, index: int, name: str, kind: str, type_: Type, declared: Declared
-) -> Argument:
-    """An argument of a kernel whose types are known."""
-    from groundstate.compiler.spirv.types import Pointer
-
-    if kind == "value":
-        inner = type_.pointee if isinstance(type_, Pointer) else type_
-        assert inner is not None
-        return value_argument(kernel, index, name, inner, declared)
-    ways: dict[str, type[Argument]] = {"pointer": PointerArgument, "local": LocalArgument}
-    return ways.get(kind, OpaqueArgument)(kernel, index, name, type_, declared)
-
-
-class Signatures:
-    """What the kernels of a SPIR-V module take; it is read when somebody first asks."""
-
-    def __init__(self, spirv: bytes) -> None:
-        self._spirv = spirv
-
-    @cached_property
-    def _module(self) -> SpirvModule:
-        from groundstate.compiler.spirv.reader import read
-
-        return read(self._spirv)
-
-    def arguments(self, kernel: str) -> tuple[Argument, ...]:
-        """The arguments of a kernel, as the module declares them."""
-        from groundstate.compiler.signature import describe_arguments
-        from groundstate.core.kernel_types import declared
-
-        module = self._module
-        found, types = describe_arguments(module, module.entry_points[kernel].function)
-        told = declared(module.strings.values(), kernel, len(found))
-        return tuple(
-            typed_argument(kernel, index, each.name, each.kind, types[index], told[index])
-            for index, each in enumerate(found)
-        )
 
 
 # --- Values ---------------------------------------------------------------------------------------
@@ -452,6 +429,34 @@ def _content(value: Any) -> bytes | None:
         return memoryview(value).tobytes()
     except TypeError:
         return None
+
+
+def _layout(type_: Type) -> tuple[Sequence[Type], Sequence[int]]:
+    """The members of a structure or an array, and where each lies."""
+    from groundstate.compiler.spirv.types import Array, Struct
+
+    if isinstance(type_, Struct):
+        return type_.members, type_.offsets
+    if isinstance(type_, Array):
+        return [type_.element] * type_.length, range(0, type_.size, type_.stride)
+    return (), ()
+
+
+def _member_values(value: Any) -> Sequence[Any] | None:
+    """The members of a tuple, a list or a dataclass, in order; None for what is none of these."""
+    if isinstance(value, tuple | list):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, each.name) for each in dataclasses.fields(value)]
+    return None
+
+
+def as_bytes(argument: Argument, encoded: Encoded) -> bytes:
+    """An encoded value as it lies in memory."""
+    if isinstance(encoded, int):
+        return encoded.to_bytes(argument.size_bytes, "little")
+    assert isinstance(encoded, bytes)
+    return encoded
 
 
 def _is_record(value: Any) -> bool:

@@ -16,7 +16,7 @@ from groundstate.core.enums import MemoryType
 from groundstate.core.errors import failure
 from groundstate.core.handle import OwnedHandle, Resource
 from groundstate.core.kernel import Kernel
-from groundstate.core.kernel_arguments import Signatures
+from groundstate.core.kernel_signatures import Signatures
 from groundstate.core.memory import Memory, Shape, shape_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Module(OwnedHandle):
             ctypes.byref(created),
             ctypes.byref(log),
         )
-        said = api.last_error() if result != ze.ZE_RESULT_SUCCESS else ""
+        said = api.last_error("zeModuleCreate") if result != ze.ZE_RESULT_SUCCESS else ""
         text = _take_log(api, log.value)
         if result != ze.ZE_RESULT_SUCCESS:
             raise failure(result, "zeModuleCreate", text or said)
@@ -159,10 +159,11 @@ class Module(OwnedHandle):
         modules = handle_array([module.handle for module in (self, *others)])
         log = ctypes.c_void_p()
         result = self.api.raw("zeModuleDynamicLink", 1 + len(others), modules, ctypes.byref(log))
-        said = self.api.last_error() if result != ze.ZE_RESULT_SUCCESS else ""
+        function = "zeModuleDynamicLink"
+        said = self.api.last_error(function) if result != ze.ZE_RESULT_SUCCESS else ""
         text = _take_log(self.api, log.value)
         if result != ze.ZE_RESULT_SUCCESS:
-            raise failure(result, "zeModuleDynamicLink", text or said)
+            raise failure(result, function, text or said)
         return text
 
     def variable(self, name: str, kind: Any = "uint8", shape: Shape | None = None) -> Memory:

@@ -183,9 +183,10 @@ def _require(to: DType, of: DType | None, thing: Operand, what: str, other: str)
     if of is None:
         return
     convert = f"convert it, with .astype({to.name!r}), or " if hasattr(thing, "astype") else ""
+    bytes_ = 'its .view("uint8")' if hasattr(thing, "view") else 'memoryview(...).cast("B") of it'
     raise TypeError(
         f"{what} has elements of {of.name} and {other} of {to.name}, and a copy does not convert: "
-        f'{convert}use its .view("uint8") to copy the bytes as they are'
+        f"{convert}use {bytes_} to copy the bytes as they are"
     )
 
 
