@@ -214,6 +214,30 @@ def test_dlpack_refuses_what_would_need_a_copy(ctx: gs.Context, gpu: gs.Device) 
     assert ctx.alloc_device(64).__dlpack_device__() == (dlpack.ONE_API, 0)
 
 
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_a_consumer_that_refuses_a_capsule_raises_its_own_error(
+    ctx: gs.Context, version: tuple[int, int] | None
+) -> None:
+    """NumPy has no memory of a oneAPI device; the capsule ends while its exception is set."""
+    memory = ctx.alloc_device(64)
+    for _ in range(3):
+        with pytest.raises((RuntimeError, BufferError), match="Unsupported device"):
+            np.from_dlpack(Producer(memory, version))
+    assert dlpack._handed_out == {}
+
+
+def test_a_capsule_may_end_while_an_exception_is_raised(ctx: gs.Context) -> None:
+    memory = ctx.alloc_host(64)
+
+    def fail() -> None:
+        capsule = memory.__dlpack__()  # noqa: F841  it ends with the function
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        fail()
+    assert dlpack._handed_out == {}
+
+
 def test_memory_can_be_referred_to_weakly(ctx: gs.Context) -> None:
     memory = ctx.alloc_host(8)
     reference = weakref.ref(memory)

@@ -117,8 +117,12 @@ class LevelZeroError(Exception):
     def _sentence(self) -> str:
         name = self.result.name if self.result == self.code else hex(self.code)
         told = self._told() if self.description else f"{self.function or 'the call'} failed"
-        parts = [told.rstrip(". ") + f" ({name})", self.next_step]
+        parts = [told.rstrip(". ") + f" ({name})", self.next_step if self._can_advise() else ""]
         return ". ".join(part for part in parts if part)
+
+    def _can_advise(self) -> bool:
+        """Whether `next_step` is about what failed here."""
+        return True
 
     def _told(self) -> str:
         """The driver's sentence, in the words of Python."""
@@ -168,6 +172,9 @@ class OutOfDeviceMemory(LevelZeroError, MemoryError):
     """The device has no memory left for this."""
 
     next_step = "Close memory that is no longer needed, or see Device.memory_bytes"
+
+    def _can_advise(self) -> bool:
+        return "Launch" not in self.function  # which needs too much local memory
 
 
 class ModuleBuildFailure(LevelZeroError):
@@ -272,6 +279,9 @@ class UnsupportedSize(LevelZeroError):
     """A size is larger than the device can do."""
 
     next_step = "Sizes are at least 1; Device.max_allocation_bytes is the limit for one allocation"
+
+    def _can_advise(self) -> bool:
+        return self.function.startswith("zeMemAlloc")
 
 
 class UnsupportedAlignment(LevelZeroError):

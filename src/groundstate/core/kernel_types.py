@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from groundstate.compiler.spirv.types import Float, Int, Pointer, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
 from groundstate.core.dtype import dtype
 
 _WORDS = {
@@ -69,6 +69,8 @@ def spelled(type_: Type) -> str:
         return f"{_SPACES.get(type_.storage, '')} pointer".strip()
     if isinstance(type_, Vector):
         return f"{spelled(type_.element)}{type_.count}"
+    if isinstance(type_, Array):
+        return f"{spelled(type_.element)}[{type_.length}]"
     if isinstance(type_, Struct):
         return "struct"
     return str(number_of(type_) or type_)

@@ -123,7 +123,7 @@ _CONDITION = re.compile(r"not allowed: (.*)")
 _NULL = re.compile(r"^(\w+)(?= must not be null)|^(\w+)(?= is null\b)")
 _FIELD = re.compile(r"\b\w*(?:desc|State)->(\w+)")
 _HANDLE = re.compile(r"\bph?([A-Z][a-zA-Z]+)s?\b(?=[ ,;(]|$)|\bh([A-Z][a-zA-Z]+)\b")
-_HANDLE_TYPE = re.compile(r"\bzes?_(\w+?)(?:_ext|_exp)?_handle_t\b")
+_HANDLE_TYPE = re.compile(r"\b(?:an? )?zes?_(\w+?)(?:_ext|_exp)?_handle_t\b")
 
 
 def in_python(description: str) -> str:
@@ -147,7 +147,7 @@ def _translated(text: str) -> str:
     text = _FIELD.sub(lambda found: _field(found[1]), text)
     spellings, pattern = _table(with_sysman="ZES_" in text)
     text = pattern.sub(lambda found: spellings[found[0]], text)
-    text = _HANDLE_TYPE.sub(lambda found: _class_name(found[1]), text)
+    text = _HANDLE_TYPE.sub(lambda found: _object(found[0], _class_name(found[1])), text)
     return _HANDLE.sub(lambda found: _snake_case(found[1] or found[2]).replace("_", " "), text)
 
 
@@ -204,6 +204,13 @@ _PROPERTIES: dict[str, type[properties.Properties]] = {
 
 def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _object(found: str, name: str) -> str:
+    """The name of a class, with the article that goes with it if there was one."""
+    if not found.startswith("a"):
+        return name
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _class_name(name: str) -> str:
