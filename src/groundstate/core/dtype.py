@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import operator
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -26,6 +28,16 @@ class DType:
     """Its class in DLPack: 0 signed, 1 unsigned, 2 float, 4 bfloat, 5 complex, 6 bool, or None."""
     record: Any = None
     """NumPy's object for the type of a record; None for numbers."""
+
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether an element is a number that the struct module writes."""
+        return self.dlpack_code in (_SIGNED, _UNSIGNED, _FLOAT)
+
+    @cached_property
+    def packer(self) -> Callable[[float], bytes]:
+        """Writes an element that is such a number; raises struct.error or OverflowError."""
+        return struct.Struct(f"={self.format}").pack
 
     def pack(self, value: Any) -> bytes:
         """One element as bytes; TypeError or OverflowError if it is not one of this type.

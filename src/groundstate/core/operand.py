@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from groundstate.core.dtype import BYTES, DType, dtype, require_byte_order
@@ -84,6 +85,11 @@ def pattern_bytes(pattern: Any, destination: Operand) -> bytes:
     """A pattern for a fill: bytes as they are, a number as one element of the destination."""
     if isinstance(pattern, bytes | bytearray | memoryview):
         return bytes(pattern)
+    if type(pattern) in _PLAIN and type(destination) is Memory and destination.dtype.is_number:
+        try:
+            return destination.dtype.packer(pattern)
+        except (struct.error, OverflowError):
+            pass  # with a message below
     element = element_of(destination) or BYTES
     if getattr(pattern, "ndim", 0):
         require_same_elements(destination, pattern, "the pattern")
@@ -95,6 +101,10 @@ def pattern_bytes(pattern: Any, destination: Operand) -> bytes:
             f"{problem}: a fill of {element.name} takes {_pattern_for(element)}, or bytes that are "
             "repeated as they are, such as b'ab'"
         ) from None
+
+
+_PLAIN = frozenset((int, float))
+"""What most patterns are."""
 
 
 def _pattern_for(element: DType) -> str:
@@ -167,6 +177,8 @@ def require_same_elements(destination: Operand, source: Operand, what: str = "th
 
     Memory of bytes can be anything.
     """
+    if type(destination) is Memory is type(source) and destination.dtype is source.dtype:
+        return
     to, of = element_of(destination), element_of(source)
     if to is not of and to is not None and BYTES not in (to, of):
         _require(to, of, source, what, "the destination")
