@@ -349,6 +349,11 @@ def test_a_call_with_too_little_says_what_to_write(
         module["add"](commands, "4", 1, memory, 2)
 
 
+def test_a_kernel_is_made_of_a_module() -> None:
+    with pytest.raises(TypeError, match=r"gs.Module\(opencl=...\)\['add'\]"):
+        gs.Kernel(SOURCE, "add")  # type: ignore[arg-type]
+
+
 def test_a_kernel_shows_its_signature(ctx: gs.Context, module: gs.Module) -> None:
     assert module["add"].signature == "add(global int* a, int by)"
     assert repr(module["add"]).endswith(" add(global int* a, int by)>")

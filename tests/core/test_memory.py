@@ -238,6 +238,14 @@ def test_a_capsule_may_end_while_an_exception_is_raised(ctx: gs.Context) -> None
     assert dlpack._handed_out == {}
 
 
+def test_a_shape_is_of_whole_numbers(ctx: gs.Context) -> None:
+    assert ctx.alloc_host(np.int64(4)).shape == (4,)
+    assert ctx.alloc_host(np.array([2, 3])).shape == (2, 3)  # type: ignore[arg-type]
+    for wrong in ("abc", 1.5, None, (2, 1.5), ("2",)):
+        with pytest.raises(TypeError, match="a shape is a whole number or several of them, not"):
+            ctx.alloc_host(wrong)  # type: ignore[arg-type]
+
+
 def test_memory_can_be_referred_to_weakly(ctx: gs.Context) -> None:
     memory = ctx.alloc_host(8)
     reference = weakref.ref(memory)

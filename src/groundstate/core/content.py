@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundstate.core.dtype import DType, dtype
 from groundstate.core.memory import Memory
+from groundstate.core.operand import element_of
 
 if TYPE_CHECKING:
     import numpy
@@ -57,10 +58,7 @@ def _array(data: Any, wanted: DType | None) -> numpy.ndarray[Any, numpy.dtype[An
 
 def _numbers(data: Any, wanted: DType | None) -> tuple[list[Any], DType]:
     """Numbers in a row, and their type."""
-    if isinstance(data, memoryview) and data.ndim == 1:
-        wanted = wanted or dtype({"B": "uint8"}.get(data.format, data.format))
-    elif isinstance(data, bytes | bytearray):
-        wanted = wanted or dtype("uint8")
+    wanted = wanted or element_of(data)
     if not isinstance(data, Iterable) or isinstance(data, str):
         raise TypeError(f"an array is made of numbers in a row, not of {data!r:.60}")
     values = list(data)

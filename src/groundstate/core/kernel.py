@@ -92,6 +92,8 @@ class Kernel(OwnedHandle):
     """
 
     def __init__(self, module: Module, name: str) -> None:
+        if not hasattr(module, "signatures"):
+            raise TypeError(f"a kernel is one of a Module: gs.Module(opencl=...)[{name!r}]")
         self.name = name
         self.context, self.device = module.context, module.device
         self._signatures = module.signatures  # not the module, which keeps its kernels

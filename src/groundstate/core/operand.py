@@ -251,9 +251,10 @@ class _BufferView:
         try:
             _get_buffer(_as_buffer(thing), buffer, _WRITABLE if writable else _SIMPLE)
         except (BufferError, TypeError, ValueError) as problem:
+            advice = "; pass a NumPy array of it" * isinstance(thing, list | tuple | range)
             raise TypeError(
                 f"a command cannot {'write to' if writable else 'read'} this "
-                f"{type(thing).__name__}: {problem}"
+                f"{type(thing).__name__}: {problem}{advice}"
             ) from problem
         self._buffer = buffer
 
