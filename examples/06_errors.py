@@ -10,7 +10,7 @@ context = gs.Context(gs.devices()[0])
 
 try:
     context.alloc_host(1 << 60)
-except gs.UnsupportedSize as problem:
+except gs.errors.UnsupportedSize as problem:
     print(problem.result.name)
     print(problem.description)
     print(problem.next_step)
@@ -34,5 +34,5 @@ print("memory outlives its context:", memory.tolist()[0])
 memory.close()
 try:
     memory.tolist()
-except gs.ClosedError as problem:
+except gs.errors.ClosedError as problem:
     print(problem)

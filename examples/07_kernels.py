@@ -62,5 +62,5 @@ with gs.Context(gs.devices()[0]) as context:
     # A mistake in the source is shown where it is.
     try:
         gs.Module(context, opencl="kernel void f(global int *a) { a[0] = b; }", name="wrong.cl")
-    except gs.ModuleBuildFailure as problem:
+    except gs.errors.ModuleBuildFailure as problem:
         print(problem.description.splitlines()[0])

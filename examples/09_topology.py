@@ -72,7 +72,7 @@ with gs.Context(devices[0]) as context:
     print("free with 200 MiB resident:", part.usable_memory_bytes() >> 20, "MiB")
     try:
         context.alloc_device(100 << 20, device=part)
-    except gs.OutOfDeviceMemory:
+    except gs.errors.OutOfDeviceMemory:
         print("100 MiB more do not fit")
     context.evict(shared, part)
     context.alloc_device(100 << 20, device=part).close()
@@ -81,5 +81,5 @@ with gs.Context(devices[0]) as context:
     # A context is for the devices that it was made with.
     try:
         context.alloc_device(1, device=devices[1])
-    except gs.InvalidArgument as problem:
+    except gs.errors.InvalidArgument as problem:
         print(problem.description.partition(";")[0])

@@ -267,9 +267,8 @@ ze_result_t gs_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t
     for (uint32_t each = 0; each < numEvents; each++)
         if (!((gs_event *)phEvents[each])->timestamps)
             return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
-                           "zeCommandListAppendQueryKernelTimestamps: event %u has no timestamps; create its pool "
-                           "with ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP",
-                           each);
+                           "zeCommandListAppendQueryKernelTimestamps: event %u has no timestamps; %s", each,
+                           gs_event_how_to_have_timestamps((gs_event *)phEvents[each]));
     gs_command command = {.operation = GS_QUERY_TIMESTAMPS, .query = {.destination = dstptr, .count = numEvents}};
     command.query.events = malloc(numEvents * sizeof(gs_event *));
     command.query.offsets = pOffsets != NULL ? malloc(numEvents * sizeof(uint64_t)) : NULL;

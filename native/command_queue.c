@@ -77,7 +77,9 @@ ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hComm
 
 ze_result_t gs_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
     gs_queue *queue = &((gs_command_queue *)hCommandQueue)->queue;
-    return gs_unless_lost(GS_FN_zeCommandQueueSynchronize, queue->context, gs_queue_synchronise(queue, timeout));
+    bool done = gs_queue_synchronise(queue, timeout);
+    return gs_unless_lost(GS_FN_zeCommandQueueSynchronize, queue->context,
+                          done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeCommandQueueSynchronize));
 }
 
 ze_result_t gs_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {
@@ -155,11 +157,12 @@ ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout
     if (timeout == GS_FOREVER && !is_signalled(fence))
         gs_queue_help(queue, is_signalled_or_lost, fence);
     bool done = gs_bell_wait(&fence->bell, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
-    return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context, done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY);
+    return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context,
+                          done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceHostSynchronize));
 }
 
 ze_result_t gs_zeFenceQueryStatus(ze_fence_handle_t hFence) {
-    return is_signalled(hFence) ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+    return is_signalled(hFence) ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceQueryStatus);
 }
 
 ze_result_t gs_zeFenceReset(ze_fence_handle_t hFence) {

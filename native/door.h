@@ -35,6 +35,10 @@ bool gs_is_sysman_initialised(void); /* for the functions of system management *
 
 /* Each records a sentence for zeDriverGetLastErrorDescription and returns the result to answer. */
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Answers ZE_RESULT_NOT_READY, and takes the place of an earlier failure's description. */
+ze_result_t gs_not_ready(enum gs_function function);
+/* Gives the description of a failure, which a call made on behalf of `function` has recorded, that one's name. */
+ze_result_t gs_fail_for(enum gs_function function, ze_result_t result);
 ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,
                            enum gs_kind kind);
 ze_result_t gs_fail_event(enum gs_function function, const char *parameter, const void *handle);

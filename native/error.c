@@ -12,6 +12,9 @@ enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, i
 enum { MOST_SAID = 32 };
 
 static _Thread_local char last_error[1024];
+/* The function that last answered ZE_RESULT_NOT_READY, if nothing failed since. Programs poll with these functions, so
+ * the sentence is written when somebody asks for it. */
+static _Thread_local enum gs_function not_ready = GS_FN_COUNT;
 static int said_errors = SAY_NONE;
 
 GS_EXPORT void gs_say_errors(int which) { said_errors = which; }
@@ -58,12 +61,35 @@ static bool is_said(ze_result_t result) {
 
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     va_list arguments;
+    not_ready = GS_FN_COUNT;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
     if (is_said(result))
         fprintf(stderr, "groundstate: %s\n", last_error);
     return result;
+}
+
+ze_result_t gs_not_ready(enum gs_function function) {
+    not_ready = function;
+    return ZE_RESULT_NOT_READY;
+}
+
+ze_result_t gs_fail_for(enum gs_function function, ze_result_t result) {
+    char reason[900];
+    if (result == ZE_RESULT_NOT_READY)
+        return gs_not_ready(function);
+    const char *end_of_name = strstr(last_error, ": ");
+    snprintf(reason, sizeof reason, "%.899s", end_of_name != NULL ? end_of_name + 2 : last_error);
+    snprintf(last_error, sizeof last_error, "%s: %s", gs_function_names[function], reason);
+    return result;
+}
+
+static const char *describe_last_error(void) {
+    if (not_ready != GS_FN_COUNT)
+        snprintf(last_error, sizeof last_error, "%s: the work that it asks about is not done yet", gs_function_names[not_ready]);
+    not_ready = GS_FN_COUNT;
+    return last_error;
 }
 
 ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,
@@ -128,15 +154,15 @@ const void *gs_find_next(const void *next, ze_structure_type_t stype) {
 }
 
 /* Lets the Python half read the sentence that a native function recorded. */
-GS_EXPORT const char *gs_last_error_text(void) { return last_error; }
+GS_EXPORT const char *gs_last_error_text(void) { return describe_last_error(); }
 
 ze_result_t gs_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
     (void)hDriver;
-    *ppString = last_error;
+    *ppString = describe_last_error();
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t gs_zerGetLastErrorDescription(const char **ppString) {
-    *ppString = last_error;
+    *ppString = describe_last_error();
     return ZE_RESULT_SUCCESS;
 }

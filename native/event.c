@@ -200,7 +200,7 @@ ze_result_t gs_zeEventHostReset(ze_event_handle_t hEvent) {
 }
 
 ze_result_t gs_zeEventQueryStatus(ze_event_handle_t hEvent) {
-    return gs_event_is_signalled((gs_event *)hEvent) ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+    return gs_event_is_signalled((gs_event *)hEvent) ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventQueryStatus);
 }
 
 ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
@@ -212,22 +212,27 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
     if (gs_event_is_signalled(event))
         return ZE_RESULT_SUCCESS;
     if (timeout == 0)
-        return ZE_RESULT_NOT_READY;
+        return gs_not_ready(GS_FN_zeEventHostSynchronize);
     gs_target target;
     gs_target_take(event, &target);
     if (timeout == GS_FOREVER)
         gs_queue_help_with(event->queue, is_reached_or_lost, &target);
     bool reached = wait_for(&target, timeout, true, is_reached_or_lost) == GS_WAIT_DONE;
     gs_target_drop(&target);
-    return gs_unless_lost(GS_FN_zeEventHostSynchronize, event->context, reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY);
+    return gs_unless_lost(GS_FN_zeEventHostSynchronize, event->context,
+                          reached ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventHostSynchronize));
+}
+
+const char *gs_event_how_to_have_timestamps(const gs_event *event) {
+    return event->mode == GS_EVENT_PLAIN ? "create its pool with ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP"
+                                         : "create it with ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP";
 }
 
 static ze_result_t check_timestamps(enum gs_function function, const gs_event *event) {
     if (event->timestamps)
         return ZE_RESULT_SUCCESS;
-    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                   "%s: the event has no timestamps; create its pool with ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP",
-                   gs_function_names[function]);
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the event has no timestamps; %s",
+                   gs_function_names[function], gs_event_how_to_have_timestamps(event));
 }
 
 ze_result_t gs_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {
@@ -236,7 +241,7 @@ ze_result_t gs_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_t
     if (result != ZE_RESULT_SUCCESS)
         return result;
     if (!gs_event_is_signalled(event))
-        return ZE_RESULT_NOT_READY;
+        return gs_not_ready(GS_FN_zeEventQueryKernelTimestamp);
     *dstptr = gs_event_timestamps(event);
     return ZE_RESULT_SUCCESS;
 }
@@ -253,7 +258,7 @@ static ze_result_t answer_one(enum gs_function function, gs_event *event, uint32
         return ZE_RESULT_SUCCESS;
     }
     if (!gs_event_is_signalled(event))
-        return ZE_RESULT_NOT_READY;
+        return gs_not_ready(function);
     *count = 1;
     *answer = true;
     return ZE_RESULT_SUCCESS;

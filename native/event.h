@@ -70,5 +70,7 @@ typedef struct gs_interval {
 } gs_interval;
 void gs_event_stamp(gs_event *event, gs_interval interval);
 ze_kernel_timestamp_result_t gs_event_timestamps(const gs_event *event);
+/* What to do for an event that has none, for an error message. */
+const char *gs_event_how_to_have_timestamps(const gs_event *event);
 
 #endif

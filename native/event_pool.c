@@ -72,7 +72,8 @@ ze_result_t gs_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_po
         ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP;
     if ((desc->flags & both) == both)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION,
-                       "zeEventPoolCreate: KERNEL_TIMESTAMP and KERNEL_MAPPED_TIMESTAMP cannot be combined");
+                       "zeEventPoolCreate: ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP and "
+                       "ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP cannot be combined");
     gs_event_pool request = {.context = (gs_context *)hContext, .flags = desc->flags, .count = desc->count, .fd = -1};
     const ze_event_pool_counter_based_exp_desc_t *counter_based =
         gs_find_next(desc->pNext, ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC);
@@ -80,7 +81,7 @@ ze_result_t gs_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_po
         if (desc->flags & ZE_EVENT_POOL_FLAG_IPC)
             return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
                            "zeEventPoolCreate: a counter-based pool cannot be shared between processes; use "
-                           "zeEventCounterBasedCreate with the IPC flag");
+                           "zeEventCounterBasedCreate with ZE_EVENT_COUNTER_BASED_FLAG_IPC");
         const ze_event_pool_counter_based_exp_flags_t known =
             ZE_EVENT_POOL_COUNTER_BASED_EXP_FLAG_IMMEDIATE | ZE_EVENT_POOL_COUNTER_BASED_EXP_FLAG_NON_IMMEDIATE;
         if (counter_based->flags & ~known)
@@ -235,7 +236,8 @@ ze_result_t gs_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device
         ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP | ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP;
     if ((desc->flags & stamps) == stamps)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION,
-                       "zeEventCounterBasedCreate: DEVICE_TIMESTAMP and HOST_TIMESTAMP cannot be combined");
+                       "zeEventCounterBasedCreate: ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP and "
+                       "ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP cannot be combined");
     gs_event *event = new_event((gs_context *)hContext, NULL);
     if (event == NULL)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;

@@ -42,8 +42,8 @@ static ze_result_t check_events(enum gs_function function, const gs_graph *graph
         shared |= is_shared_and_external((gs_event *)waits[each]);
     if (shared)
         return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
-                       "%s: an event with both ZE_EVENT_COUNTER_BASED_FLAG_IPC and _GRAPH_EXTERNAL cannot be part of a "
-                       "graph (ze_record_replay_graph_ext_properties_t)",
+                       "%s: an event with both ZE_EVENT_COUNTER_BASED_FLAG_IPC and "
+                       "ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL cannot be part of a graph",
                        gs_function_names[function]);
     if (graph->is_broken)
         return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_INVALIDATED,

@@ -284,7 +284,7 @@ ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t glo
 }
 
 /* Code for a size that was used before is found here; else Python compiles it. */
-ze_result_t gs_kernel_prepare(gs_kernel *kernel) {
+ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel) {
     if (kernel->code != NULL)
         return ZE_RESULT_SUCCESS;
     gs_entry_point *entry_point = kernel->entry_point;
@@ -296,7 +296,7 @@ ze_result_t gs_kernel_prepare(gs_kernel *kernel) {
             gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu",
                            (const gs_word[]){{.p = kernel}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}});
         if (result != ZE_RESULT_SUCCESS)
-            return result;
+            return gs_fail_for(function, result);
         code = find_code(entry_point, size[0], size[1], size[2]);
     }
     kernel->code = code;

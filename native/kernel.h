@@ -106,7 +106,7 @@ typedef struct gs_kernel {
 
 /* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
  * size is set: programs try sizes that they never launch. */
-ze_result_t gs_kernel_prepare(gs_kernel *kernel);
+ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel);
 
 /* Each sets one thing, or says what is wrong with it and changes nothing. */
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,

@@ -103,7 +103,7 @@ static ze_result_t capture(enum gs_function function, const gs_list *list, gs_ke
     if (result == ZE_RESULT_SUCCESS)
         result = check_arguments(function, kernel);
     if (result == ZE_RESULT_SUCCESS)
-        result = gs_kernel_prepare(kernel);
+        result = gs_kernel_prepare(function, kernel);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     gs_module *module = kernel->module;

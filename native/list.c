@@ -445,6 +445,7 @@ ze_result_t gs_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandLis
         return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
                        "zeCommandListHostSynchronize: the list records a graph, so that nothing runs; end the capture "
                        "(zeCommandListEndGraphCaptureExt) first");
+    bool done = gs_queue_synchronise(&list->queue, timeout);
     return gs_unless_lost(GS_FN_zeCommandListHostSynchronize, list->context,
-                          gs_queue_synchronise(&list->queue, timeout));
+                          done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeCommandListHostSynchronize));
 }

@@ -38,7 +38,7 @@ ze_result_t gs_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeo
             return result;
         was_registered = registered;
         if (!sleep_for(limit - passed < LOOK_EVERY ? limit - passed : LOOK_EVERY))
-            return ZE_RESULT_NOT_READY;
+            return gs_not_ready(GS_FN_zesDriverEventListenEx);
     }
 }
 
@@ -46,5 +46,7 @@ ze_result_t gs_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout
                                     zes_device_handle_t *phDevices, uint32_t *pNumDeviceEvents,
                                     zes_event_type_flags_t *pEvents) {
     uint64_t milliseconds = timeout == UINT32_MAX ? UINT64_MAX : timeout;
-    return gs_zesDriverEventListenEx(hDriver, milliseconds, count, phDevices, pNumDeviceEvents, pEvents);
+    ze_result_t result =
+        gs_zesDriverEventListenEx(hDriver, milliseconds, count, phDevices, pNumDeviceEvents, pEvents);
+    return result == ZE_RESULT_SUCCESS ? result : gs_fail_for(GS_FN_zesDriverEventListen, result);
 }

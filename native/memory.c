@@ -337,7 +337,9 @@ static ze_result_t check_request(enum gs_function function, const gs_allocation 
         ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
     if (export != NULL && (export->flags & ~exportable))
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
-                       "%s: memory can be exported as OPAQUE_FD or DMA_BUF only", gs_function_names[function]);
+                       "%s: memory can be exported as ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD or "
+                       "ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF only",
+                       gs_function_names[function]);
     const ze_ipc_mem_handle_type_ext_desc_t *ipc = gs_find_next(next, ZE_STRUCTURE_TYPE_IPC_MEM_HANDLE_TYPE_EXT_DESC);
     if (ipc != NULL && (ipc->typeFlags & ~(ze_ipc_mem_handle_type_flags_t)ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT))
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,

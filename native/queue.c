@@ -391,13 +391,11 @@ static bool has_completed(void *state) {
     return atomic_load_explicit(&wanted->queue->completed, memory_order_acquire) >= wanted->number;
 }
 
-ze_result_t gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
+bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
     progress wanted = {queue, queue->submitted};
     if (timeout == GS_FOREVER && !has_completed(&wanted))
         gs_queue_help(queue, has_completed, &wanted);
-    if (gs_bell_wait(&queue->bell, has_completed, &wanted, timeout, true) == GS_WAIT_DONE)
-        return ZE_RESULT_SUCCESS;
-    return ZE_RESULT_NOT_READY;
+    return gs_bell_wait(&queue->bell, has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
 }
 
 bool gs_queues_are_busy(const gs_context *context) {

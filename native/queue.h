@@ -59,7 +59,8 @@ void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state);
 void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state);
 
 bool gs_queue_is_busy(gs_queue *queue);
-ze_result_t gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
+/* Waits until everything submitted so far has run; false if the time is over before. */
+bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
 bool gs_queues_are_busy(const gs_context *context);
 
 /* How far each busy queue must come until all that it was given so far is done. */

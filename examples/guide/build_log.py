@@ -15,5 +15,5 @@ with gs.Context(gs.devices()[0]) as context:
     # Without its last word, which ends the last function, it is no program any more.
     try:
         gs.Module(context, spirv=spirv[:-4])
-    except gs.ModuleBuildFailure as failure:
+    except gs.errors.ModuleBuildFailure as failure:
         print("not built:", failure.description)

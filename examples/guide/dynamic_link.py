@@ -19,7 +19,7 @@ with gs.Context(gs.devices()[0]) as context:
     # One alone misses what the other has.
     try:
         user.link()
-    except gs.ModuleLinkFailure as failure:
+    except gs.errors.ModuleLinkFailure as failure:
         print("not linked:", failure.description)
     print("has imports:", "yes" if user.has_imports else "no")
 

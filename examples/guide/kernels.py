@@ -22,11 +22,11 @@ with gs.Context(gs.devices()[0]) as context:
     module, unlinked = gs.Module(context, opencl=SOURCE), gs.Module(context, opencl=UNLINKED)
     try:
         unlinked["blur"]
-    except gs.InvalidModuleUnlinked:
+    except gs.errors.InvalidModuleUnlinked:
         print("unlinked imports: yes")
     try:
         module["sharpen"]
-    except gs.InvalidKernelName:
+    except gs.errors.InvalidKernelName:
         print("no such kernel: yes")
 
     kernel = module["blur"]
@@ -41,7 +41,7 @@ with gs.Context(gs.devices()[0]) as context:
     print("local memory:", needs.local_memory_bytes, "bytes")
     try:
         kernel.group_size = (16, 16)
-    except gs.InvalidGroupSizeDimension:
+    except gs.errors.InvalidGroupSizeDimension:
         pass
     else:
         raise AssertionError("the kernel took groups of another size")

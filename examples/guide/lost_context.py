@@ -19,11 +19,11 @@ context.check_status()
 
 try:
     write_to(context, 0x10)  # no allocation is ever there
-except gs.DeviceLost:
+except gs.errors.DeviceLost:
     print("the kernel lost its context: yes")
 try:
     context.check_status()
-except gs.DeviceLost as problem:
+except gs.errors.DeviceLost as problem:
     reason = problem.description
 assert "kernel 'write_there'" in reason  # and where it was, and which address it wrote to
 

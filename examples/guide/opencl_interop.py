@@ -32,7 +32,7 @@ print("OpenCL computed", there[-1])
 with gs.Context(gs.devices()[0]) as context:
     try:
         module = gs.Module(context, native=program.binaries[0])
-    except gs.InvalidNativeBinary:
+    except gs.errors.InvalidNativeBinary:
         print("its binary is one of this driver: no")
         module = gs.Module(context, opencl=program.source)
     else:

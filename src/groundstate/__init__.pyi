@@ -1,2 +1,3 @@
+from groundstate import errors as errors
 from groundstate.core import *  # noqa: F403  its __all__ is what users see
 from groundstate.version import __version__ as __version__

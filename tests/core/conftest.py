@@ -21,6 +21,7 @@ def warm_core(warm_driver: None) -> None:
     with gs.Context(gs.devices()[0]) as context:
         gs.Event.counter_based(context).close()
     gs.devices()[0].sysman.snapshot()
+    gs.default_context().default_list()
 
 
 @pytest.fixture(autouse=True)

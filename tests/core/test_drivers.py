@@ -70,6 +70,36 @@ def test_sub_devices_know_their_root() -> None:
     assert json.loads(done.stdout) == [[[], [], []], [[], [], []]]
 
 
+SHOWN = """
+import groundstate as gs
+devices = [each for device in gs.devices() for each in (device, *device.sub_devices)]
+context = gs.Context(gs.drivers()[0])
+for device in devices:
+    print(repr(device).partition(" ")[2].partition(" ")[2])
+print(len({repr(gs.CommandQueue(context, each)).partition("group")[2] for each in devices}))
+print(len({repr(gs.CommandList(context, each)).partition("open")[2] for each in devices}))
+print(repr(context).partition("of ")[2])
+"""
+
+
+def test_devices_are_told_apart_by_what_they_show() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHOWN],
+        env={**os.environ, "GROUNDSTATE_TOPOLOGY": "2x2"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    *devices, queues, lists, context = done.stdout.splitlines()
+    assert [each.split()[0] for each in devices] == ["0", "0.0", "0.1", "1", "1.0", "1.1"]
+    uuids = {each.rpartition("uuid ")[2] for each in devices}
+    assert len(uuids) == 6
+    assert [", sub-device," in each for each in devices] == [False, True, True] * 2
+    assert all("(GPU" in each for each in devices)
+    assert (queues, lists, context) == ("6", "6", "devices 0, 1>")
+
+
 def test_drivers_of_the_system_follow_ours(
     monkeypatch: pytest.MonkeyPatch, fresh_drivers: None
 ) -> None:

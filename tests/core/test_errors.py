@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import threading
+from pathlib import Path
+
 import pytest
 
 import groundstate as gs
-from groundstate import ze
+from groundstate import _raw, ze
 from groundstate.core import errors
-from groundstate.core.api import check
+from groundstate.core.api import Api, check
 
 FAILURES = [result for result in ze.ze_result_t if result.name not in errors.NOT_FAILURES]
 
@@ -16,7 +20,7 @@ def test_every_result_has_its_exception() -> None:
     for result in FAILURES:
         problem = errors.failure(result, "zeSomething", "zeSomething: it went wrong")
         assert type(problem).__name__ == errors.class_name(result.name)
-        assert getattr(gs, type(problem).__name__) is type(problem)
+        assert getattr(gs.errors, type(problem).__name__) is type(problem)
         assert isinstance(problem, gs.LevelZeroError)
         assert problem.result is result
         assert problem.function == "zeSomething"
@@ -35,38 +39,139 @@ def test_answers_are_not_failures() -> None:
 
 def test_a_result_that_the_api_does_not_know_keeps_its_number() -> None:
     problem = errors.failure(0x12345678, "zeSomething")
-    assert isinstance(problem, gs.Unknown)
+    assert isinstance(problem, gs.errors.Unknown)
     assert problem.code == 0x12345678
     assert "zeSomething failed (0x12345678)" in str(problem)
 
 
 def test_out_of_memory_is_also_pythons_own() -> None:
-    assert issubclass(gs.OutOfDeviceMemory, MemoryError)
-    assert issubclass(gs.OutOfHostMemory, MemoryError)
+    assert issubclass(gs.errors.OutOfDeviceMemory, MemoryError)
+    assert issubclass(gs.errors.OutOfHostMemory, MemoryError)
 
 
 def test_the_drivers_description_and_the_next_step_are_in_the_message(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedSize) as caught:
+    with pytest.raises(gs.errors.UnsupportedSize) as caught:
         ctx.alloc_host(1 << 60)
     problem = caught.value
     assert "zeMemAllocHost" in problem.description
     assert str(1 << 60) in problem.description
-    assert problem.description in str(problem)
+    assert str(problem).startswith(f"zeMemAllocHost: {1 << 60} bytes asked for")
     assert str(problem).endswith("Device.max_allocation_bytes is the limit for one allocation")
 
 
+# --- A description belongs to the call that failed ------------------------------------------------
+
+
+def message(problem: pytest.ExceptionInfo[gs.LevelZeroError]) -> str:
+    return str(problem.value)
+
+
+def test_not_ready_is_not_described_by_an_earlier_failure(ctx: gs.Context) -> None:
+    plain = gs.EventPool(ctx, 1).event()
+    stamped = gs.EventPool(ctx, 1, timestamps=True).event()
+    for _ in range(2):
+        with pytest.raises(gs.errors.InvalidArgument, match="has no timestamps"):
+            _ = plain.timestamps
+        with pytest.raises(gs.errors.NotReady) as caught:
+            _ = stamped.timestamps
+        assert message(caught).startswith("zeEventQueryKernelTimestamp: the work that it asks")
+        assert "has no timestamps" not in message(caught)
+
+
+def test_threads_read_the_descriptions_of_their_own_failures(ctx: gs.Context) -> None:
+    start, wrong = threading.Barrier(4), list[str]()
+
+    def fail(number: int) -> None:
+        size = (number + 1) << 60
+        pool, stamped = gs.EventPool(ctx, 1), gs.EventPool(ctx, 1, timestamps=True).event()
+        start.wait()
+        for _ in range(50):
+            for attempt, expected in (
+                (lambda: ctx.alloc_host(size), f"zeMemAllocHost: {size} bytes"),
+                (lambda: pool.event(7 + number), f"zeEventCreate: index {7 + number} is outside"),
+                (lambda: stamped.timestamps, "zeEventQueryKernelTimestamp: the work"),
+            ):
+                try:
+                    attempt()
+                except gs.LevelZeroError as problem:
+                    if not str(problem).startswith(expected):
+                        wrong.append(str(problem))
+
+    threads = [threading.Thread(target=fail, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_failure_in_between_leaves_no_description_of_another_call(ctx: gs.Context) -> None:
+    """Python may collect an object, whose destruction fails, before the description is read."""
+    ctx.api.raw("zeFenceDestroy", None)
+    assert ctx.api.last_error("zeFenceDestroy").startswith("zeFenceDestroy: ")
+    assert ctx.api.last_error("zeEventCreate") == ""
+
+
+def test_a_kernel_that_cannot_be_compiled_is_described_at_its_launch(
+    ctx: gs.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is compiled for a group size by the handler of another function."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("not today")
+
+    kernel = gs.Module(ctx, opencl="kernel void f(global int *a) { a[0] = 1; }")["f"]
+    monkeypatch.setattr("groundstate.driver.kernel._compile", fail)
+    with pytest.raises(gs.errors.ModuleBuildFailure) as caught:
+        kernel(ctx.default_list(), 1, 7, ctx.alloc_shared(4))
+    begin = "zeCommandListAppendLaunchKernel: the compiler failed on this kernel"
+    assert caught.value.description == f"{begin}: RuntimeError: not today"
+
+
+OTHER_DRIVER = """
+int zeContextGetStatus(void *context) { (void)context; return 0x70000001; }
+int zeMemFree(void *context, void *pointer) { (void)context; (void)pointer; return 0x78000004; }
+#ifdef DESCRIBES
+int zeDriverGetLastErrorDescription(void *driver, const char **text) {
+    *text = driver ? "the other one" : "no driver";
+    return 0;
+}
+#endif
+"""
+
+
+@pytest.mark.parametrize(("flags", "told"), [((), ""), (("-DDESCRIBES",), "the other one")])
+def test_a_failure_of_another_driver_is_not_described_by_ours(
+    ctx: gs.Context, tmp_path: Path, flags: tuple[str, ...], told: str
+) -> None:
+    source, library = tmp_path / "other.c", tmp_path / "libother.so"
+    source.write_text(OTHER_DRIVER, encoding="utf-8")
+    compiler = ["cc", "-shared", "-fPIC", *flags, str(source), "-o", str(library)]
+    subprocess.run(compiler, check=True, timeout=60)
+    other = Api(_raw.Library(str(library)), 1)
+    with pytest.raises(gs.LevelZeroError):
+        ctx.alloc_host(1 << 60)
+    with pytest.raises(gs.errors.DeviceLost) as lost:
+        other.call("zeContextGetStatus", 1)
+    assert lost.value.description == told
+    with pytest.raises(gs.errors.InvalidArgument) as refused:
+        other.call("zeMemFree", 1, 1)
+    assert refused.value.description == told
+    assert message(refused).startswith(told or "zeMemFree failed")
+
+
 def test_a_function_that_a_library_lacks_is_an_unsupported_feature(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedFeature, match="no function 'zeNotThere'"):
+    with pytest.raises(gs.errors.UnsupportedFeature, match="no function 'zeNotThere'"):
         ctx.api.call("zeNotThere")
 
 
 def test_an_allocation_of_nothing_is_refused(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedSize):
+    with pytest.raises(gs.errors.UnsupportedSize):
         ctx.alloc_device(0)
 
 
 def test_an_alignment_that_is_no_power_of_two_is_refused(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedAlignment):
+    with pytest.raises(gs.errors.UnsupportedAlignment):
         ctx.alloc_shared(64, alignment_bytes=3)
 
 
@@ -85,10 +190,10 @@ def test_a_kernel_that_goes_wrong_costs_its_context_alone(gpu: gs.Device, ctx: g
             kernel(commands, 4, 16, memory, -(1 << 40))
             commands.synchronize()
 
-        with pytest.raises(gs.DeviceLost, match="kernel 'stray' in group") as caught:
+        with pytest.raises(gs.errors.DeviceLost, match="kernel 'stray' in group") as caught:
             run()
         assert "zeContextDestroy" in caught.value.description
-        with pytest.raises(gs.DeviceLost):
+        with pytest.raises(gs.errors.DeviceLost):
             lost.alloc_host(4)
     kernel = gs.Module(ctx, opencl=STRAY).kernel("stray")
     memory = ctx.alloc_shared(64, "int32")

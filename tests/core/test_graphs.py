@@ -100,9 +100,9 @@ def test_an_unjoined_fork_is_an_error(ctx: gs.Context, commands: gs.CommandList)
             commands.barrier(signal=fork)
             child.wait(fork)
 
-    with pytest.raises(gs.GraphUnjoinedForks, match="forked"):
+    with pytest.raises(gs.errors.GraphUnjoinedForks, match="forked"):
         record_without_join()
-    with pytest.raises(gs.InvalidGraph):
+    with pytest.raises(gs.errors.InvalidGraph):
         graph.instantiate()
     commands.synchronize()
     child.synchronize()
@@ -125,9 +125,9 @@ def test_an_exception_ends_the_capture(ctx: gs.Context, commands: gs.CommandList
 
 def test_nobody_waits_for_a_list_that_captures(ctx: gs.Context, commands: gs.CommandList) -> None:
     with commands.capture() as graph:
-        with pytest.raises(gs.GraphCaptureUnsupported):
+        with pytest.raises(gs.errors.GraphCaptureUnsupported):
             commands.synchronize()
-        with pytest.raises(gs.GraphCaptureUnsupported):
+        with pytest.raises(gs.errors.GraphCaptureUnsupported):
             _ = commands.is_idle
         assert "being recorded" in repr(graph)
     assert graph.is_empty

@@ -86,9 +86,9 @@ def test_an_object_can_be_closed_twice_and_not_used_again(
     made.close()
     assert made.closed
     assert repr(made) == f"<{type(made).__name__} closed>"
-    with pytest.raises(gs.ClosedError, match="was closed"):
+    with pytest.raises(gs.errors.ClosedError, match="was closed"):
         _ = made.handle
-    with pytest.raises(gs.ClosedError), made:
+    with pytest.raises(gs.errors.ClosedError), made:
         pass
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -128,6 +130,19 @@ class Record(ctypes.Structure):
     _fields_ = (("a", ctypes.c_int8), ("b", ctypes.c_double), ("c", ctypes.c_int * 2))
 
 
+class Named(NamedTuple):
+    a: int
+    b: float
+    c: tuple[int, int]
+
+
+@dataclass
+class Data:
+    a: int
+    b: float
+    c: tuple[int, int]
+
+
 RECORD = np.dtype([("a", "i1"), ("b", "f8"), ("c", "i4", 2)], align=True)
 
 
@@ -135,7 +150,9 @@ def test_structures_arrive(ctx: gs.Context, module: gs.Module, commands: gs.Comm
     out = ctx.alloc_shared(1, "float64")
     record = np.array([(1, 2.5, (3, 4))], RECORD)
     raw = Record(1, 2.5, (3, 4))
-    for value in (record, record[0], raw, bytes(raw), bytearray(raw), record.tobytes()):
+    plain = (1, 2.5, (3, 4))
+    members = [plain, list(plain), Named(*plain), Data(*plain), (1, 2.5, np.array([3, 4], "int32"))]
+    for value in (record, record[0], raw, bytes(raw), bytearray(raw), record.tobytes(), *members):
         commands.fill(out, 0)
         module["structure"](commands, 1, 1, out, value)
         commands.synchronize()
@@ -149,9 +166,34 @@ def test_a_structure_has_its_size(
     packed = np.zeros(1, [("a", "i1"), ("b", "f8"), ("c", "i4", 2)])
     with pytest.raises(TypeError, match=r"24 bytes, not .*that has 17; .*align=True"):
         module["structure"](commands, 1, 1, out, packed[0])
-    for wrong in (7, None, (1, 2, 3), "text", 2.5):
-        with pytest.raises(TypeError, match=r"takes 24 bytes, not .*: pass bytes, a NumPy"):
+    for wrong in (7, None, "text", 2.5):
+        with pytest.raises(
+            TypeError, match=r"takes 24 bytes, not .*: pass a tuple, a dataclass, a NumPy"
+        ):
             module["structure"](commands, 1, 1, out, wrong)
+    for members, message in [
+        ((1, 2), "takes 3 members, not .* that has 2"),
+        ((1, 2, (3, 4, 5)), r"\(int\[2\] r\[2\]\) .* takes 2 members"),
+        ((1, "b", (3, 4)), r"\(double r\[1\]\) .* takes a number, not 'b'"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            module["structure"](commands, 1, 1, out, members)
+    with pytest.raises(OverflowError, match=r"\(char r\[0\]\) .* an integer of 8 bits"):
+        module["structure"](commands, 1, 1, out, (1000, 2, (3, 4)))
+    with pytest.raises(TypeError, match="takes little-endian values"):
+        module["structure"](commands, 1, 1, out, np.zeros(1, RECORD.newbyteorder(">"))[0])
+
+
+def test_a_structure_may_point_to_memory(ctx: gs.Context, commands: gs.CommandList) -> None:
+    source = """
+    typedef struct { global int *data; int add; } work;
+    kernel void follow(work w) { w.data[get_global_id(0)] += w.add; }
+    """
+    memory = ctx.array(np.zeros(4, "int32"))
+    with gs.Module(ctx, opencl=source) as module:
+        module["follow"](commands, 1, 4, (memory, 3))
+        commands.synchronize()
+    assert memory.tolist() == [3] * 4
 
 
 def test_arrays_are_memory_too(module: gs.Module, commands: gs.CommandList) -> None:
@@ -283,9 +325,11 @@ def test_local_memory_is_not_given_as_anything_else(
     for wrong in (64, None, data, b"text"):
         with pytest.raises(TypeError, match=r"takes groundstate\.Local"):
             module["reverse"](commands, 1, 16, data, wrong)
-    with pytest.raises(gs.InvalidKernelArgumentSize, match="asks for 0 bytes"):
+    with pytest.raises(gs.errors.InvalidKernelArgumentSize, match="asks for 0 bytes"):
         module["reverse"](commands, 1, 16, data, gs.Local(0))
-    with pytest.raises(gs.OutOfDeviceMemory, match="a group needs 1073741824 bytes of local mem"):
+    with pytest.raises(
+        gs.errors.OutOfDeviceMemory, match="a group needs 1073741824 bytes of local mem"
+    ):
         module["reverse"](commands, 1, 16, data, gs.Local(1 << 30))
 
 

@@ -46,7 +46,7 @@ def test_a_module_has_kernels_by_name(module: gs.Module) -> None:
 
 
 def test_an_unknown_kernel_is_an_error(module: gs.Module) -> None:
-    with pytest.raises(gs.InvalidKernelName, match="saxpy"):
+    with pytest.raises(gs.errors.InvalidKernelName, match="saxpy"):
         module["daxpy"]
     with pytest.raises(AttributeError, match=r"write module\['saxpy'\] for the kernel"):
         module.saxpy  # type: ignore[attr-defined]  # noqa: B018
@@ -111,13 +111,13 @@ def test_properties_and_group_sizes(module: gs.Module) -> None:
 
 
 def test_a_mistake_in_the_source_is_shown(ctx: gs.Context) -> None:
-    with pytest.raises(gs.ModuleBuildFailure, match=r"mine\.cl:1") as problem:
+    with pytest.raises(gs.errors.ModuleBuildFailure, match=r"mine\.cl:1") as problem:
         gs.Module(ctx, opencl="kernel void f() { undeclared = 1; }", name="mine.cl")
     assert "undeclared" in problem.value.description
 
 
 def test_a_module_that_is_no_module_is_refused(ctx: gs.Context) -> None:
-    with pytest.raises(gs.ModuleBuildFailure):
+    with pytest.raises(gs.errors.ModuleBuildFailure):
         gs.Module(ctx, spirv=b"hello, world")
     with pytest.raises(TypeError, match="one of"):
         gs.Module(ctx)

@@ -109,7 +109,7 @@ def test_mistakes_are_named(ctx: gs.Context, module: gs.Module, queue: gs.Comman
         step.change(arguments={"with": 1})
     with pytest.raises(TypeError, match="takes an integer"):
         step.change(arguments={"by": "three"})
-    with pytest.raises(gs.InvalidArgument, match="not mutable"):
+    with pytest.raises(gs.errors.InvalidArgument, match="not mutable"):
         gs.CommandList(ctx).next_command()
     run(queue, commands)
     assert memory.tolist() == [1] * 8

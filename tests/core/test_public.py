@@ -58,6 +58,30 @@ def test_every_public_name_can_be_had_and_listed() -> None:
         assert getattr(gs, name) is getattr(core, name)
 
 
+def test_exceptions_are_in_a_module_of_their_own() -> None:
+    listed = {name for name in dir(gs) if isinstance(getattr(gs, name), type)}
+    exceptions = {name for name in listed if issubclass(getattr(gs, name), BaseException)}
+    assert exceptions == {"LevelZeroError"}
+    assert "errors" in dir(gs)
+    assert gs.errors.LevelZeroError is gs.LevelZeroError
+    for name in gs.errors.__all__:
+        assert issubclass(getattr(gs.errors, name), gs.LevelZeroError | ValueError)
+
+
+def test_exceptions_can_still_be_had_by_their_old_names() -> None:
+    loaded = run_python(
+        "import groundstate as gs\n"
+        "print(gs.OutOfDeviceMemory is gs.errors.OutOfDeviceMemory, gs.ClosedError.__name__)\n"
+        "print('OutOfDeviceMemory' in dir(gs), 'OutOfDeviceMemory' in gs.__all__)"
+    )
+    assert loaded.split() == ["True", "ClosedError", "False", "False"]
+
+
+def test_the_module_of_exceptions_can_be_imported_first() -> None:
+    assert run_python("from groundstate.errors import DeviceLost; print(DeviceLost.__name__)")
+    assert run_python("from groundstate import errors; print(errors.DeviceLost.__name__)")
+
+
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = gs.Nothing  # type: ignore[attr-defined]
@@ -92,8 +116,9 @@ def test_examples_in_docstrings_run(module: ModuleType) -> None:
 
 
 def test_the_example_of_the_package_runs() -> None:
-    assert doctest.testmod(gs).attempted > 0
-    assert doctest.testmod(gs).failed == 0
+    for module in (gs, gs.errors):
+        assert doctest.testmod(module).attempted > 0
+        assert doctest.testmod(module).failed == 0
 
 
 def test_the_core_never_imports_the_driver() -> None:

@@ -90,15 +90,15 @@ def test_opened_memory_has_the_size_and_the_kind_of_the_original(ctx: gs.Context
 def test_handles_that_are_wrong(ctx: gs.Context) -> None:
     with pytest.raises(ValueError, match="64 bytes, not 3"):
         ctx.open_ipc(b"abc")
-    with pytest.raises(gs.InvalidArgument, match="no IPC handle"):
+    with pytest.raises(gs.errors.InvalidArgument, match="no IPC handle"):
         ctx.open_ipc(bytes(64))
-    with pytest.raises(gs.InvalidArgument, match="no IPC handle"):
+    with pytest.raises(gs.errors.InvalidArgument, match="no IPC handle"):
         gs.EventPool.open_ipc(ctx, bytes(64), 1)
-    with pytest.raises(gs.InvalidSynchronizationObject, match="ZE_EVENT_POOL_FLAG_IPC"):
+    with pytest.raises(gs.errors.InvalidSynchronizationObject, match=r"EventPool\(..., ipc=True\)"):
         gs.EventPool(ctx, 1).ipc_handle()
-    with pytest.raises(gs.InvalidArgument, match="ZE_EVENT_COUNTER_BASED_FLAG_IPC"):
+    with pytest.raises(gs.errors.InvalidArgument, match=r"counter_based\(..., ipc=True\)"):
         gs.Event.counter_based(ctx).ipc_handle()
-    with pytest.raises(gs.InvalidArgument, match="start of an allocation"):
+    with pytest.raises(gs.errors.InvalidArgument, match="start of an allocation"):
         ctx.alloc_host(8192)[4096:].ipc_handle()
 
 
@@ -139,7 +139,7 @@ def test_a_kernel_works_on_pages_of_the_program(ctx: gs.Context, commands: gs.Co
     double(commands, memory)
     assert (numbers[:1024] == 42).all()
     assert (numbers[1024:] == 21).all()
-    with pytest.raises(gs.InvalidArgument, match="whole pages"):
+    with pytest.raises(gs.errors.InvalidArgument, match="whole pages"):
         ctx.import_host(bytearray(100))
 
 
@@ -172,10 +172,10 @@ def test_a_semaphore_between_the_device_and_the_host(
     assert [os.eventfd_read(counter) for _ in range(2)] == [1, 1]
     assert not select.select([counter], [], [], 0)[0]
     semaphore.close()
-    with pytest.raises(gs.InvalidArgument, match="immediate"):
+    with pytest.raises(gs.errors.InvalidArgument, match="immediate"):
         gs.CommandList(ctx).wait_semaphores(gs.ExternalSemaphore(ctx.devices[0], counter))
     os.close(counter)
-    with pytest.raises(gs.InvalidArgument, match="eventfd"):
+    with pytest.raises(gs.errors.InvalidArgument, match="eventfd"):
         gs.ExternalSemaphore(ctx.devices[0], counter)
 
 
@@ -187,5 +187,5 @@ def test_memory_says_as_what_it_will_be_exported(ctx: gs.Context) -> None:
         commands.fill(memory, 11)
     assert os.pread(fd, 4, 0) == b"\x0b\0\0\0"
     os.close(fd)
-    with pytest.raises(gs.UnsupportedEnumeration):
+    with pytest.raises(gs.errors.UnsupportedEnumeration):
         ctx.alloc_device(1024, export=gs.ExternalMemoryType.D3D12_HEAP)

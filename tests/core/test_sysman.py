@@ -120,7 +120,7 @@ def test_a_device_that_works_needs_no_reset(gpu: gs.Device) -> None:
     state = gpu.sysman.state
     assert state is not None
     assert not state.reset_reasons
-    with pytest.raises((gs.HandleObjectInUse, gs.UnsupportedFeature)):
+    with pytest.raises((gs.errors.HandleObjectInUse, gs.errors.UnsupportedFeature)):
         gpu.sysman.reset()
 
 
@@ -294,7 +294,7 @@ def test_what_this_user_may_not_read_is_refused_with_a_sentence(laptop: Path) ->
         "    os.seteuid(65534)\n"
         "try:\n"
         "    package.energy\n"
-        "except gs.InsufficientPermissions as problem:\n"
+        "except gs.errors.InsufficientPermissions as problem:\n"
         "    sentence = problem.description\n"
         "taken = watched.snapshot()\n"
         "noted = taken.refused['power[0].energy']\n"

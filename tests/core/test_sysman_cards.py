@@ -98,7 +98,7 @@ def watched(card: Card) -> SysmanDevice:
 class PlainApi(Api):
     """The functions of the card, which has nothing to say about errors."""
 
-    def last_error(self) -> str:
+    def last_error(self, function: str) -> str:
         return "only root may do that"
 
 
@@ -122,7 +122,7 @@ def test_what_may_not_be_read_is_an_exception_and_a_note_in_a_snapshot(
     card.fills("zesFirmwareGetProperties")
     card.answers["zesPowerGetProperties"] = lambda *arguments: 0
     card.answers["zesPowerGetEnergyCounter"] = lambda *arguments: REFUSED
-    with pytest.raises(gs.InsufficientPermissions, match="only root"):
+    with pytest.raises(gs.errors.InsufficientPermissions, match="only root"):
         _ = watched.power[0].energy
     snapshot = watched.snapshot()
     assert snapshot.power[0].energy_uj is None

@@ -78,7 +78,7 @@ def test_what_is_resident_counts() -> None:
             shared = context.alloc_shared(300 * M, device=first)
             context.make_resident(shared[: 100 * M], sub)
             assert sub.usable_memory_bytes() == 156 * M
-            with pytest.raises(gs.OutOfDeviceMemory, match="GROUNDSTATE_MEMORY"):
+            with pytest.raises(gs.errors.OutOfDeviceMemory, match="GROUNDSTATE_MEMORY"):
                 context.make_resident(shared, sub)
             context.make_resident(shared, second)
             assert second.usable_memory_bytes() == 212 * M

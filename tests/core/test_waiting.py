@@ -156,7 +156,9 @@ def test_a_queue_has_the_options_it_was_given(ctx: gs.Context, gpu: gs.Device) -
 
 def test_a_list_of_another_group_is_refused(ctx: gs.Context) -> None:
     queue, commands = gs.CommandQueue(ctx, ordinal=0), gs.CommandList(ctx, ordinal=1)
-    with pytest.raises(gs.InvalidCommandListType, match="runs on queues of its own queue group"):
+    with pytest.raises(
+        gs.errors.InvalidCommandListType, match="runs on queues of its own queue group"
+    ):
         queue.execute(commands)
 
 
@@ -193,7 +195,7 @@ def test_a_pool_gives_out_its_places_once(ctx: gs.Context) -> None:
         pool.event(2)
     events[0].close()
     assert pool.event().index == 0
-    with pytest.raises(gs.InvalidArgument, match="outside the pool"):
+    with pytest.raises(gs.errors.InvalidArgument, match="outside the pool"):
         pool.event(3)
 
 
@@ -201,14 +203,14 @@ def test_a_pool_can_be_made_for_devices(ctx: gs.Context, gpu: gs.Device) -> None
     pool = gs.EventPool(ctx, 2, devices=[gpu], mapped_timestamps=True)
     assert pool.devices == (gpu,)
     event = pool.event(signal_scope=gs.EventScope.DEVICE, wait_scope=gs.EventScope.NONE)
-    with pytest.raises(gs.NotReady, match="Wait for the event"):
+    with pytest.raises(gs.errors.NotReady, match="Wait for the event"):
         _ = event.timestamps
 
 
 def test_an_event_without_timestamps_says_how_to_get_them(ctx: gs.Context) -> None:
     event = gs.EventPool(ctx, 1).event()
     event.signal()
-    with pytest.raises(gs.InvalidArgument, match="KERNEL_TIMESTAMP"):
+    with pytest.raises(gs.errors.InvalidArgument, match=r"EventPool\(..., timestamps=True\)"):
         _ = event.timestamps
 
 
@@ -224,11 +226,11 @@ def test_a_counter_based_event_stands_for_the_last_command(ctx: gs.Context) -> N
         assert memory.tolist() == [value]
         assert event.timestamps.duration_ns >= 0
     for act in (event.signal, event.reset):
-        with pytest.raises(gs.InvalidArgument, match="counter-based"):
+        with pytest.raises(gs.errors.InvalidArgument, match="counter-based"):
             act()
 
 
 def test_a_counter_based_event_needs_a_list_that_runs_in_order(ctx: gs.Context) -> None:
     event = gs.Event.counter_based(ctx)
-    with pytest.raises(gs.InvalidArgument, match="in-order"):
+    with pytest.raises(gs.errors.InvalidArgument, match="in-order"):
         gs.CommandList.immediate(ctx).barrier(signal=event)

@@ -96,5 +96,5 @@ def test_closed_objects_say_so(stream: dnn.Stream) -> None:
         lambda: primitive.execute(stream, {}),
         lambda: memory.read(stream),
     ):
-        with pytest.raises(gs.ClosedError):
+        with pytest.raises(gs.errors.ClosedError):
             use()

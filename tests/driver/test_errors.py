@@ -2,10 +2,11 @@
 
 import ctypes
 import threading
+from collections.abc import Callable
 
 from groundstate import ze
 from tests.conftest import check, last_error
-from tests.driver.support import Bench
+from tests.driver.support import MILLISECOND, Bench, handles
 
 
 def test_the_description_stays_until_the_next_error(bench: Bench) -> None:
@@ -35,6 +36,53 @@ def test_each_thread_has_its_own() -> None:
     assert others[0] == ""
     assert "zeEventDestroy" in others[1]
     assert last_error() == mine
+
+
+def blocked(bench: Bench) -> dict[str, Callable[[], int]]:
+    """Everything that can be asked for what is not ready, by the name of the function."""
+    gate = bench.event()
+    stamped = bench.event(flags=ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP)
+    immediate, queue = bench.immediate(), bench.queue()
+    fence = bench.fence(queue)
+    regular = bench.list()
+    check(ze.zeCommandListAppendWaitOnEvents(immediate, 1, handles(gate)))
+    check(ze.zeCommandListAppendWaitOnEvents(regular, 1, handles(gate)))
+    check(ze.zeCommandListClose(regular))
+    check(ze.zeCommandQueueExecuteCommandLists(queue, 1, handles(regular), fence))
+    count, stamps = ctypes.c_uint32(1), ze.ze_kernel_timestamp_result_t()
+    several = (stamped, bench.device, ctypes.byref(count), ctypes.byref(stamps))
+    return {
+        "zeEventQueryStatus": lambda: ze.zeEventQueryStatus(gate),
+        "zeEventHostSynchronize": lambda: ze.zeEventHostSynchronize(gate, MILLISECOND),
+        "zeEventQueryKernelTimestamp": lambda: ze.zeEventQueryKernelTimestamp(
+            stamped, ctypes.byref(stamps)
+        ),
+        "zeEventQueryTimestampsExp": lambda: ze.zeEventQueryTimestampsExp(*several),
+        "zeFenceQueryStatus": lambda: ze.zeFenceQueryStatus(fence),
+        "zeFenceHostSynchronize": lambda: ze.zeFenceHostSynchronize(fence, 0),
+        "zeCommandQueueSynchronize": lambda: ze.zeCommandQueueSynchronize(queue, 0),
+        "zeCommandListHostSynchronize": lambda: ze.zeCommandListHostSynchronize(immediate, 0),
+    }
+
+
+def test_not_ready_takes_the_place_of_an_earlier_description(bench: Bench) -> None:
+    for name, ask in blocked(bench).items():
+        assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
+        assert ask() == ze.ZE_RESULT_NOT_READY, name
+        assert last_error().startswith(f"{name}: "), last_error()
+        assert last_error().endswith("not done yet"), last_error()
+        assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
+        assert last_error().startswith("zeContextDestroy: "), name
+
+
+def test_not_ready_in_one_thread_leaves_the_description_of_another(bench: Bench) -> None:
+    asks = blocked(bench)
+    assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
+    threads = [threading.Thread(target=ask) for ask in asks.values()]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    assert last_error().startswith("zeContextDestroy: ")
 
 
 def test_the_wrong_kind_of_handle_is_named(bench: Bench) -> None:

@@ -58,7 +58,7 @@ def available(question: Callable[[], Any]) -> Any:
     """An answer, or None from a driver that has none: what is not available is not zero."""
     try:
         return question()
-    except core.UnsupportedFeature:
+    except core.errors.UnsupportedFeature:
         return None
 
 

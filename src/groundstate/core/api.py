@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -19,6 +20,9 @@ SUCCESS = 0
 NOT_READY = 1
 WAIT_SLICE_NS = 100_000_000
 """A wait returns to Python this often, so that Ctrl-C works with drivers that do not know of it."""
+
+_FUNCTION = re.compile(r"(ze[a-z]?[A-Z]\w*): ")
+"""The function with which sentences of our own driver begin."""
 
 _ANSWERS = frozenset(int(getattr(ze, name)) for name in NOT_FAILURES)
 
@@ -40,7 +44,7 @@ AnyStructure = TypeVar("AnyStructure", bound=_raw.Structure)
 def check(result: int, function: str, api: Api | None = None) -> None:
     """Raises the exception of a result, with the driver's description if it has one."""
     if result not in _ANSWERS:
-        raise failure(result, function, api.last_error() if api is not None else "")
+        raise failure(result, function, api.last_error(function) if api is not None else "")
 
 
 class Direct:
@@ -158,8 +162,12 @@ class Api:
         if result != SUCCESS:
             check(result, function, self)
 
-    def last_error(self) -> str:
-        """The driver's sentence about the last call that failed in this thread."""
+    def last_error(self, function: str) -> str:
+        """The driver's sentence about a call that has just failed in this thread.
+
+        It is empty if the driver has none, or one about an earlier call: a loader may fail by
+        itself, and destroying an object that Python has just collected may fail in between.
+        """
         text = ctypes.c_char_p()
         try:
             describe = self.library.zeDriverGetLastErrorDescription
@@ -167,7 +175,9 @@ class Api:
             return ""
         if describe(self.driver, ctypes.byref(text)) != SUCCESS:
             return ""
-        return (text.value or b"").decode(errors="replace")
+        sentence = (text.value or b"").decode(errors="replace")
+        named = _FUNCTION.match(sentence)
+        return sentence if named is None or named[1] == function else ""
 
 
 def deadline_of(timeout: float) -> int | None:

@@ -11,6 +11,7 @@ from groundstate import ze
 from groundstate.core.api import NULL, ZERO, ZERO_SIZE, address, check, handle_array, number
 from groundstate.core.command_queue import queue_description
 from groundstate.core.commands import Commands, Events
+from groundstate.core.default_context import context_or_default
 from groundstate.core.enums import QueueMode, QueuePriority
 from groundstate.core.graph import Graph, follow_captures
 from groundstate.core.handle import InFlight, Resource
@@ -49,7 +50,7 @@ class CommandList(Commands):
 
     def __init__(
         self,
-        context: Context,
+        context: Context | None = None,
         device: Device | None = None,
         *,
         ordinal: int = 0,
@@ -65,8 +66,9 @@ class CommandList(Commands):
 
         `in_order` runs the commands one after the other; without it, only barriers and events say
         what has to come first. The commands of a `mutable` list can be changed between two runs:
-        see `next_command`.
+        see `next_command`. Without a context it is a list of `default_context()`.
         """
+        context = context_or_default(context)
         flags = (
             in_order * ze.ZE_COMMAND_LIST_FLAG_IN_ORDER
             | relaxed_ordering * ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
@@ -90,7 +92,7 @@ class CommandList(Commands):
     @classmethod
     def immediate(
         cls,
-        context: Context,
+        context: Context | None = None,
         device: Device | None = None,
         *,
         ordinal: int = 0,
@@ -100,7 +102,8 @@ class CommandList(Commands):
         in_order: bool = False,
         copy_offload: bool = False,
     ) -> CommandList:
-        """Makes a list that runs each command as it is appended."""
+        """Makes a list that runs each command as it is appended; see above for the context."""
+        context = context_or_default(context)
         description = queue_description(
             ordinal, index, mode, priority, in_order=in_order, copy_offload=copy_offload
         )
@@ -129,7 +132,7 @@ class CommandList(Commands):
 
     def _describe(self) -> str:
         state = "immediate" if self.is_immediate else "finished" if self.is_finished else "open"
-        return f"{state}, group {self.ordinal} of {self.device.name!r}"
+        return f"{state}, group {self.ordinal} of device {self.device.label} {self.device.name!r}"
 
     def _keep(self, things: Iterable[object]) -> None:
         self.recorded.add(things)
@@ -211,6 +214,8 @@ class CommandList(Commands):
 
     def execute(self, *lists: CommandList, signal: Event | None = None, wait: Events = ()) -> None:
         """Runs recorded lists from this immediate one, as if their commands were appended here."""
+        if not lists:
+            raise ValueError("execute takes at least one command list")
         for commands in lists:
             commands.finish()
         handles = handle_array([commands.handle for commands in lists])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from groundstate import ze
 from groundstate.core.api import NULL, ZERO_SIZE, check, handle_array, number
+from groundstate.core.default_context import context_or_default
 from groundstate.core.enums import QueueMode, QueuePriority
 from groundstate.core.handle import InFlight, OwnedHandle, Resource
 
@@ -59,7 +60,7 @@ class CommandQueue(OwnedHandle):
 
     def __init__(
         self,
-        context: Context,
+        context: Context | None = None,
         device: Device | None = None,
         *,
         ordinal: int = 0,
@@ -70,8 +71,11 @@ class CommandQueue(OwnedHandle):
         explicit_only: bool = False,
         copy_offload: bool = False,
     ) -> None:
-        """Makes a queue of the group `ordinal` of `Device.queue_groups`."""
-        self.context = context
+        """Makes a queue of the group `ordinal` of `Device.queue_groups`.
+
+        Without a context it is one of `default_context()`.
+        """
+        self.context = context = context_or_default(context)
         self.device = context.choose_device(device)
         self.ordinal = ordinal
         self.index = index
@@ -95,7 +99,7 @@ class CommandQueue(OwnedHandle):
         self._resource = Resource(context.api, handle, destroy, keeps)
 
     def _describe(self) -> str:
-        return f"group {self.ordinal} of {self.device.name!r}"
+        return f"group {self.ordinal} of device {self.device.label} {self.device.name!r}"
 
     def close(self) -> None:
         """Lets go of the driver's object."""
@@ -109,6 +113,8 @@ class CommandQueue(OwnedHandle):
 
         A list that is still being recorded is finished first.
         """
+        if not lists:
+            raise ValueError("execute takes at least one command list")
         for commands in lists:
             commands.finish()
         resource = self.resource

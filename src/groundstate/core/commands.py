@@ -14,7 +14,14 @@ from groundstate.core.enums import Advice
 from groundstate.core.event import Event
 from groundstate.core.image_commands import ImageCommands
 from groundstate.core.memory import Memory
-from groundstate.core.operand import Borrowed, borrow, pattern_bytes, row_bytes, slice_bytes
+from groundstate.core.operand import (
+    Borrowed,
+    borrow,
+    pattern_bytes,
+    require_same_elements,
+    row_bytes,
+    slice_bytes,
+)
 from groundstate.core.semaphore import SemaphoreCommands
 
 if TYPE_CHECKING:
@@ -112,6 +119,7 @@ class Commands(ImageCommands, SemaphoreCommands):
         ...     memory.tobytes()
         b'hello'
         """
+        require_same_elements(destination, source)
         to, of = borrow(destination, writable=True), borrow(source)
         count = of.size(size_bytes, "the source")
         to.require(count, "the destination")
@@ -176,6 +184,7 @@ class Commands(ImageCommands, SemaphoreCommands):
         ...     board.tolist()
         [[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0]]
         """
+        require_same_elements(destination, source)
         to = _Layout(
             destination, region, destination_pitch_bytes, destination_slice_bytes, writable=True
         )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
 from groundstate.core.api import handle_array
+from groundstate.core.content import Content
+from groundstate.core.default_list import DefaultLists
 from groundstate.core.device import Device
 from groundstate.core.driver import Driver
 from groundstate.core.dtype import dtype
@@ -20,6 +22,7 @@ from groundstate.core.operand import borrow
 from groundstate.core.sharing import Sharing
 
 if TYPE_CHECKING:
+    from groundstate.core.command_list import CommandList
     from groundstate.core.operand import Operand
 
 
@@ -50,9 +53,11 @@ class Context(Sharing):
         handle = api.create(function, driver, ctypes.byref(description), *chosen)
         keeps = self.driver.resource
         self._resource = Resource(api, handle, ("zeContextDestroy", (handle,)), keeps)
+        self._default_lists = DefaultLists()
 
     def _describe(self) -> str:
-        return f"of {len(self.devices)} device{'s' * (len(self.devices) != 1)}"
+        labels = ", ".join(device.label for device in self.devices)
+        return f"of device{'s' * (len(self.devices) != 1)} {labels}"
 
     def choose_device(self, device: Device | None) -> Device:
         """The device that was meant: the one given, or the only one of the context."""
@@ -63,6 +68,26 @@ class Context(Sharing):
         raise ValueError(
             f"this context has {len(self.devices)} devices: say which one, with device="
         )
+
+    def default_list(self, device: Device | None = None) -> CommandList:
+        """The immediate list on which a thread runs what it gives no other list: in order.
+
+        Each thread has its own. It is closed with the context, or when the thread ends.
+
+        >>> import groundstate as gs
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     memory, commands = context.alloc_shared(3), context.default_list()
+        ...     commands.fill(memory, 8)
+        ...     commands.synchronize()
+        ...     memory.tolist()
+        [8, 8, 8]
+        """
+        return self._default_lists.of(self, self.choose_device(device))
+
+    def close(self) -> None:
+        """Lets go of the driver's object; what was made in the context goes on working."""
+        self._default_lists = DefaultLists()
+        super().close()
 
     # --- Memory -----------------------------------------------------------------------------------
 
@@ -131,6 +156,22 @@ class Context(Sharing):
         chosen = self.choose_device(device)
         descriptions = (ctypes.byref(local), ctypes.byref(host))
         return self._alloc(MemoryType.SHARED, shape, dtype, descriptions, alignment_bytes, chosen)
+
+    def array(self, data: Any, dtype: Any = None, *, device: Device | None = None) -> Memory:
+        """Shared memory with a copy of an array, of numbers in lists, or of bytes.
+
+        The elements are of the array's own type, or are converted to `dtype`. Lists of lists,
+        and records, need NumPy.
+
+        >>> import groundstate as gs, numpy
+        >>> with gs.Context(gs.devices()[0]) as context:
+        ...     context.array(numpy.arange(6).reshape(2, 3), "float32").tolist()
+        [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+        """
+        content = Content(data, dtype)
+        memory = self.alloc_shared(content.shape, content.dtype, device=device)
+        content.write(memory)
+        return memory
 
     def _alloc(
         self,

@@ -81,7 +81,23 @@ class Device(Handle):
         self._resource = Resource(driver.api, handle, None, driver.resource)
 
     def _describe(self) -> str:
-        return repr(self.name)
+        kind = self.type.name if isinstance(self.type, DeviceType) else f"type {self.type}"
+        part = ", sub-device" * self.is_sub_device
+        return f"{self.label} {self.name!r} ({kind}{part}, uuid {str(self.uuid)[:8]}...)"
+
+    @cached_property
+    def label(self) -> str:
+        """The place of the device in its driver, `0`, or that of a sub-device in it, `0.1`.
+
+        >>> import groundstate as gs
+        >>> gs.devices()[0].label
+        '0'
+        """
+        root = self.root_device
+        if root is not None:
+            return f"{root.label}.{root.sub_devices.index(self)}"
+        listed = self.driver.devices
+        return str(listed.index(self)) if self in listed else ""
 
     def _one(self, kind: type[AnyProperties], function: str, *arguments: Any) -> AnyProperties:
         return kind.read(self.api.struct(kind.struct(), function, self.handle, *arguments))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from groundstate import _raw
 from groundstate.core.dtype import DType
 
 if TYPE_CHECKING:
@@ -71,14 +73,12 @@ def _forget(address: int) -> None:
     _handed_out.pop(address, None)
 
 
-_delete = _Deleter(_forget)
-
-
-_Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_WithTheLock = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+"""A function that is called by who holds Python's lock."""
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _Destructor)
+_new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 # These take the capsule as an address: when its destructor runs it must not be referred to again.
 _is_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
@@ -95,7 +95,32 @@ def _forget_unused(capsule: int) -> None:
             _forget(_pointer_in(capsule, name))
 
 
-_destroy_capsule = _Destructor(_forget_unused)
+_callbacks = (_WithTheLock(_forget_unused), _WithTheLock(_forget))
+
+
+class _Ends(NamedTuple):
+    """The functions with which capsules and tensors end."""
+
+    destructor: int
+    deleter: Any
+
+
+@cache
+def _ends() -> _Ends:
+    """Those of the driver, which put an exception that is on its way aside: see native/dlpack.c."""
+    library = _raw.default_library()
+    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Fetch", "PyErr_Restore")
+    functions = (*(getattr(ctypes.pythonapi, name) for name in names), *_callbacks)
+    table = (ctypes.c_void_p * len(functions))(*map(_address, functions))
+    library.find("gs_dlpack_start")(table)
+    return _Ends(
+        _address(library.find("gs_dlpack_destroy")),
+        _Deleter(_address(library.find("gs_dlpack_forget"))),
+    )
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 @dataclass(frozen=True)
@@ -112,6 +137,7 @@ class Export:
 
 def capsule(export: Export, *, versioned: bool) -> CapsuleType:
     """A DLPack capsule for memory whose elements lie densely in C order."""
+    assert export.dtype.dlpack_code is not None, "DLPack has no such elements"
     shape = (ctypes.c_int64 * len(export.shape))(*export.shape)
     tensor = _Tensor(
         data=export.address,
@@ -122,15 +148,16 @@ def capsule(export: Export, *, versioned: bool) -> CapsuleType:
     )
     strides = _strides(export.shape)
     tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
+    ends = _ends()
     managed: _ManagedTensor | _VersionedTensor
     if versioned:
-        managed = _VersionedTensor(*VERSION, deleter=_delete, tensor=tensor)
+        managed = _VersionedTensor(*VERSION, deleter=ends.deleter, tensor=tensor)
     else:
-        managed = _ManagedTensor(tensor=tensor, deleter=_delete)
+        managed = _ManagedTensor(tensor=tensor, deleter=ends.deleter)
     address = ctypes.addressof(managed)
     _handed_out[address] = (managed, shape, strides, export.owner)
     name = _VERSIONED_CAPSULE if versioned else _CAPSULE
-    made: CapsuleType = _new_capsule(address, name, _destroy_capsule)
+    made: CapsuleType = _new_capsule(address, name, ends.destructor)
     return made
 
 

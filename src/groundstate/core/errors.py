@@ -12,6 +12,67 @@ from typing import ClassVar
 
 from groundstate import ze
 
+__all__ = [
+    "ActionRequired",
+    "AddressNotFound",
+    "ClosedError",
+    "CommandListNotCapturing",
+    "DependencyUnavailable",
+    "DeviceInLowPowerState",
+    "DeviceIsNotVertex",
+    "DeviceLost",
+    "DeviceRequiresReset",
+    "DroppedData",
+    "GraphCaptureInvalidated",
+    "GraphCaptureMergeAttempt",
+    "GraphCaptureUnsupported",
+    "GraphInternalEvent",
+    "GraphUnjoinedForks",
+    "HandleObjectInUse",
+    "InsufficientPermissions",
+    "InvalidArgument",
+    "InvalidCommandListType",
+    "InvalidEnumeration",
+    "InvalidFunctionName",
+    "InvalidGlobalName",
+    "InvalidGlobalWidthDimension",
+    "InvalidGraph",
+    "InvalidGroupSizeDimension",
+    "InvalidKernelArgumentIndex",
+    "InvalidKernelArgumentSize",
+    "InvalidKernelAttributeValue",
+    "InvalidKernelHandle",
+    "InvalidKernelName",
+    "InvalidModuleUnlinked",
+    "InvalidNativeBinary",
+    "InvalidNullHandle",
+    "InvalidNullPointer",
+    "InvalidSize",
+    "InvalidSynchronizationObject",
+    "LevelZeroError",
+    "ModuleBuildFailure",
+    "ModuleLinkFailure",
+    "NotAvailable",
+    "NotReady",
+    "OperandsIncompatible",
+    "OutOfDeviceMemory",
+    "OutOfHostMemory",
+    "OverlappingRegions",
+    "RemoteDevice",
+    "RtasBuildDeferred",
+    "RtasBuildRetry",
+    "SurvivabilityModeDetected",
+    "Uninitialized",
+    "Unknown",
+    "UnsupportedAlignment",
+    "UnsupportedEnumeration",
+    "UnsupportedFeature",
+    "UnsupportedImageFormat",
+    "UnsupportedSize",
+    "UnsupportedVersion",
+    "VertexIsNotDevice",
+]
+
 _PREFIX = re.compile(r"ZE_RESULT_(?:EX[PT]_)?(?:ERROR_|WARNING_)?")
 
 _BY_NAME: dict[str, type[LevelZeroError]] = {}
@@ -28,8 +89,8 @@ class LevelZeroError(Exception):
     """A call of the Level Zero API failed.
 
     `result` is what the call returned, `function` the name of the call, and `description` the
-    driver's own sentence about it, empty if the driver has none. `code` is the bare number, which
-    says more than `result` if the API does not know it.
+    driver's own sentence about it, empty if the driver has none; the message has it in the words of
+    Python. `code` is the bare number, which says more than `result` if the API does not know it.
 
     >>> import groundstate as gs
     >>> with gs.Context(gs.drivers()[0]) as context:
@@ -55,9 +116,19 @@ class LevelZeroError(Exception):
 
     def _sentence(self) -> str:
         name = self.result.name if self.result == self.code else hex(self.code)
-        told = self.description or f"{self.function or 'the call'} failed"
-        parts = [told.rstrip(". ") + f" ({name})", self.next_step]
+        told = self._told() if self.description else f"{self.function or 'the call'} failed"
+        parts = [told.rstrip(". ") + f" ({name})", self.next_step if self._can_advise() else ""]
         return ". ".join(part for part in parts if part)
+
+    def _can_advise(self) -> bool:
+        """Whether `next_step` is about what failed here."""
+        return True
+
+    def _told(self) -> str:
+        """The driver's sentence, in the words of Python."""
+        from groundstate.core.spelling import in_python
+
+        return in_python(self.description)
 
 
 def result_of(code: int) -> ze.ze_result_t:
@@ -102,13 +173,22 @@ class OutOfDeviceMemory(LevelZeroError, MemoryError):
 
     next_step = "Close memory that is no longer needed, or see Device.memory_bytes"
 
+    def _can_advise(self) -> bool:
+        return "Launch" not in self.function  # which needs too much local memory
+
 
 class ModuleBuildFailure(LevelZeroError):
     """A module could not be built. The description is the build log."""
 
+    def _told(self) -> str:
+        return self.description
+
 
 class ModuleLinkFailure(LevelZeroError):
     """Modules could not be linked. The description is the link log."""
+
+    def _told(self) -> str:
+        return self.description
 
 
 class DeviceRequiresReset(LevelZeroError):
@@ -198,7 +278,10 @@ class InvalidSize(LevelZeroError):
 class UnsupportedSize(LevelZeroError):
     """A size is larger than the device can do."""
 
-    next_step = "Device.max_allocation_bytes is the limit for one allocation"
+    next_step = "Sizes are at least 1; Device.max_allocation_bytes is the limit for one allocation"
+
+    def _can_advise(self) -> bool:
+        return self.function.startswith("zeMemAlloc")
 
 
 class UnsupportedAlignment(LevelZeroError):

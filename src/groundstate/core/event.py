@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from groundstate import ze
 from groundstate.core.api import handle_array
+from groundstate.core.default_context import context_or_default
 from groundstate.core.device import Device, Timer
 from groundstate.core.enums import EventScope
 from groundstate.core.handle import OwnedHandle, Resource
@@ -211,7 +212,7 @@ class Event(OwnedHandle):
     @classmethod
     def counter_based(
         cls,
-        context: Context,
+        context: Context | None = None,
         device: Device | None = None,
         *,
         for_immediate: bool = True,
@@ -239,6 +240,7 @@ class Event(OwnedHandle):
         ...     done.is_signaled
         True
         """
+        context = context_or_default(context)
         chosen = context.choose_device(device)
         flags = (
             for_immediate * ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE

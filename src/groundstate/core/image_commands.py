@@ -9,7 +9,7 @@ from groundstate import ze
 from groundstate.core.api import address, number
 from groundstate.core.appending import Appending
 from groundstate.core.image import Image
-from groundstate.core.operand import borrow
+from groundstate.core.operand import borrow, require_texels
 
 if TYPE_CHECKING:
     from groundstate.core.commands import Events, Region
@@ -71,6 +71,7 @@ _Copy = tuple[str, tuple[Any, ...], tuple[object, ...]]
 def _from_memory(
     to: Image, source: Operand, region: Region | None, pitches: tuple[int, int]
 ) -> _Copy:
+    require_texels(source, to.format.dtype, "the source")
     memory = borrow(source)
     memory.require(_bytes(to, region, *pitches), "the source")
     sides = (to.resource.argument, address(memory.address))
@@ -84,6 +85,7 @@ def _from_memory(
 def _to_memory(
     destination: Operand, source: Image, region: Region | None, pitches: tuple[int, int]
 ) -> _Copy:
+    require_texels(destination, source.format.dtype, "the destination")
     memory = borrow(destination, writable=True)
     memory.require(_bytes(source, region, *pitches), "the destination")
     sides = (address(memory.address), source.resource.argument)

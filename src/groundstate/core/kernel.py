@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from groundstate.core.commands import Events
     from groundstate.core.event import Event
     from groundstate.core.module import Module
+
+_NOT_GIVEN: Any = object()
 
 Extent = int | Sequence[int]
 """Along x, or along x and y, or all three."""
@@ -53,7 +56,7 @@ class KernelProperties(Properties):
         object.__setattr__(self, "uuid", bytes(raw.kid) + bytes(raw.mid))
 
 
-def extent(size: Extent, *, missing: int = 1) -> tuple[int, int, int]:
+def extent(size: Extent, *, missing: int = 1, what: str = "a size") -> tuple[int, int, int]:
     """A size along three axes; those that are not given are 1.
 
     >>> extent(5), extent((4, 2))
@@ -62,11 +65,13 @@ def extent(size: Extent, *, missing: int = 1) -> tuple[int, int, int]:
     try:
         given = [*map(index, size if isinstance(size, Iterable) else (size,))]
     except TypeError:
-        raise TypeError(f"a size is a whole number or up to three of them, not {size!r}") from None
+        raise TypeError(
+            f"{what} is a whole number or up to three of them, not {size!r:.60}"
+        ) from None
     if not 1 <= len(given) <= 3:
-        raise ValueError(f"a size has one to three numbers, not {len(given)}")
+        raise ValueError(f"{what} has one to three numbers, not {len(given)}")
     if not all(0 <= each < 1 << 32 for each in given):
-        raise ValueError(f"a size is at least 0 and less than 2**32 along each axis, not {size!r}")
+        raise ValueError(f"{what} is at least 0 and less than 2**32 along each axis, not {size!r}")
     x, y, z = (*given, missing, missing)[:3]
     return x, y, z
 
@@ -87,7 +92,10 @@ class Kernel(OwnedHandle):
     """
 
     def __init__(self, module: Module, name: str) -> None:
+        if not hasattr(module, "signatures"):
+            raise TypeError(f"a kernel is one of a Module: gs.Module(opencl=...)[{name!r}]")
         self.name = name
+        self.context, self.device = module.context, module.device
         self._signatures = module.signatures  # not the module, which keeps its kernels
         description = ze.ze_kernel_desc_t(pKernelName=name.encode())
         api = module.api
@@ -96,7 +104,21 @@ class Kernel(OwnedHandle):
         self._state = _State()
 
     def _describe(self) -> str:
-        return self.name
+        return self.signature
+
+    @property
+    def signature(self) -> str:
+        """Name and arguments as the source declares them, as far as that is known.
+
+        >>> import groundstate as gs
+        >>> source = "kernel void add(global int *a, int by) { *a += by; }"
+        >>> gs.Module(opencl=source)["add"].signature
+        'add(global int* a, int by)'
+        """
+        if self._signatures is None:
+            count = len(self.arguments)
+            return f"{self.name}({count} argument{'s' * (count != 1)})"
+        return f"{self.name}({', '.join(each.declaration for each in self.arguments)})"
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -174,18 +196,92 @@ class Kernel(OwnedHandle):
 
     # --- Launching --------------------------------------------------------------------------------
 
+    def launch(
+        self,
+        *arguments: Any,
+        global_size: Extent,
+        group_size: Extent | None = None,
+        on: CommandList | CommandQueue | None = None,
+        offset: Extent = 0,
+        cooperative: bool = False,
+        signal: Event | None = None,
+        wait: Events = (),
+    ) -> None:
+        """Launches the kernel for so many work-items.
+
+        Without `on`, it runs on the default list of this thread and has run when this returns; on a
+        list or a queue it is submitted, as by calling the kernel. The size of a group is chosen so
+        that groups divide the work-items; one that is given has to.
+
+        >>> import groundstate as gs
+        >>> source = "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }"
+        >>> numbers = gs.array([1, 2, 3], "int32")
+        >>> gs.Module(opencl=source)["twice"].launch(numbers, global_size=3)
+        >>> numbers.tolist()
+        [2, 4, 6]
+        """
+        if len(arguments) != len(self.arguments):
+            raise self._wrong_number(len(arguments), f"write {self._call_by_size()}")
+        if on is not None and not isinstance(on, CommandList | CommandQueue):
+            raise TypeError(f"on= takes a command list or a queue, not {on!r:.60}")
+        groups, group = self._divided(global_size, group_size)
+        target = self.context.default_list(self.device) if on is None else on
+        self(
+            target,
+            groups,
+            group,
+            *arguments,
+            offset=offset,
+            cooperative=cooperative,
+            signal=signal,
+            wait=wait,
+        )
+        if on is None:
+            assert isinstance(target, CommandList)
+            target.synchronize()
+
+    def _divided(
+        self, global_size: Extent, group_size: Extent | None
+    ) -> tuple[tuple[int, ...], tuple[int, int, int]]:
+        """How many groups of which size so many work-items are."""
+        items = extent(global_size, what="global_size")
+        if 0 in items:
+            raise ValueError(f"global_size is at least 1 along each axis, not {global_size!r}")
+        if group_size is not None:
+            group = extent(group_size, what="group_size")
+        else:
+            group = self._required_group_size() or self._fitting_group_size(items)
+        if 0 in group or any(all_ % each for all_, each in zip(items, group, strict=True)):
+            raise _indivisible(items, group, is_required=group_size is None)
+        return tuple(all_ // each for all_, each in zip(items, group, strict=True)), group
+
+    def _required_group_size(self) -> tuple[int, int, int] | None:
+        facts = self.properties
+        required = (
+            facts.required_group_size_x,
+            facts.required_group_size_y,
+            facts.required_group_size_z,
+        )
+        return required if all(required) else None
+
+    def _fitting_group_size(self, items: tuple[int, int, int]) -> tuple[int, int, int]:
+        x, y, z = map(math.gcd, self.suggest_group_size(items), items)
+        return x, y, z
+
     def __call__(
         self,
-        target: CommandList | CommandQueue,
-        grid: Extent | Memory,
-        group: Extent | None,
+        target: CommandList | CommandQueue = _NOT_GIVEN,
+        grid: Extent | Memory = _NOT_GIVEN,
+        group: Extent | None = _NOT_GIVEN,
         *arguments: Any,
         offset: Extent = 0,
         cooperative: bool = False,
         signal: Event | None = None,
         wait: Events = (),
     ) -> None:
-        """Launches the kernel: appends it to a list, or runs it on a queue.
+        """Launches so many groups of the kernel: appends it to a list, or runs it on a queue.
+
+        `launch` takes the number of work-items instead, and needs no list.
 
         `grid` is the number of work-groups and `group` the number of work-items in each, as a
         number or as up to three; a `grid` in memory (three `uint32`) is read by the device when the
@@ -196,9 +292,9 @@ class Kernel(OwnedHandle):
         """
         resource, state = self._resource or self.resource, self._state
         encoder = state.encoder or self._make_encoder()
-        if len(arguments) != encoder.count:
-            raise self._wrong_number(len(arguments))
-        commands = target if isinstance(target, CommandList) else _list_for(target)
+        if len(arguments) != encoder.count or group is _NOT_GIVEN:
+            raise self._wrong_call(target, len(arguments))
+        commands = target if isinstance(target, CommandList) else self._list_for(target)
         named = commands.named
         kept = commands.recorded.objects
         kept[id(resource)] = resource
@@ -227,19 +323,41 @@ class Kernel(OwnedHandle):
         self._state.encoder = encoder = Encoder(self.arguments)
         return encoder
 
-    def _wrong_number(self, given: int) -> TypeError:
+    def _wrong_call(self, target: object, given: int) -> TypeError:
+        if not isinstance(target, CommandList | CommandQueue):
+            return self._no_list(target)
+        return self._wrong_number(given, f"write {self._call_by_groups()}")
+
+    def _wrong_number(self, given: int, advice: str) -> TypeError:
         names = ", ".join(each.declaration for each in self.arguments if each.declaration)
         plural = "s" * (len(self.arguments) != 1)
         return TypeError(
             f"kernel {self.name!r} takes {len(self.arguments)} argument{plural}"
-            f"{names and f' ({names})'}, not {given}"
+            f"{names and f' ({names})'}, not {given}: {advice}"
         )
 
+    def _no_list(self, target: object) -> TypeError:
+        found = "nothing" if target is _NOT_GIVEN else f"{target!r:.60}"
+        return TypeError(
+            f"kernel {self.name!r} is called with a command list or a queue first, not with "
+            f"{found}: write {self._call_by_groups()}, or {self._call_by_size()}, which needs no "
+            "list"
+        )
 
-def _list_for(queue: CommandQueue) -> CommandList:
-    if not isinstance(queue, CommandQueue):
-        raise TypeError(f"a kernel is launched on a command list or a queue, not {queue!r}")
-    return queue.take_list()
+    def _call_by_groups(self) -> str:
+        places = ["commands", "groups", "group_size", *self._argument_names()]
+        return f"{self.name}({', '.join(places)})"
+
+    def _call_by_size(self) -> str:
+        return f"{self.name}.launch({', '.join([*self._argument_names(), 'global_size=...'])})"
+
+    def _argument_names(self) -> list[str]:
+        return [each.name or f"argument{each.index}" for each in self.arguments]
+
+    def _list_for(self, queue: CommandQueue) -> CommandList:
+        if not isinstance(queue, CommandQueue):
+            raise self._no_list(queue)
+        return queue.take_list()
 
 
 class _State:
@@ -264,7 +382,7 @@ class _State:
 
     def set_group(self, kernel: Resource, size: Extent) -> None:
         """Sets the number of work-items in a group."""
-        wanted = extent(size)
+        wanted = extent(size, what="the size of a group")
         if wanted != self.group:
             kernel.api.call("zeKernelSetGroupSize", kernel.value, *wanted)
             self.group = wanted
@@ -273,12 +391,14 @@ class _State:
     def set_grid(self, grid: Extent) -> None:
         """Sets the number of groups."""
         counts = self._counts
-        counts.groupCountX, counts.groupCountY, counts.groupCountZ = extent(grid)
+        counts.groupCountX, counts.groupCountY, counts.groupCountZ = extent(
+            grid, what="the number of groups"
+        )
         self.grid_given = _remembered(grid)
 
     def set_offset(self, kernel: Resource, offset: Extent) -> None:
         """Sets what is added to the global ids."""
-        wanted = extent(offset, missing=0)
+        wanted = extent(offset, missing=0, what="offset")
         if wanted != self.offset:
             kernel.api.call("zeKernelSetGlobalOffsetExp", kernel.value, *wanted)
             self.offset = wanted
@@ -314,6 +434,28 @@ class _State:
 
 
 _NOTHING = object()
+
+
+def _indivisible(
+    items: tuple[int, int, int], group: tuple[int, int, int], *, is_required: bool
+) -> ValueError:
+    if 0 in group:
+        return ValueError(f"group_size is at least 1 along each axis, not {_shown(group)}")
+    whole = _shown(tuple(-(-all_ // each) * each for all_, each in zip(items, group, strict=True)))
+    advice = f"launch {whole}, and let the kernel return early in those that are too many"
+    if is_required:
+        advice = f"the kernel requires groups of this size; {advice}"
+    else:
+        advice += ", or leave out group_size="
+    return ValueError(
+        f"{_shown(items)} work-items are no whole groups of {_shown(group)}: {advice}"
+    )
+
+
+def _shown(size: tuple[int, ...]) -> str:
+    """A size along three axes, as `4 x 2`; the axes at the end along which it is 1 are left out."""
+    last = max((axis for axis, length in enumerate(size) if length != 1), default=0)
+    return " x ".join(map(str, size[: last + 1]))
 
 
 def _remembered(size: Extent) -> object:

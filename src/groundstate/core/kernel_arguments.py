@@ -8,15 +8,15 @@ to pass a value.
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundstate.core.api import number, size
-from groundstate.core.dtype import DType, dtype
+from groundstate.core.dtype import DType, dtype, pack_bfloat16, require_byte_order
 from groundstate.core.handle import Handle
 from groundstate.core.image import Image
 from groundstate.core.memory import Memory, Shape, shape_of
@@ -24,7 +24,6 @@ from groundstate.core.operand import borrow
 from groundstate.core.sampler import Sampler
 
 if TYPE_CHECKING:
-    from groundstate.compiler.spirv.module import Module as SpirvModule
     from groundstate.compiler.spirv.types import Type
     from groundstate.core.kernel_types import Declared
 
@@ -118,6 +117,12 @@ class Argument:
         What must stay alive until the kernel has run goes into `kept`, by its id.
         """
 
+    def _require_byte_order(self, value: object) -> None:
+        try:
+            require_byte_order(getattr(value, "dtype", None))
+        except TypeError as problem:
+            raise self._problem(value, "little-endian values", str(problem)) from None
+
     def _problem(self, value: object, expected: str, advice: str = "") -> TypeError:
         what = self.declaration and f" ({self.declaration})"
         return TypeError(
@@ -158,6 +163,7 @@ class PointerArgument(Argument):
             raise self._problem(value, "no local memory")
         if isinstance(value, float | bool | complex | str) or getattr(value, "shape", None) == ():
             raise self._problem(value, "memory", "pass a Memory or a NumPy array")
+        self._require_byte_order(value)
         element, given = self._element, getattr(value, "dtype", None)
         if element is not None and given is not None and not _can_hold(given, element):
             raise self._problem(value, f"memory of {element}")
@@ -190,6 +196,8 @@ class IntegerArgument(Argument):
             return int(value)
         given = getattr(value, "dtype", None)
         if given is not None and value.shape == ():
+            if given.name == "bfloat16" and self.size_bytes == 2:
+                return int.from_bytes(value.tobytes(), "little")  # OpenCL C has it as a ushort
             if given.kind not in "iub" or given.itemsize != self.size_bytes:
                 advice = f"write numpy.int{8 * self.size_bytes}(...), or int(...)"
                 raise self._problem(value, f"a number of {8 * self.size_bytes} bits", advice)
@@ -216,7 +224,7 @@ class FloatArgument(Argument):
         largest, form = _FLOATS[type_.size]
         self._pack = struct.Struct(form).pack
         if self._element == ("bfloat16", 2):
-            largest, self._pack = -1.0, _pack_bfloat16
+            largest, self._pack = -1.0, pack_bfloat16
         self.shortcut = Shortcut(largest=largest, pack=self._pack)
 
     def encode(self, value: Any, kept: dict[int, object]) -> bytes:
@@ -235,10 +243,15 @@ class FloatArgument(Argument):
 
     def _encode_numpy(self, value: Any) -> bytes:
         assert self._element is not None
-        if not self._element.is_of(value.dtype):
-            advice = f"write numpy.float{8 * self.size_bytes}(...), or float(...)"
+        if value.dtype.kind == "V" and value.dtype.name != "bfloat16":
+            raise self._problem(value, f"a number of type {self._element}")
+        plain = value[()]  # which is little-endian even if the array was not
+        if not self._element.is_of(plain.dtype):
+            own = "ml_dtypes.bfloat16" if self._element.kind == "bfloat16" else "numpy.float"
+            own += str(8 * self.size_bytes) * (self._element.kind == "f")
+            advice = f"write {own}(...), or float(...)"
             raise self._problem(value, f"a number of type {self._element}", advice)
-        return bytes(value.tobytes())
+        return bytes(plain.tobytes())
 
 
 class VectorArgument(Argument):
@@ -257,26 +270,33 @@ class VectorArgument(Argument):
         is_row = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
         if not is_row or isinstance(value, str | bytes) or len(value) != self._count:
             raise self._problem(value, f"{self._count} numbers")
-        packed = b"".join(map(self._component, value))
+        number = self._number
+        packed = b"".join(as_bytes(number, number.encode(each, {})) for each in value)
         return packed.ljust(self.size_bytes, b"\0")
-
-    def _component(self, value: Any) -> bytes:
-        encoded = self._number.encode(value, {})
-        if isinstance(encoded, int):
-            return encoded.to_bytes(self._number.size_bytes, "little")
-        assert isinstance(encoded, bytes)
-        return encoded
 
 
 class StructureArgument(Argument):
-    """A structure, or anything else, by value: its bytes."""
+    """A structure, or anything else, by value: its members one by one, or its bytes."""
 
     kind = "value"
 
+    def _learn(self, type_: Type, declared: Declared) -> None:
+        super()._learn(type_, declared)
+        members, offsets = _layout(type_)
+        untold = type(declared)()
+        self._members = [
+            (offset, value_argument(self.kernel, self.index, f"{self.name}[{place}]", each, untold))
+            for place, (offset, each) in enumerate(zip(offsets, members, strict=True))
+        ]
+
     def encode(self, value: Any, kept: dict[int, object]) -> bytes:
+        values = _member_values(value)
+        if values is not None:
+            return self._encode_members(value, values, kept)
+        self._require_byte_order(value)
         content = _content(value)
         if content is None:
-            advice = "pass bytes, a NumPy record or a ctypes structure"
+            advice = "pass a tuple, a dataclass, a NumPy record, a ctypes structure or bytes"
             raise self._problem(value, f"{self.size_bytes} bytes", advice)
         if len(content) != self.size_bytes:
             advice = "NumPy lays out a record as C does with numpy.dtype(..., align=True)"
@@ -284,6 +304,17 @@ class StructureArgument(Argument):
                 value, f"{self.size_bytes} bytes", f"that has {len(content)}; {advice}"
             )
         return content
+
+    def _encode_members(
+        self, value: object, values: Sequence[Any], kept: dict[int, object]
+    ) -> bytes:
+        if len(values) != len(self._members):
+            raise self._problem(value, f"{len(self._members)} members", f"that has {len(values)}")
+        content = bytearray(self.size_bytes)
+        for (offset, member), each in zip(self._members, values, strict=True):
+            encoded = as_bytes(member, member.encode(each, kept))
+            content[offset : offset + len(encoded)] = encoded
+        return bytes(content)
 
 
 class LocalArgument(Argument):
@@ -328,6 +359,7 @@ class UntypedArgument(Argument):
         if isinstance(value, Handle):
             kept[id(value.resource)] = value.resource
             return value.handle
+        self._require_byte_order(value)
         content = None if isinstance(value, int) else _content(value)
         if content is None or (getattr(value, "shape", ()) != () and not _is_record(value)):
             expected = "memory, a NumPy scalar, a ctypes value or bytes"
@@ -367,55 +399,16 @@ class Encoder:
 
 
 def value_argument(kernel: str, index: int, name: str, type_: Type, declared: Declared) -> Argument:
-    """An argument that is passed by value."""
-    from groundstate.compiler.spirv.types import Float, Int, Vector
+    """An argument that is passed by value, or a member of one."""
+    from groundstate.compiler.spirv.types import Float, Int, Pointer, Vector
 
     ways: dict[type[Type], type[Argument]] = {
         Int: IntegerArgument,
         Float: FloatArgument,
         Vector: VectorArgument,
+        Pointer: PointerArgument,
     }
     return ways.get(type(type_), StructureArgument)(kernel, index, name, type_, declared)
-
-
-def typed_argument(
-    kernel: str, index: int, name: str, kind: str, type_: Type, declared: Declared
-) -> Argument:
-    """An argument of a kernel whose types are known."""
-    from groundstate.compiler.spirv.types import Pointer
-
-    if kind == "value":
-        inner = type_.pointee if isinstance(type_, Pointer) else type_
-        assert inner is not None
-        return value_argument(kernel, index, name, inner, declared)
-    ways: dict[str, type[Argument]] = {"pointer": PointerArgument, "local": LocalArgument}
-    return ways.get(kind, OpaqueArgument)(kernel, index, name, type_, declared)
-
-
-class Signatures:
-    """What the kernels of a SPIR-V module take; it is read when somebody first asks."""
-
-    def __init__(self, spirv: bytes) -> None:
-        self._spirv = spirv
-
-    @cached_property
-    def _module(self) -> SpirvModule:
-        from groundstate.compiler.spirv.reader import read
-
-        return read(self._spirv)
-
-    def arguments(self, kernel: str) -> tuple[Argument, ...]:
-        """The arguments of a kernel, as the module declares them."""
-        from groundstate.compiler.signature import describe_arguments
-        from groundstate.core.kernel_types import declared
-
-        module = self._module
-        found, types = describe_arguments(module, module.entry_points[kernel].function)
-        told = declared(module.strings.values(), kernel, len(found))
-        return tuple(
-            typed_argument(kernel, index, each.name, each.kind, types[index], told[index])
-            for index, each in enumerate(found)
-        )
 
 
 # --- Values ---------------------------------------------------------------------------------------
@@ -438,16 +431,36 @@ def _content(value: Any) -> bytes | None:
         return None
 
 
+def _layout(type_: Type) -> tuple[Sequence[Type], Sequence[int]]:
+    """The members of a structure or an array, and where each lies."""
+    from groundstate.compiler.spirv.types import Array, Struct
+
+    if isinstance(type_, Struct):
+        return type_.members, type_.offsets
+    if isinstance(type_, Array):
+        return [type_.element] * type_.length, range(0, type_.size, type_.stride)
+    return (), ()
+
+
+def _member_values(value: Any) -> Sequence[Any] | None:
+    """The members of a tuple, a list or a dataclass, in order; None for what is none of these."""
+    if isinstance(value, tuple | list):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, each.name) for each in dataclasses.fields(value)]
+    return None
+
+
+def as_bytes(argument: Argument, encoded: Encoded) -> bytes:
+    """An encoded value as it lies in memory."""
+    if isinstance(encoded, int):
+        return encoded.to_bytes(argument.size_bytes, "little")
+    assert isinstance(encoded, bytes)
+    return encoded
+
+
 def _is_record(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "names", None) is not None
-
-
-def _pack_bfloat16(value: float) -> bytes:
-    """The upper half of a float, rounded to the nearest, ties to even."""
-    (bits,) = struct.unpack("<I", struct.pack("<f", value))
-    if value == value:
-        bits += 0x7FFF + (bits >> 16 & 1)
-    return struct.pack("<H", bits >> 16)
 
 
 def _shown(value: object) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from groundstate.compiler.spirv.types import Float, Int, Pointer, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
 from groundstate.core.dtype import dtype
 
 _WORDS = {
@@ -45,8 +45,9 @@ class Element(NamedTuple):
 
     def can_be_in(self, given: Any) -> bool:
         """Whether memory of a type can hold such numbers: plain bytes can, and complex numbers."""
-        if getattr(given, "name", "") == "uint8":
-            return True
+        name = getattr(given, "name", "")
+        if name == "uint8" or (name == "bfloat16" and self == ("i", 2)):
+            return True  # OpenCL C has no bfloat16 and takes a ushort for it
         if self.kind == "f" and getattr(given, "name", "").startswith("complex"):
             return dtype(given).itemsize_bytes == 2 * self.size_bytes
         return self.is_of(given)
@@ -68,6 +69,8 @@ def spelled(type_: Type) -> str:
         return f"{_SPACES.get(type_.storage, '')} pointer".strip()
     if isinstance(type_, Vector):
         return f"{spelled(type_.element)}{type_.count}"
+    if isinstance(type_, Array):
+        return f"{spelled(type_.element)}[{type_.length}]"
     if isinstance(type_, Struct):
         return "struct"
     return str(number_of(type_) or type_)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from groundstate import ze
@@ -28,7 +29,10 @@ _MEMORYVIEW_FORMATS = frozenset("?bBhHiIqQfd")
 
 def shape_of(size: Shape) -> tuple[int, ...]:
     """A size or a shape, as a shape."""
-    shape = (size,) if isinstance(size, int) else tuple(int(length) for length in size)
+    try:
+        shape = tuple(map(index, size if isinstance(size, Iterable) else (size,)))
+    except TypeError:
+        raise TypeError(f"a shape is a whole number or several of them, not {size!r:.60}") from None
     if any(length < 0 for length in shape):
         raise ValueError(f"a shape has no negative lengths: {shape}")
     return shape
@@ -159,7 +163,7 @@ class Memory(OwnedHandle):
 
     # --- Parts ------------------------------------------------------------------------------------
 
-    def __getitem__(self, index: int | slice) -> Memory:
+    def __getitem__(self, place: int | slice) -> Memory:
         """A part along the first dimension, which shares the memory.
 
         >>> import groundstate as gs
@@ -170,13 +174,12 @@ class Memory(OwnedHandle):
         if not self.shape:
             raise IndexError("memory of no dimensions has no parts")
         step = math.prod(self.shape[1:]) * self.dtype.itemsize_bytes
-        if isinstance(index, slice):
-            start, stop, stride = index.indices(self.shape[0])
+        if isinstance(place, slice):
+            start, stop, stride = place.indices(self.shape[0])
             if stride != 1:
                 raise ValueError("a part of memory is one piece: slices take no step")
             return self._part((max(0, stop - start), *self.shape[1:]), start * step)
-        place = range(self.shape[0])[index]
-        return self._part(self.shape[1:], place * step)
+        return self._part(self.shape[1:], range(self.shape[0])[place] * step)
 
     def _part(self, shape: tuple[int, ...], offset: int) -> Memory:
         return self._view(shape, self.dtype, self.offset_bytes + offset)
@@ -224,18 +227,20 @@ class Memory(OwnedHandle):
         except ImportError:
             raise ImportError("NumPy is not installed: pip install numpy") from None
         self._require_host()
+        is_plain = self.dtype.format != ""
         interface = {
             "shape": self.shape,
-            "typestr": self.dtype.typestr,
+            "typestr": self.dtype.typestr if is_plain else f"|V{self.dtype.itemsize_bytes}",
             "data": (self.address, False),
             "version": 3,
         }
-        return numpy.asarray(_Window(self.resource, interface))
+        array = numpy.asarray(_Window(self.resource, interface))
+        return array if is_plain else array.view(self.dtype.numpy_type())
 
     def buffer(self) -> memoryview[Any]:
         """The memory as a memoryview, without a copy and without NumPy.
 
-        It is one of bytes for the types that a memoryview does not have: half and complex.
+        It is one of bytes for the types that a memoryview does not have: half, complex and records.
         """
         self._require_host()
         buffer = (ctypes.c_uint8 * self.size_bytes).from_address(self.address)
@@ -281,6 +286,10 @@ class Memory(OwnedHandle):
         here = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(dl_device) != here):
             raise BufferError("memory is handed out without a copy, and where it is")
+        if self.dtype.dlpack_code is None:
+            raise BufferError(
+                'DLPack has no records; hand out the memory as bytes, with .view("uint8")'
+            )
         export = dlpack.Export(self.address, self.shape, self.dtype, here, self.resource)
         return dlpack.capsule(export, versioned=max_version is not None and max_version[0] >= 1)
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
 from groundstate.core.api import Api, handle_array
+from groundstate.core.default_context import context_or_default
 from groundstate.core.dtype import dtype
 from groundstate.core.enums import MemoryType
 from groundstate.core.errors import failure
 from groundstate.core.handle import OwnedHandle, Resource
 from groundstate.core.kernel import Kernel
-from groundstate.core.kernel_arguments import Signatures
+from groundstate.core.kernel_signatures import Signatures
 from groundstate.core.memory import Memory, Shape, shape_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Module(OwnedHandle):
 
     def __init__(
         self,
-        context: Context,
+        context: Context | None = None,
         *,
         spirv: Buffer | None = None,
         opencl: str | None = None,
@@ -49,6 +50,8 @@ class Module(OwnedHandle):
     ) -> None:
         """Builds a module from exactly one of SPIR-V, OpenCL C and a native binary.
 
+        Without a context it is one of `default_context()`.
+
         `options` are build options; those that do not begin with `-ze-` go to the compiler of
         OpenCL C, if that is the source, and `name` is what its messages call it. `constants` are
         values for specialization constants by number: integers, NumPy scalars or bytes. A build
@@ -56,6 +59,7 @@ class Module(OwnedHandle):
         """
         if sum(each is not None for each in (spirv, opencl, native)) != 1:
             raise TypeError("a module is made from one of spirv=, opencl= and native=")
+        context = context_or_default(context)
         words = options.split() if isinstance(options, str) else list(options)
         if opencl is not None:
             spirv = _compiled(opencl, [each for each in words if not each.startswith("-ze-")], name)
@@ -94,7 +98,7 @@ class Module(OwnedHandle):
             ctypes.byref(created),
             ctypes.byref(log),
         )
-        said = api.last_error() if result != ze.ZE_RESULT_SUCCESS else ""
+        said = api.last_error("zeModuleCreate") if result != ze.ZE_RESULT_SUCCESS else ""
         text = _take_log(api, log.value)
         if result != ze.ZE_RESULT_SUCCESS:
             raise failure(result, "zeModuleCreate", text or said)
@@ -155,10 +159,11 @@ class Module(OwnedHandle):
         modules = handle_array([module.handle for module in (self, *others)])
         log = ctypes.c_void_p()
         result = self.api.raw("zeModuleDynamicLink", 1 + len(others), modules, ctypes.byref(log))
-        said = self.api.last_error() if result != ze.ZE_RESULT_SUCCESS else ""
+        function = "zeModuleDynamicLink"
+        said = self.api.last_error(function) if result != ze.ZE_RESULT_SUCCESS else ""
         text = _take_log(self.api, log.value)
         if result != ze.ZE_RESULT_SUCCESS:
-            raise failure(result, "zeModuleDynamicLink", text or said)
+            raise failure(result, function, text or said)
         return text
 
     def variable(self, name: str, kind: Any = "uint8", shape: Shape | None = None) -> Memory:

@@ -23,7 +23,8 @@ def no_win32() -> Failure:
     """What a request for a Windows handle is answered with."""
     return Failure(
         ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
-        "Win32 handles are not memory on this system; share a file descriptor (OPAQUE_FD, DMA_BUF)",
+        "Win32 handles are not memory on this system; share a file descriptor "
+        "(ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD or ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF)",
     )
 
 
@@ -32,7 +33,8 @@ def check_type(flags: int) -> None:
     if flags & ~TYPES:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
-            "only OPAQUE_FD and DMA_BUF memory can be shared on this system",
+            "only memory of ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD and "
+            "ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF can be shared on this system",
         )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from groundstate.core.kernel_arguments import Argument, Signatures
+from groundstate.core.kernel_arguments import Argument
+from groundstate.core.kernel_signatures import Signatures
 
 BYTES = "uint8"
 _WORD = re.compile(r"(?:_Atomic\()?(u?)(char|short|int|long|half|float|double)\d*\)?\b[^*]*\*")

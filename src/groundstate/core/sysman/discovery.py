@@ -25,9 +25,9 @@ class SysmanApi(Api):
     are those of the core, which has one.
     """
 
-    def last_error(self) -> str:
-        """The driver's sentence about the last call that failed in this thread."""
-        return super().last_error() if self.library is libraries.own() else ""
+    def last_error(self, function: str) -> str:
+        """The driver's sentence about a call that has just failed in this thread."""
+        return super().last_error(function) if self.library is libraries.own() else ""
 
 
 @cache

@@ -52,7 +52,8 @@ def zesDeviceSetEccState(hDevice: int, newState: int, pState: int) -> None:
     if wanted not in (zes.ZES_DEVICE_ECC_STATE_ENABLED, zes.ZES_DEVICE_ECC_STATE_DISABLED):
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ENUMERATION,
-            "newState->state is neither ZES_DEVICE_ECC_STATE_ENABLED nor _DISABLED",
+            "newState->state is neither ZES_DEVICE_ECC_STATE_ENABLED nor "
+            "ZES_DEVICE_ECC_STATE_DISABLED",
         )
     device.set_ecc(wanted == zes.ZES_DEVICE_ECC_STATE_ENABLED)
     _write_state(zes.zes_device_ecc_properties_t.from_address(pState), device)
