@@ -242,6 +242,13 @@ def test_explicit_only_queue_refuses_list_without_that_flag(bench: Bench) -> Non
     finish_queue(explicit)
 
 
+def test_explicit_only_queue_of_another_index_takes_any_list(bench: Bench) -> None:
+    """SYCL programs do so: their runtime sets the flag on these queues and on no list."""
+    queue = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, index=1)
+    assert execute(queue, close_list(bench.list())) == ze.ZE_RESULT_SUCCESS
+    finish_queue(queue)
+
+
 def test_queue_without_explicit_only_takes_both_kinds_of_lists(bench: Bench) -> None:
     queue = bench.queue()
     for flags in (0, ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY):
