@@ -125,6 +125,13 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     }
 }
 
+bool gs_command_targets_are_reached(const gs_command *command) {
+    for (uint32_t each = 0; each < command->target_count; each++)
+        if (!gs_target_is_reached(&command->targets[each]))
+            return false;
+    return true;
+}
+
 bool gs_command_is_work(const gs_command *command) {
     switch (command->operation) {
     case GS_LAUNCH:

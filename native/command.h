@@ -108,6 +108,7 @@ void gs_command_perform(const gs_command *command, gs_device *device);
 
 /* False for commands that keep no worker busy: those that only wait or signal, and functions of the program. */
 bool gs_command_is_work(const gs_command *command);
+bool gs_command_targets_are_reached(const gs_command *command);
 
 /* What a command is, in words: "a copy of 4 bytes from 0x10 to 0x20". */
 void gs_command_describe(const void *command, char *text, size_t room);

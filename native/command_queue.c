@@ -32,29 +32,12 @@ ze_result_t gs_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
     return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t check_lists(gs_queue *queue, uint32_t count, ze_command_list_handle_t *lists) {
-    for (uint32_t each = 0; each < count; each++) {
-        const gs_list *list = (gs_list *)lists[each];
-        const char *name = "zeCommandQueueExecuteCommandLists";
-        if (list->immediate)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
-                           "%s: list %u is immediate; its commands run as they are appended", name, each);
-        if (list->ordinal != queue->ordinal)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
-                           "%s: list %u was created for queue group %u, the queue for group %u", name, each,
-                           list->ordinal, queue->ordinal);
-        if (!list->closed || list->changed)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
-                           name, each);
-    }
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists,
                                                  ze_command_list_handle_t *phCommandLists, ze_fence_handle_t hFence) {
     gs_queue *queue = &((gs_command_queue *)hCommandQueue)->queue;
     gs_fence *fence = (gs_fence *)hFence;
-    ze_result_t result = check_lists(queue, numCommandLists, phCommandLists);
+    ze_result_t result =
+        gs_lists_check(GS_FN_zeCommandQueueExecuteCommandLists, queue, numCommandLists, phCommandLists);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     if (fence != NULL && &fence->queue->queue != queue)

@@ -345,7 +345,7 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
         dispatch.print_buffer = gs_print_begin();
     if (launch->cooperative)
         run_cooperatively(&job);
-    else if (job.end == 1 || gs_pool_width(device->pool) == 1)
+    else if (job.end == 1 || (gs_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
         run_alone(&job);
     else
         run_shared(&job, device->pool);

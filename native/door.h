@@ -58,6 +58,9 @@ ze_result_t gs_fail_lost(enum gs_function function, const void *object, enum gs_
 /* For functions that take a pNext for extensions to come: none is known yet. */
 ze_result_t gs_fail_extension(enum gs_function function);
 
+/* Says something that no call fails for, to people who asked for failures (GROUNDSTATE_ERRORS). */
+void gs_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The first struct of type `stype` in a pNext chain, or NULL. Gives up on a chain longer than 64. */
 const void *gs_find_next(const void *next, ze_structure_type_t stype);
 

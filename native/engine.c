@@ -113,6 +113,8 @@ void gs_engines_pause(void) {
     gs_bell_wait(&gate, is_empty, NULL, GS_FOREVER, false);
 }
 
+bool gs_engines_are_paused(void) { return atomic_load(&paused); }
+
 void gs_engines_resume(void) {
     atomic_store(&paused, false);
     gs_bell_ring(&gate);

@@ -92,6 +92,16 @@ static const char *describe_last_error(void) {
     return last_error;
 }
 
+void gs_warn(const char *format, ...) {
+    char sentence[sizeof last_error];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    if (said_errors == SAY_ALL || (said_errors == SAY_SERIOUS && is_first(sentence)))
+        fprintf(stderr, "groundstate: %s\n", sentence);
+}
+
 ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,
                            enum gs_kind kind) {
     const char *name = gs_function_names[function];

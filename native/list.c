@@ -54,6 +54,9 @@ ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handl
     if (mutable != NULL && (mutable->flags & ~ZE_MUTABLE_COMMAND_LIST_EXP_FLAG_RESERVED) != 0)
         return gs_fail_enum(GS_FN_zeCommandListCreate, "ze_mutable_command_list_exp_desc_t.flags", mutable->flags);
     bool in_order = desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER;
+    if (in_order && (desc->flags & ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION,
+                       "zeCommandListCreate: IN_ORDER and RELAXED_ORDERING cannot be combined");
     gs_list *list = new_list(context, device, desc->commandQueueGroupOrdinal, in_order);
     if (list == NULL || (list->program = gs_program_new(in_order)) == NULL)
         return no_memory(list);
@@ -386,6 +389,42 @@ gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists
     return command;
 }
 
+/* Unified Runtime, which SYCL programs come through, creates each queue whose index is not 0 with EXPLICIT_ONLY and
+ * its lists without. Such a queue takes any list, so that these programs run. */
+static bool takes_explicit_only(const gs_queue *queue) {
+    return queue->index == 0 && (queue->flags & ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY);
+}
+
+static ze_result_t check_list(const char *name, const gs_queue *queue, uint32_t which, const gs_list *list) {
+    if (list->immediate)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                       "%s: list %u is immediate; its commands run as they are appended", name, which);
+    if (list->ordinal != queue->ordinal)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                       "%s: list %u was created for queue group %u, the queue for group %u", name, which,
+                       list->ordinal, queue->ordinal);
+    if (takes_explicit_only(queue) && !(list->flags & ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                       "%s: the queue was created with ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, list %u without "
+                       "ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY",
+                       name, which);
+    if (list->context != queue->context)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u belongs to another context than the queue", name,
+                       which);
+    if (!list->closed || list->changed)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose", name,
+                       which);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_lists_check(enum gs_function function, const gs_queue *queue, uint32_t count,
+                           ze_command_list_handle_t *lists) {
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    for (uint32_t each = 0; each < count && result == ZE_RESULT_SUCCESS; each++)
+        result = check_list(gs_function_names[function], queue, each, (gs_list *)lists[each]);
+    return result;
+}
+
 static ze_result_t append_lists(enum gs_function function, ze_command_list_handle_t hList, uint32_t count,
                                 ze_command_list_handle_t *lists, ze_event_handle_t signal, uint32_t wait_count,
                                 ze_event_handle_t *waits) {
@@ -394,16 +433,9 @@ static ze_result_t append_lists(enum gs_function function, ze_command_list_handl
     if (!into->immediate)
         return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
                        "%s: the first argument must be an immediate list", name);
-    for (uint32_t each = 0; each < count; each++) {
-        const gs_list *list = (gs_list *)lists[each];
-        if (list->immediate || list->ordinal != into->ordinal)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
-                           "%s: list %u must be a regular list of the same queue group", name, each);
-        if (!list->closed || list->changed)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
-                           name, each);
-    }
-    ze_result_t result = gs_list_check_signal(function, into, (gs_event *)signal);
+    ze_result_t result = gs_lists_check(function, &into->queue, count, lists);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_list_check_signal(function, into, (gs_event *)signal);
     bool captured = false;
     if (result == ZE_RESULT_SUCCESS && gs_some_list_captures())
         result = gs_capture_lists(function, into, count, lists, (gs_event *)signal, wait_count, waits, &captured);

@@ -33,6 +33,10 @@ ze_result_t gs_list_check_signal(enum gs_function function, const gs_list *list,
 ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_command *command, gs_event *signal);
 ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t count, ze_event_handle_t *waits);
 
+/* Whether a queue, or that of an immediate list, can run lists; says what is wrong. */
+ze_result_t gs_lists_check(enum gs_function function, const gs_queue *queue, uint32_t count,
+                           ze_command_list_handle_t *lists);
+
 /* A command that runs closed lists, or NULL if memory ran out. */
 gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists);
 

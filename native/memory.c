@@ -355,6 +355,15 @@ static ze_result_t check_request(enum gs_function function, const gs_allocation 
     return ZE_RESULT_SUCCESS;
 }
 
+static ze_result_t check_host_flags(enum gs_function function, ze_host_mem_alloc_flags_t flags) {
+    const ze_host_mem_alloc_flags_t both =
+        ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY | ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED;
+    if ((flags & both) != both)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: MEM_READ_ONLY and BIAS_WRITE_COMBINED cannot be combined",
+                   gs_function_names[function]);
+}
+
 /* Descriptors that bring memory in from elsewhere are answered by driver/memory.py. */
 static bool is_external(const void *next) {
     return gs_find_next(next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD) != NULL ||
@@ -378,6 +387,8 @@ ze_result_t gs_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_al
                               size_t alignment, void **pptr) {
     gs_allocation request = {.size = size, .context = (gs_context *)hContext, .type = ZE_MEMORY_TYPE_HOST};
     ze_result_t result = check_request(GS_FN_zeMemAllocHost, &request, alignment, host_desc->pNext);
+    if (result == ZE_RESULT_SUCCESS)
+        result = check_host_flags(GS_FN_zeMemAllocHost, host_desc->flags);
     if (result == ZE_RESULT_SUCCESS && is_external(host_desc->pNext))
         return gs_call_python(GS_FN_zeMemAllocHost, "uuuuu",
                               (const gs_word[]){{.p = hContext}, {.p = host_desc}, {.u = size}, {.u = alignment},
@@ -392,6 +403,8 @@ ze_result_t gs_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_me
                              .charged = shared_in_device ? (gs_device *)hDevice : NULL,
                              .type = ZE_MEMORY_TYPE_SHARED};
     ze_result_t result = check_request(GS_FN_zeMemAllocShared, &request, alignment, device_desc->pNext);
+    if (result == ZE_RESULT_SUCCESS)
+        result = check_host_flags(GS_FN_zeMemAllocShared, host_desc->flags);
     if (result == ZE_RESULT_SUCCESS && (is_external(device_desc->pNext) ||
         (host_desc->stype == ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC && is_external(host_desc->pNext))))
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,

@@ -1,5 +1,5 @@
 /* A job is a counter that threads take part numbers from. Jobs that still have parts to give stand in a
- * list; a free worker helps the first one. The thread that brought a job works on it too, so a job ends
+ * list; a free worker helps the first one of the highest priority. The thread that brought a job works on it too, so a job ends
  * even if every worker is busy elsewhere. */
 #include "pool.h"
 
@@ -23,6 +23,7 @@ typedef struct job {
     void *argument;
     const gs_errand *errand; /* of the thread that brought the job */
     gs_activity work;        /* likewise */
+    gs_turn turn;            /* likewise */
     int core;                /* likewise */
     uint64_t parts;
     _Atomic uint64_t taken; /* part numbers handed out, may pass `parts` */
@@ -36,6 +37,7 @@ struct gs_pool {
     uint32_t started; /* worker threads, guarded by lock */
     gs_bell arrivals; /* rings when a job arrives */
     gs_bell finished; /* rings when a helper leaves a job */
+    gs_scheduler scheduler;
 };
 
 gs_pool *gs_pool_new(uint32_t width) {
@@ -44,13 +46,33 @@ gs_pool *gs_pool_new(uint32_t width) {
         return NULL;
     pthread_mutex_init(&pool->lock, NULL);
     pool->width = width > 0 ? width : 1;
+    gs_scheduler_init(&pool->scheduler, &pool->arrivals);
     return pool;
 }
 
 uint32_t gs_pool_width(const gs_pool *pool) { return pool->width; }
 
-static void work_on(job *job) {
-    for (;;) {
+gs_scheduler *gs_pool_scheduler(gs_pool *pool) { return &pool->scheduler; }
+
+/* Waits until the caller may go on with its own work. Waiting is not working. */
+static void yield_with(gs_turn turn) {
+    gs_activity work = gs_activity_current();
+    gs_activity_end();
+    gs_yield(turn);
+    gs_activity_begin(work);
+}
+
+static bool has_parts(job *job) { return atomic_load(&job->taken) < job->parts; }
+
+/* Takes parts until there are none. A worker leaves the job if there is work of higher priority; the thread that
+ * brought it waits. */
+static void work_on(job *job, bool is_mine) {
+    for (;; gs_made_progress(job->turn)) {
+        if (gs_priorities_are_used() && has_parts(job) && gs_must_yield(job->turn)) {
+            if (!is_mine)
+                return;
+            yield_with(job->turn);
+        }
         uint64_t part = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
         if (part >= job->parts)
             return;
@@ -58,12 +80,17 @@ static void work_on(job *job) {
     }
 }
 
-/* The first job that still has parts to give, with this worker entered as a helper. */
+static bool wants_help(job *job) {
+    return has_parts(job) && !(gs_priorities_are_used() && gs_must_yield(job->turn));
+}
+
+/* The first job of the highest priority that still has parts to give, with this worker entered as a helper. */
 static job *find_job(gs_pool *pool) {
     pthread_mutex_lock(&pool->lock);
-    job *found = pool->jobs;
-    while (found != NULL && atomic_load(&found->taken) >= found->parts)
-        found = found->next;
+    job *found = NULL;
+    for (job *each = pool->jobs; each != NULL; each = each->next)
+        if ((found == NULL || each->turn.rank > found->turn.rank) && wants_help(each))
+            found = each;
     if (found != NULL)
         atomic_fetch_add(&found->helpers, 1);
     pthread_mutex_unlock(&pool->lock);
@@ -97,7 +124,7 @@ static uint64_t help(gs_pool *pool, job *found) {
     step_aside(found->core);
     gs_errand_begin(found->errand);
     gs_activity_begin(found->work);
-    work_on(found);
+    work_on(found, false);
     gs_activity_end();
     gs_errand_begin(NULL);
     atomic_fetch_sub(&found->helpers, 1);
@@ -148,15 +175,20 @@ static void leave(gs_pool *pool, const job *job) {
 static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->helpers) == 0; }
 
 void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
+    gs_turn turn = gs_turn_current();
     if (parts <= 1 || pool->width == 1) {
-        for (uint64_t each = 0; each < parts; each++)
+        for (uint64_t each = 0; each < parts; each++) {
+            if (each > 0 && gs_priorities_are_used() && gs_must_yield(turn))
+                yield_with(turn);
             gs_guard(part, argument, each, NULL);
+            gs_made_progress(turn);
+        }
         return;
     }
     job mine = {.part = part, .argument = argument, .errand = gs_errand_current(),
-                .work = gs_activity_current(), .core = sched_getcpu(), .parts = parts};
+                .work = gs_activity_current(), .turn = turn, .core = sched_getcpu(), .parts = parts};
     enter(pool, &mine);
-    work_on(&mine);
+    work_on(&mine, true);
     leave(pool, &mine);
     if (nobody_helps(&mine))
         return;

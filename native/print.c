@@ -221,5 +221,9 @@ void gs_print_end(void *given, const gs_code *code) {
     }
     fflush(stdout);
     funlockfile(stdout);
+    if (buffer->used > buffer->capacity)
+        gs_warn("kernel '%.100s': a launch printed more than printfBufferSize, %d bytes of arguments; what came after "
+                "that is lost, and printf returned -1",
+                code->name, GS_PRINT_BYTES);
     give_back(buffer);
 }

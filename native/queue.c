@@ -33,6 +33,7 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
     *queue = (gs_queue){.owner = owner, .id = ++last_id, .context = context, .device = device, .ordinal = desc->ordinal,
                         .index = desc->index, .flags = desc->flags, .mode = desc->mode, .priority = desc->priority};
     pthread_mutex_init(&queue->lock, NULL);
+    gs_runnable_open(&queue->runnable, gs_pool_scheduler(device->pool), desc->priority);
     gs_object_hold(context);
     pthread_mutex_lock(&queues_lock);
     queue->next = queues;
@@ -49,6 +50,7 @@ void gs_queue_close(gs_queue *queue) {
     if (queue->next != NULL)
         queue->next->link = queue->link;
     pthread_mutex_unlock(&queues_lock);
+    gs_runnable_close(&queue->runnable);
     pthread_mutex_destroy(&queue->lock);
     gs_object_drop(queue->context);
 }
@@ -93,11 +95,35 @@ static bool wait_for_targets(const gs_queue *queue, const gs_command *command) {
     return !gs_context_is_lost(queue->context);
 }
 
+/* The same, for a queue that others may have to wait for, or that has to wait for others. */
+static bool wait_for_events(gs_queue *queue, const gs_command *command) {
+    if (!gs_priorities_are_used() && !queue->runnable.is_listed)
+        return wait_for_targets(queue, command);
+    if (!gs_command_targets_are_reached(command))
+        gs_runnable_wait(&queue->runnable, command);
+    bool reached = wait_for_targets(queue, command);
+    gs_runnable_work(&queue->runnable);
+    return reached;
+}
+
+/* True if a command may wait for something that no event tells of. */
+static bool waits_for_others(const gs_command *command) {
+    return command->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(command) ||
+           (command->operation == GS_RUN_PROGRAMS && command->run.turns != NULL);
+}
+
+static gs_turn turn_of(const gs_queue *queue) {
+    return (gs_turn){queue->runnable.scheduler, queue->runnable.rank};
+}
+
 /* Does the work of a command; false if the context is lost, by this command or another. */
 static bool perform(const gs_queue *queue, const gs_command *command) {
     const gs_errand errand = {queue->context, gs_command_describe, command};
     bool guarded = command->operation != GS_NOTHING && command->operation != GS_HOST_FUNCTION;
+    if (gs_priorities_are_used() && gs_command_is_work(command))
+        gs_yield(turn_of(queue));
     const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
+    gs_turn turn = gs_turn_begin(turn_of(queue));
     gs_gate_enter();
     gs_device *device = command->device != NULL ? command->device : queue->device;
     gs_record *record = gs_command_is_work(command) ? device->record : NULL;
@@ -105,6 +131,7 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
     gs_command_perform(command, device);
     gs_activity_end();
     gs_gate_leave();
+    gs_made_progress(gs_turn_begin(turn));
     if (guarded)
         gs_errand_begin(before);
     return !gs_context_is_lost(queue->context);
@@ -114,7 +141,10 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
  * In a lost context it only passes through: nothing is done and nothing is signalled. */
 static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
     bool timed = command->signal != NULL && command->signal->timestamps;
-    bool ready = wait_for_targets(queue, command) && gs_semaphores_pass(command, queue->context);
+    bool ready = wait_for_events(queue, command);
+    if (waits_for_others(command))
+        gs_runnable_end(&queue->runnable);
+    ready = ready && gs_semaphores_pass(command, queue->context);
     gs_interval interval = {timed ? gs_timestamp() : 0, 0};
     if (!ready || !perform(queue, command)) {
         if (last_of != NULL)
@@ -151,7 +181,9 @@ static void wait_for_turn(const gs_queue *queue, gs_command *command) {
 static void execute_programs(gs_queue *queue, gs_command *command) {
     bool retired = false;
     bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
-    wait_for_targets(queue, command);
+    wait_for_events(queue, command);
+    if (waits_for_others(command))
+        gs_runnable_end(&queue->runnable);
     wait_for_turn(queue, command);
     gs_interval interval = {gs_timestamp(), 0};
     for (uint32_t each = 0; each < command->run.count; each++) {
@@ -213,9 +245,10 @@ static bool begin(gs_queue *queue) {
 static gs_command *take_next(gs_queue *queue) {
     pthread_mutex_lock(&queue->lock);
     gs_command *command = queue->first;
-    if (command == NULL)
+    if (command == NULL) {
         queue->running = queue->executing = false;
-    else
+        gs_runnable_end(&queue->runnable);
+    } else
         queue->first = command->next;
     pthread_mutex_unlock(&queue->lock);
     return command;
@@ -239,17 +272,14 @@ static void hand_over(gs_queue *queue) {
     bool more = queue->first != NULL;
     queue->running = more;
     queue->executing = false;
+    if (more && gs_priorities_are_used())
+        gs_runnable_wait(&queue->runnable, queue->first);
+    else
+        gs_runnable_end(&queue->runnable);
     bool call = more && needs_engine(queue);
     pthread_mutex_unlock(&queue->lock);
     if (call)
         gs_engine_assign(queue);
-}
-
-static bool targets_are_reached(const gs_command *command) {
-    for (uint32_t each = 0; each < command->target_count; each++)
-        if (!gs_target_is_reached(&command->targets[each]))
-            return false;
-    return true;
 }
 
 /* True if nothing in a program can hold up whoever executes it. What it waits for must have come, and stay: a program
@@ -260,7 +290,7 @@ static bool runs_through(const gs_program *program) {
         resets |= inner->operation == GS_RESET_EVENT;
         if (inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))
             return false;
-        if (inner->target_count > 0 && (resets || !targets_are_reached(inner)))
+        if (inner->target_count > 0 && (resets || !gs_command_targets_are_reached(inner)))
             return false;
     }
     return true;
@@ -269,7 +299,7 @@ static bool runs_through(const gs_program *program) {
 /* True if nothing in a command can hold up whoever executes it: no wait that is not over, no semaphore, no function
  * of the program's own. */
 static bool is_unhindered(const gs_command *command) {
-    if (!targets_are_reached(command))
+    if (!gs_command_targets_are_reached(command))
         return false;
     if (command->operation != GS_RUN_PROGRAMS)
         return command->operation != GS_HOST_FUNCTION && !gs_command_has_semaphores(command);
@@ -350,6 +380,8 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
         queue->last->next = command;
     queue->last = command;
     queue->submitted++;
+    if (!queue->running && gs_priorities_are_used())
+        gs_runnable_wait(&queue->runnable, command);
     bool call = !queue->running && needs_engine(queue);
     queue->running = true;
     pthread_mutex_unlock(&queue->lock);
@@ -360,6 +392,8 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
 }
 
 bool gs_queue_claim(gs_queue *queue) {
+    if (gs_priorities_are_used() && gs_must_yield(turn_of(queue)))
+        return false;
     pthread_mutex_lock(&queue->lock);
     bool claimed = !queue->running;
     queue->running = true;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "command.h"
+#include "priority.h"
 
 /* The queue inside a command queue or an immediate list. Commands run one after the other. */
 typedef struct gs_queue {
@@ -24,6 +25,7 @@ typedef struct gs_queue {
     ze_command_queue_flags_t flags;
     ze_command_queue_mode_t mode;
     ze_command_queue_priority_t priority;
+    gs_runnable runnable;
 } gs_queue;
 
 typedef struct gs_command_queue {
@@ -75,6 +77,7 @@ void gs_tickets_drop(gs_tickets *tickets);
 /* Holds all engines between two commands; for changes to memory that commands may use. */
 void gs_engines_pause(void);
 void gs_engines_resume(void);
+bool gs_engines_are_paused(void);
 
 /* Around the work of each command: what a pause waits for. */
 void gs_gate_enter(void);

@@ -262,6 +262,20 @@ def test_every_flag_of_the_descriptors(bench: Bench, flags: int) -> None:
     check(ze.zeMemFree(bench.context, pointer))
 
 
+def test_read_only_host_memory_cannot_be_write_combined(bench: Bench) -> None:
+    both = ze.ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY | ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED
+    pointer, host = ctypes.c_void_p(), ze.ze_host_mem_alloc_desc_t(flags=both)
+    wrong = ze.ZE_RESULT_ERROR_INVALID_ENUMERATION
+    result = ze.zeMemAllocHost(bench.context, ctypes.byref(host), 64, 0, ctypes.byref(pointer))
+    assert result == wrong
+    assert "MEM_READ_ONLY" in last_error()
+    device = ctypes.byref(ze.ze_device_mem_alloc_desc_t())
+    result = ze.zeMemAllocShared(
+        bench.context, device, ctypes.byref(host), 64, 0, bench.device, ctypes.byref(pointer)
+    )
+    assert result == wrong
+
+
 def test_shared_memory_without_a_device(bench: Bench) -> None:
     pointer = ctypes.c_void_p()
     check(

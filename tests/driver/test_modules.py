@@ -350,18 +350,6 @@ def test_properties_say_whether_there_are_imports(kernels: KernelBench) -> None:
     assert properties(importing).flags == ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS
 
 
-def test_functions_have_no_pointers(kernels: KernelBench) -> None:
-    module = kernels.module("add", exports={"f": "function", "v": "variable"})
-    pointer = ctypes.c_void_p()
-    for name, expected in [
-        (b"add", ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE),
-        (b"f", ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE),
-        (b"v", ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME),
-        (b"nobody", ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME),
-    ]:
-        assert ze.zeModuleGetFunctionPointer(module, name, ctypes.byref(pointer)) == expected
-
-
 def test_a_module_with_kernels_is_in_use(kernels: KernelBench) -> None:
     module = kernels.module("empty")
     kernel = kernels.kernel_in(module, "empty")

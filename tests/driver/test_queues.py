@@ -232,13 +232,71 @@ def test_lists_of_the_wrong_type_are_refused(bench: Bench) -> None:
     assert execute(queue, close_list(bench.list(ordinal=COPY_ORDINAL))) == wrong
 
 
-def test_an_explicit_only_queue_takes_any_list(bench: Bench) -> None:
-    """The driver never spreads a list over sub-devices by itself, so every list is explicit."""
+def test_explicit_only_queue_refuses_list_without_that_flag(bench: Bench) -> None:
     explicit = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
-    assert execute(explicit, close_list(bench.list())) == ze.ZE_RESULT_SUCCESS
+    other = close_list(bench.list())
+    assert execute(explicit, other) == ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
+    assert "EXPLICIT_ONLY" in last_error()
     fitting = close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY))
     assert execute(explicit, fitting) == ze.ZE_RESULT_SUCCESS
     finish_queue(explicit)
+
+
+def test_explicit_only_queue_of_another_index_takes_any_list(bench: Bench) -> None:
+    """SYCL programs do so: their runtime sets the flag on these queues and on no list."""
+    queue = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, index=1)
+    assert execute(queue, close_list(bench.list())) == ze.ZE_RESULT_SUCCESS
+    finish_queue(queue)
+
+
+def test_queue_without_explicit_only_takes_both_kinds_of_lists(bench: Bench) -> None:
+    queue = bench.queue()
+    for flags in (0, ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY):
+        assert execute(queue, close_list(bench.list(flags=flags))) == ze.ZE_RESULT_SUCCESS
+    finish_queue(queue)
+
+
+def test_explicit_only_immediate_list_refuses_list_without_that_flag(bench: Bench) -> None:
+    append = ze.zeCommandListImmediateAppendCommandListsExp
+    now = bench.immediate(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
+    other = handles(close_list(bench.list()))
+    wrong = ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
+    assert append(now, 1, other, None, 0, None) == wrong
+    assert "EXPLICIT_ONLY" in last_error()
+    fitting = handles(close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY)))
+    check(append(now, 1, fitting, None, 0, None))
+    finish(now)
+
+
+def test_clone_of_explicit_only_list_runs_on_explicit_only_queue(bench: Bench) -> None:
+    flags = ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY | ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
+    original, clone = close_list(bench.list(flags=flags)), ctypes.c_void_p()
+    check(ze.zeCommandListCreateCloneExp(original, ctypes.byref(clone)))
+    queue = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
+    assert clone.value is not None
+    assert execute(queue, clone.value) == ze.ZE_RESULT_SUCCESS
+    finish_queue(queue)
+    check(ze.zeCommandListDestroy(clone.value))
+
+
+def test_list_of_another_context_is_refused(driver: int, device: int, bench: Bench) -> None:
+    elsewhere = Bench(driver, device)
+    try:
+        commands = close_list(elsewhere.list())
+        assert execute(bench.queue(), commands) == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+        assert "context" in last_error()
+    finally:
+        elsewhere.close()
+
+
+def test_in_order_list_cannot_have_relaxed_ordering(bench: Bench) -> None:
+    flags = ze.ZE_COMMAND_LIST_FLAG_IN_ORDER | ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
+    description, handle = ze.ze_command_list_desc_t(flags=flags), ctypes.c_void_p()
+    result = ze.zeCommandListCreate(
+        bench.context, bench.device, ctypes.byref(description), ctypes.byref(handle)
+    )
+    assert result == ze.ZE_RESULT_ERROR_INVALID_ENUMERATION
+    assert "RELAXED_ORDERING" in last_error()
 
 
 def test_one_wrong_list_keeps_all_from_running(bench: Bench) -> None:

@@ -368,7 +368,8 @@ class Instance:
         if not targets:
             raise BuildError(
                 f"in function '{self.where}', OpFunctionPointerCallINTEL: no function of this type "
-                "has its address taken in this program, so the pointer can lead nowhere"
+                "is exported or has its address taken in this program, so the pointer can lead "
+                "nowhere; link the module that defines it (zeModuleDynamicLink)"
             )
         return targets
 

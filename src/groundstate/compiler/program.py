@@ -28,6 +28,7 @@ from groundstate.compiler.signature import (
 )
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
+from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.reader import read
 from groundstate.compiler.storage import Globals, place_variables
 from groundstate.compiler.symbols import Symbols, needed_imports
@@ -89,6 +90,10 @@ class _Source:
         module = read(spirv)
         return _Source(spirv, module.specialise(constants) if constants else module, constants)
 
+    def identity(self) -> bytes:
+        """Tells this module from any other."""
+        return hashlib.sha256(self.spirv + repr(sorted(self.constants.items())).encode()).digest()
+
 
 class Program:
     """Modules, ready to give kernels."""
@@ -118,6 +123,9 @@ class Program:
         }
         needed = [name for module in self.modules for name in needed_imports(module)]
         self.imports = tuple(name for name in needed if name not in self.exports)
+        self.calls_pointers = any(
+            Op.FunctionPointerCallINTEL in module.opcodes for module in self.modules
+        )
         self._signatures: dict[str, Signature] = {}
         self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
         self._known: dict[str, bytes] = {}
@@ -127,7 +135,7 @@ class Program:
         """The graph that was built last: to describe a kernel, which is then written."""
         self._written: tuple[tuple[str, GroupSize], Code] | None = None
         """What was written last, to check a kernel; it may well be launched as it was checked."""
-        self.symbols = Symbols(self.modules)
+        self.symbols = Symbols(self.modules, [source.identity for source in sources])
         self.globals = Globals(self.symbols)
         self.global_offsets = self.globals.names
         self.globals_image = self.globals.image
@@ -231,6 +239,16 @@ class Program:
         """The module that a kernel is in, and its function there."""
         home = next(module for module in self.modules if name in module.entry_points)
         return home, home.entry_points[name].function
+
+    def function_pointer(self, name: str) -> int | None:
+        """What the host passes to kernels as a pointer to a function; None if there is none.
+
+        A kernel gets a pointer, too, though SPIR-V has no call that leads to one.
+        """
+        if name in self.kernel_names:
+            module, function = self.function(name)
+            return self.symbols.number(self.modules.index(module), function)
+        return self.symbols.pointer(name)
 
     def modes(self, name: str) -> Mapping[int, tuple[int, ...]]:
         """The execution modes of a kernel, by number."""

@@ -1,15 +1,19 @@
 """What the names and addresses of a program stand for, across all of its modules.
 
 What one module imports, another may export. And since every call is inlined, a function has no
-place in memory: what a pointer to it holds is its number, by which `kernel_ir` finds it again.
+place in memory: what a pointer to it holds is its number, by which a call finds it again. The
+number depends on nothing but the module that defines the function, so the host may ask for it
+before that module is linked with others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from groundstate.compiler.errors import UnresolvedNameError
+from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.record import record
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Function, Module, Variable
@@ -17,8 +21,13 @@ from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import FunctionType, Type, compatible
 from groundstate.compiler.well_known import well_known
 
-STEP = 16
-"""Between the numbers of functions, so that they look like addresses and none of them is null."""
+if TYPE_CHECKING:  # imported when a program calls through pointers, or the host asks for one
+    from groundstate.compiler.exported import Obstacles
+
+ALIGNMENT = 16
+"""Of the numbers of functions, as that of code."""
+NO_ADDRESS = 0x0F << 56
+"""Set in the numbers of functions: at no such address can there be memory."""
 
 
 @record()
@@ -34,8 +43,12 @@ class Target:
 class Symbols:
     """The functions and variables of a program."""
 
-    def __init__(self, modules: Sequence[Module]) -> None:
+    def __init__(
+        self, modules: Sequence[Module], identities: Sequence[Callable[[], bytes]]
+    ) -> None:
         self.modules = modules
+        self._identities = identities
+        """What tells the content of each module from that of any other."""
 
     @cached_property
     def _exports(self) -> dict[str, list[tuple[int, int]]]:
@@ -80,25 +93,64 @@ class Symbols:
     # --- Pointers to functions ------------------------------------------------------------------
 
     @cached_property
-    def _numbers(self) -> dict[tuple[int, int], int]:
-        """The number of each function whose address is taken."""
-        found: dict[tuple[int, int], int] = {}
+    def _pointed_to(self) -> dict[tuple[int, int], None]:
+        """The functions whose address is taken in the program, in the order of their modules."""
+        found: dict[tuple[int, int], None] = {}
         for home, module in enumerate(self.modules):
             for identifier in sorted(set(_address_taken(module))):
                 owner, function = self.function(home, identifier)
-                found.setdefault((owner, function.id), STEP * (1 + len(found)))
+                found[owner, function.id] = None
         return found
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
-        """Every function whose address is taken, and that is defined."""
-        targets = []
-        for (home, identifier), number in self._numbers.items():
+        """Every function that a pointer may lead to: its address is taken, or it is exported."""
+        functions = [*self._pointed_to, *self._exported]
+        targets: dict[int, Target] = {}
+        for home, identifier in functions:
             module = self.modules[home]
             kind = module.function_type(identifier)
             if kind is not None and module.function(identifier).blocks:
-                targets.append(Target(home, identifier, number, kind))
-        return tuple(targets)
+                number = self._number_of(home, identifier)
+                targets.setdefault(number, Target(home, identifier, number, kind))
+        return tuple(targets.values())
+
+    @cached_property
+    def _obstacles(self) -> Obstacles:
+        from groundstate.compiler.exported import Obstacles
+
+        return Obstacles(self, self._pointed_to)
+
+    @property
+    def _exported(self) -> list[tuple[int, int]]:
+        """The exported functions that can be called through a pointer."""
+        return [each for each in self._obstacles.exported if not self._obstacles.of(each)]
+
+    def pointer(self, name: str) -> int | None:
+        """What a pointer to the function of a name holds, for the host; None if there is none.
+
+        Raises BuildError, in words, if the function cannot be called through a pointer.
+        """
+        found = self._named(name)
+        if found is None:
+            return None
+        owner, function = self.function(*found)
+        place = (owner, function.id)
+        reason = self._obstacles.of(place)
+        if reason:
+            raise BuildError(f"function {name!r} cannot be called through a pointer: {reason}")
+        return self._number_of(*place)
+
+    def _named(self, name: str) -> tuple[int, int] | None:
+        """A function by the name it is exported under, or by its own if its address is taken."""
+        for home, identifier in self._exports.get(name, ()):
+            if identifier in self.modules[home].function_types:
+                return home, identifier
+        named = (each for each in self._pointed_to if self._is_called(each, name))
+        return next(named, None)
+
+    def _is_called(self, place: tuple[int, int], name: str) -> bool:
+        return self.modules[place[0]].function_name(place[1]) == name
 
     def targets_of(self, result: Type, arguments: Sequence[Type | None]) -> list[Target]:
         """The functions that a call through a pointer may reach: those that fit its types."""
@@ -107,7 +159,17 @@ class Symbols:
     def number(self, home: int, identifier: int) -> int:
         """What a pointer to a function holds."""
         owner, function = self.function(home, identifier)
-        return self._numbers[owner, function.id]
+        return self._number_of(owner, function.id)
+
+    def _number_of(self, home: int, identifier: int) -> int:
+        """The number of a function; those that may stand for each other have the same."""
+        module = self.modules[home]
+        if identifier in module.link_once:
+            text = b"by name " + module.exports[identifier].encode()
+        else:
+            text = self._identities[home]() + identifier.to_bytes(4, "little")
+        digest = hashlib.sha256(text).digest()
+        return NO_ADDRESS | int.from_bytes(digest[:7], "little") // ALIGNMENT * ALIGNMENT
 
     def settled(self, home: int, constant: Constant) -> Constant:
         """A constant with the numbers of functions in the place of their addresses."""

@@ -43,6 +43,9 @@ def zeDeviceGetSubDevices(hDevice: int, pCount: int, phSubdevices: int) -> None:
     answer_list(pCount, phSubdevices, handles)
 
 
+HIGHEST_PRIORITY = 2
+"""Of command queues: low priority is 0, normal 1 and high 2."""
+
 DEVICE_EXTENSIONS = Extensions("DEVICE_PROPERTIES", "DEVICE_PROPERTIES_1_2")
 
 
@@ -85,7 +88,7 @@ def _write_shape(properties: ze.ze_device_properties_t, device: Device) -> None:
     properties.coreClockRate = device.machine.clock_mhz
     properties.maxMemAllocSize = device.part.memory_bytes
     properties.maxHardwareContexts = MAX_HARDWARE_CONTEXTS
-    properties.maxCommandQueuePriority = 0
+    properties.maxCommandQueuePriority = HIGHEST_PRIORITY
     properties.numThreadsPerEU = 1
     properties.physicalEUSimdWidth = device.machine.simd_bits // 32
     properties.numEUsPerSubslice = device.worker_count

@@ -26,6 +26,11 @@ def _own(module: Module) -> Program:
     return module.parts[0]
 
 
+def _needs_others(module: Module) -> bool:
+    """True if functions of other modules may be called from a module, by name or by pointer."""
+    return bool(_own(module).imports) or _own(module).calls_pointers
+
+
 def _providers(modules: Sequence[Module], name: str) -> list[int]:
     """Which of the modules define a symbol, as places in the list."""
     return [place for place, module in enumerate(modules) if name in _own(module).exports]
@@ -66,7 +71,7 @@ def _link(modules: Sequence[Module]) -> None:
     sharers = list(family.values()) if linked.globals_bytes else None
     for module in family.values():
         own = _own(module)
-        if sharers is None and (module.is_linked or not own.imports):
+        if sharers is None and (module.is_linked or not _needs_others(module)):
             continue
         module.program = linked
         module.parts = (own, *(part for part in parts.values() if part is not own))
@@ -80,8 +85,13 @@ def zeModuleDynamicLink(numModules: int, phModules: int, phLinkLog: int) -> None
     from groundstate.compiler.errors import BuildError
 
     modules = _modules(numModules, phModules)
+    others = len(modules) > 1
     problems = list(_problems(modules))
-    pending = [module for module in modules if not module.is_linked and _own(module).imports]
+    pending = [
+        module
+        for module in modules
+        if not module.is_linked and (_own(module).imports or (others and _needs_others(module)))
+    ]
     if not problems and pending:
         problems = list(_fixed_variables(modules))
     if not problems and pending:

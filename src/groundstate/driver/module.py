@@ -281,13 +281,17 @@ def zeModuleGetProperties(hModule: int, pModuleProperties: int) -> None:
 
 @handler
 def zeModuleGetFunctionPointer(hModule: int, pFunctionName: int, pfnFunction: int) -> None:
-    """Kernels are compiled whole, with what they call inside them: a function has no address."""
-    program, name = of_handle(hModule).program, read_text(pFunctionName)
-    if name not in program.kernel_names and program.exports.get(name) != "function":
+    from groundstate.compiler.errors import BuildError
+
+    name = read_text(pFunctionName)
+    try:
+        pointer = of_handle(hModule).program.function_pointer(name)
+    except BuildError as problem:
+        raise Failure(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, problem.log) from problem
+    if pointer is None:
         raise Failure(
-            ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME, f"the module has no function {name!r}"
+            ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME,
+            f"the module has no function {name!r} that others may call: export it, with the "
+            "SPIR-V decoration LinkageAttributes",
         )
-    raise Failure(
-        ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-        f"function {name!r} cannot be called through a pointer on this device",
-    )
+    write_pointer(pfnFunction, pointer)

@@ -167,6 +167,7 @@ class Program:
     """What the driver takes for a compiled module."""
 
     finalizers: tuple[str, ...] = ()
+    calls_pointers = False
 
     def __init__(
         self,
@@ -224,6 +225,10 @@ class Program:
             hashlib.sha256(name.encode()).digest(),
             tuple(use for use in needed if use not in self.exports),
         )
+
+    def function_pointer(self, name: str) -> int | None:
+        """The address of a kernel, which is all that the fake has of functions."""
+        return LIBRARY.address(name) if name in self.kernel_names else None
 
     def check(self, name: str) -> None:
         """Every kernel of the fake compiles."""
