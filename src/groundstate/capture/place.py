@@ -36,6 +36,7 @@ def environment(
     real_loader: bool = False,
     tools: bool = False,
     results: bool = False,
+    times: bool = True,
     pages: str = knobs.CAPTURE_PAGES.default,
     script: Script | None = None,
 ) -> dict[str, str]:
@@ -50,6 +51,7 @@ def environment(
     changes[knobs.CAPTURE_OUT.name] = str(out.resolve()) if out is not None else ""
     changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
     changes[knobs.CAPTURE_RESULTS.name] = str(int(results))
+    changes[knobs.CAPTURE_TIMES.name] = str(int(times))
     changes[knobs.CAPTURE_PAGES.name] = pages
     if out is not None and knobs.SYSTEM_MEMORY.name not in current:
         changes[knobs.SYSTEM_MEMORY.name] = "0"

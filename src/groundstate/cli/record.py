@@ -57,6 +57,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="record digests of what the device writes, for a player to compare with",
     )
     parser.add_argument(
+        "--no-times",
+        action="store_true",
+        help="do not measure when kernels, copies and fills ran",
+    )
+    parser.add_argument(
         "--pages",
         choices=knobs.CAPTURE_PAGES.choices,
         default=knobs.CAPTURE_PAGES.default,
@@ -89,6 +94,7 @@ def record(args: argparse.Namespace) -> int:
                 real_loader=args.real_loader,
                 tools=args.tools,
                 results=args.results,
+                times=not args.no_times,
                 pages=args.pages,
                 script=scripting.script_of(args.script, args) if args.script else None,
             ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundstate.capture.describe import NamedCall, named_records
-from groundstate.capture.stream import Kind, StreamError, StreamReader, Writes
+from groundstate.capture.stream import Kind, StreamError, StreamReader, Writes, unpack_times
 from groundstate.capture.stream.calls import Form
 from groundstate.capture.stream.layout import DIGEST_SIZE
 from groundstate.capture.views.device_times import Durations, settle
@@ -108,7 +108,7 @@ class Tally:
 def tally(reader: StreamReader, durations: Durations | None = None) -> Tally:
     """Goes through a stream to its end, or to where it is damaged, which `problem` then tells.
 
-    `durations` has what a play measured, for commands whose times the program did not ask for.
+    `durations` has what a play measured, for commands whose times were not recorded.
     """
     found = Tally()
     work = DeviceWork()
@@ -117,6 +117,8 @@ def tally(reader: StreamReader, durations: Durations | None = None) -> Tally:
             if call is not None:
                 found.add_call(call)
                 work.see(call)
+            elif record.kind == Kind.TIMES:
+                work.measure(unpack_times(record.body))
             elif record.kind == Kind.CONTENT:
                 found.memory.contents += 1
                 found.memory.stored += max(0, len(record.body) - DIGEST_SIZE)

@@ -9,8 +9,9 @@ from groundstate.capture.views.page import page_of
 from groundstate.capture.views.spans import Timeline
 from groundstate.capture.views.timeline import CALL_LIMIT, timeline_of
 from groundstate.capture.views.trace import write_trace
+from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import add_view, complain, find_streams
-from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured
+from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured, progress
 
 DESCRIPTION = """\
 Draws threads and queues on one time axis: calls, waits, submissions, kernels and copies.
@@ -67,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
             args.recording.resolve().name,
             limit=max(0, args.calls),
             durations=measured(args, streams),
+            bar=bar,
         )
-        write(found, args.out)
+        with progress(f"writing {args.out}"):
+            write(found, args.out)
     except UNPLAYABLE as problem:
         return complain(str(problem))
     for note in found.notes:
