@@ -238,7 +238,7 @@ static ze_result_t explain_exception(char *text, size_t size) {
     python.PyErr_Fetch(&type, &value, &trace);
     python.PyErr_NormalizeException(&type, &value, &trace);
     if (shared && python.PyErr_GivenExceptionMatches(type, *python.interrupt)) {
-        snprintf(text, size, "interrupted"); /* Ctrl-C came while the driver's Python ran: it is the program's */
+        snprintf(text, size, "interrupted");
         raise_later((exception){type, value, trace});
         return result;
     }
@@ -274,16 +274,25 @@ static PyObject *call_start(const char *definition, int count, const char *const
     return table;
 }
 
-static ze_result_t load_handlers(const gs_settings *at) {
+/* Whether Ctrl-C came while the driver's Python ran: it is the program's. */
+static bool is_interrupted(void) {
+    PyObject *type = shared ? python.PyErr_Occurred() : NULL;
+    return type != NULL && python.PyErr_GivenExceptionMatches(type, *python.interrupt);
+}
+
+/* `interrupted` says that the program got a Ctrl-C meanwhile, and that the next call should try again. */
+static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     visit here = enter_python();
     const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
     PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
     if (table == NULL) {
         char text[400] = "an unknown error";
+        *interrupted = is_interrupted();
         if (python.PyErr_Occurred() != NULL)
-            explain_exception(text, sizeof text);
-        result = refuse("the driver's Python half did not start: %s", text);
+            result = explain_exception(text, sizeof text);
+        if (!*interrupted)
+            result = refuse("the driver's Python half did not start: %s", text);
     } else {
         for (int each = 0; each < GS_FN_COUNT; each++)
             handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
@@ -292,20 +301,25 @@ static ze_result_t load_handlers(const gs_settings *at) {
     return result;
 }
 
-/* Starts Python once. A failure is final, and told again to whoever asks. */
+/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not. */
 static ze_result_t start(void) {
     if (started)
         return ZE_RESULT_SUCCESS;
+    bool interrupted = false;
     pthread_mutex_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
         gs_settings at;
         gs_find_settings(&at);
         start_failure = find_interpreter(&at);
         if (start_failure == ZE_RESULT_SUCCESS)
-            start_failure = load_handlers(&at);
+            start_failure = load_handlers(&at, &interrupted);
         started = start_failure == ZE_RESULT_SUCCESS;
+        if (interrupted)
+            start_failure = ZE_RESULT_SUCCESS;
     }
     pthread_mutex_unlock(&start_lock);
+    if (interrupted)
+        return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
 }
 

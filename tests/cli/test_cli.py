@@ -14,7 +14,8 @@ import pytest
 
 import groundstate as gs
 from groundstate import standin, ze
-from groundstate.cli.main import main, plain_sentence
+from groundstate.cli.main import main
+from groundstate.cli.parser import plain_sentence
 
 COMMANDS = ("info", "run", "env")
 
@@ -88,7 +89,7 @@ def test_the_script_is_the_same_as_the_module() -> None:
     [
         (["inof"], "groundstate: there is no command 'inof'; did you mean 'info'?"),
         (["xyz"], "groundstate: there is no command 'xyz'; the commands are info, run, env"),
-        (["info", "--colour"], "groundstate: unrecognized arguments: --colour"),
+        (["info", "--colour"], "groundstate info: there is no option '--colour'"),
         (["run"], "groundstate run: name a program to run: groundstate run -- PROGRAM"),
         (["run", "--topology", "x", "ls"], "'x' is not a number of devices such as 2, or 2x4"),
         (["env", "--json", "--shell", "fish"], "not allowed with argument --json"),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import groundstate as gs
-from groundstate.cli.main import make_parser
+from groundstate.cli.commands import make_parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "dnn.md"]

@@ -171,7 +171,7 @@ def test_a_bar_shows_how_far_it_is(tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["survey", str(tmp_path / "nothing.so")]) == 1
-    assert "there is no" in capsys.readouterr().err
+    assert "nothing.so: no such file" in capsys.readouterr().err
 
 
 def test_an_outcome_from_a_damaged_file_is_no_outcome() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from groundstate import knobs
+from groundstate.cli.commands import COMMANDS
 from groundstate.compiler import cache
 
 DESCRIPTION = """\
@@ -17,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `cache` to the commands."""
     parser = subparsers.add_parser(
         "cache",
-        help="show or clear the cache of compiled kernels",
+        help=COMMANDS["cache"],
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -6,10 +6,12 @@ import argparse
 import os
 import sys
 
-from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.console import Console
+from groundstate.cli.errors import DONE, FAILED, complain, describe
 from groundstate.cli.stages import STAGES, Size, make, variants
 from groundstate.compiler import frontend
 from groundstate.compiler.errors import BuildError
@@ -57,7 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `compile` to the commands."""
     parser = subparsers.add_parser(
         "compile",
-        help="compile OpenCL C to SPIR-V",
+        help=COMMANDS["compile"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -158,24 +160,32 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compiles, says what there is to say, and writes the result."""
+    if would_write_binary_to_terminal(args):
+        return complain(
+            "compile",
+            f"{args.emit} is binary and standard output is a terminal; name a file with -o, "
+            "or read it with 'groundstate dis -'",
+        )
     try:
         source = read(args.file)
-    except OSError as problem:
-        return complain(f"cannot read '{args.file}': {problem.strerror}")
-    except UnicodeDecodeError:
-        return complain(f"'{args.file}' is not text")
+    except (OSError, UnicodeDecodeError) as problem:
+        name = "standard input" if args.file == STANDARD_STREAM else args.file
+        return complain("compile", describe(problem, name))
     try:
         result = compile_file(args, source)
     except CompileError as problem:
         show(problem.log)
-        return 1
+        return FAILED
     except BuildError as problem:
-        return complain(problem.log)
-    try:
-        write(args, result)
-    except OSError as problem:
-        return complain(f"cannot write '{output_path(args)}': {problem.strerror}")
-    return 0
+        return complain("compile", problem.log)
+    write(args, result)
+    return DONE
+
+
+def would_write_binary_to_terminal(args: argparse.Namespace) -> bool:
+    """Whether SPIR-V or machine code would fill somebody's screen."""
+    is_binary = args.emit in ("spirv", "object")
+    return is_binary and output_path(args) == STANDARD_STREAM and sys.stdout.isatty()
 
 
 def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
@@ -241,9 +251,3 @@ def show(log: str) -> None:
         for severity, style in STYLES.items():
             text.highlight_regex(rf"(?<=: ){severity}: ", style)
         console.print(text)
-
-
-def complain(sentence: str) -> int:
-    """Says on standard error what went wrong and hands back the exit status."""
-    print(f"groundstate compile: {sentence}", file=sys.stderr)
-    return 1

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain, describe
 from groundstate.compiler.spirv import InvalidModule, Module, read
 from groundstate.compiler.spirv.assembly import assembly
 from groundstate.compiler.spirv.disassemble import Disassembler, disassemble
@@ -29,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `dis` to the commands."""
     parser = subparsers.add_parser(
         "dis",
-        help="show a SPIR-V module as text",
+        help=COMMANDS["dis"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -46,15 +48,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
     except OSError as problem:
-        print(f"groundstate dis: {args.file}: {problem.strerror}", file=sys.stderr)
-        return 1
+        return complain("dis", describe(problem, args.file))
     try:
         for line in lines(data, args.raw, args.function):
             print(line)
     except (InvalidModule, LookupError) as problem:
-        sys.stdout.flush()
-        print(f"groundstate dis: {args.file}: {problem}", file=sys.stderr)
-        return 1
+        return complain("dis", f"{args.file}: {problem}")
     return 0
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
 from collections.abc import Callable
 
 from groundstate import standin
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain
 from groundstate.cli.run import add_driver_options, driver_environment
 
 DESCRIPTION = """\
@@ -29,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `env` to the commands."""
     parser = subparsers.add_parser(
         "env",
-        help="print the variables that send programs to this driver",
+        help=COMMANDS["env"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -48,8 +49,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         variables = driver_environment(args)
     except standin.LibraryMissing as problem:
-        print(f"groundstate env: {problem}", file=sys.stderr)
-        return 1
+        return complain("env", str(problem))
     if args.json:
         print(json.dumps(variables, indent=2))
         return 0

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from typing import TYPE_CHECKING
 
 from groundstate import knobs, standin
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain, describe
 
 DESCRIPTION = """\
 Shows the Level Zero drivers of this machine, their devices and what these can do: Groundstate's own
@@ -30,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `info` to the commands."""
     parser = subparsers.add_parser(
         "info",
-        help="show drivers, devices and what they can do",
+        help=COMMANDS["info"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -51,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
         standin.library()
         drivers = core.drivers()
     except (OSError, RuntimeError, core.LevelZeroError) as problem:
-        print(f"groundstate info: {problem}", file=sys.stderr)
-        return 1
+        return complain("info", describe(problem))
+    from groundstate.cli.console import make_console
     from groundstate.cli.facts import machine_facts
     from groundstate.cli.tree import print_machine
 
@@ -61,14 +58,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print_machine(make_console(), drivers, knobs_in_use(), verbose=args.verbose)
     return 0
-
-
-def make_console() -> Console:
-    """A console for standard output; into a file or a pipe, lines are not cut at any width."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=1000)
 
 
 def knobs_in_use() -> dict[str, str]:

@@ -1,136 +1,144 @@
-"""`groundstate`: finds the command that was asked for and runs it."""
+"""`groundstate`: the program, from the first Ctrl-C to the last byte that it writes.
+
+Next to nothing is imported here, so that `groundstate --version` answers at once and Ctrl-C is
+answered with a line from the start. `commands.py` finds the command that was asked for.
+"""
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import os
-import re
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
-from groundstate.cli import (
-    cache,
-    compile,
-    dis,
-    env,
-    info,
-    metrics,
-    play,
-    record,
-    run,
-    script,
-    stream,
-    subcapture,
-    survey,
-    top,
-)
-from groundstate.version import __version__
-
-COMMANDS = (
-    info,
-    run,
-    env,
-    record,
-    play,
-    script,
-    stream,
-    subcapture,
-    top,
-    metrics,
-    compile,
-    dis,
-    survey,
-    cache,
-)
-"""The modules of the commands, in the order in which the help lists them."""
-
-DESCRIPTION = """\
-Level Zero for every machine: a driver whose device is the CPU you have.
-
-Programs written for Level Zero (C, C++, SYCL, Python) run on it unchanged, without a GPU.
-"""
-
-EXAMPLES = """\
-examples:
-  groundstate info                          what this machine offers to Level Zero programs
-  groundstate run -- ./my_app               run a program on the CPU device
-  groundstate run --topology 2x4 -- ./app   as if there were two devices of four sub-devices each
-  eval "$(groundstate env)"                 run everything in this shell on the CPU device
-  groundstate record -o trace -- ./my_app   record every call of a program
-  groundstate stream calls trace            and list them
-  groundstate play trace                    make them again, here or on another driver
-  groundstate subcapture trace -o one --kernel gemm   cut one launch out of them
-  groundstate script hooks.lua -- ./my_app  change its calls with a script
-  groundstate top                           watch devices and the processes that use them
-  groundstate compile k.cl -o k.spv         OpenCL C to SPIR-V
-
-'groundstate COMMAND --help' says more about a command.
-"""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
 
 INTERRUPTED = 130
-USAGE_ERROR = 2
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that answers a mistake with a sentence instead of the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        """Says what was wrong and where to look, and ends the program."""
-        sentence = plain_sentence(message)
-        print(f"{self.prog}: {sentence}\nTry '{self.prog} --help'.", file=sys.stderr)
-        sys.exit(USAGE_ERROR)
-
-
-def plain_sentence(message: str) -> str:
-    """What argparse says about a mistake, in plainer words where we know some.
-
-    >>> plain_sentence("argument COMMAND: invalid choice: 'inof' (choose from 'info', 'run')")
-    "there is no command 'inof'; did you mean 'info'?"
-    """
-    wrong = re.match(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", message)
-    if wrong is None:
-        return message
-    known = re.findall(r"[\w-]+", wrong[2])
-    near = difflib.get_close_matches(wrong[1], known, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"the commands are {', '.join(known)}"
-    return f"there is no command '{wrong[1]}'; {hint}"
-
-
-def make_parser() -> Parser:
-    """The parser of the whole command line."""
-    parser = Parser(
-        prog="groundstate",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"groundstate {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_parser(commands)
-    return parser
+"""As in errors.py, which is not imported before it is needed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit status."""
-    parser = make_parser()
-    args = parser.parse_args(arguments)
-    if not hasattr(args, "run"):
-        parser.print_help()
-        return 0
+    """Runs the command line and returns the exit status.
+
+    Without `arguments` it is the whole program, and Ctrl-C ends it at any moment.
+    """
     try:
-        status: int = args.run(args)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if arguments is not None:
+            return _guarded(arguments)
+        _end_on_interrupt()
+        try:
+            return _guarded(sys.argv[1:])
+        finally:
+            _end_on_interrupt()  # while Python ends, too
     except KeyboardInterrupt:
+        _forget_output()
+        _say_interrupted()
         return INTERRUPTED
-    return status
+
+
+def _guarded(arguments: Sequence[str]) -> int:
+    """Runs a command; a reader that has gone or a full disk end it without a traceback."""
+    name = _command_name(arguments)
+    if sys.stdout is None:  # it was closed by whoever started us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (open until the end)
+    try:
+        try:
+            return _dispatch(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_output()
+        return 0
+    except OSError as problem:
+        from groundstate.cli.errors import FAILED, describe
+
+        _forget_output()
+        path = problem.filename if problem.filename is not None else "standard output"
+        _say(name, describe(problem, path))
+        return FAILED
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    if list(arguments) == ["--version"]:
+        from groundstate.version import __version__
+
+        print(f"groundstate {__version__}")
+        return 0
+    from groundstate.cli.commands import parse
+
+    run, args = parse(arguments)
+    _raise_on_interrupt()
+    return run(args)
+
+
+def _command_name(arguments: Sequence[str]) -> str:
+    """What errors begin with."""
+    first = arguments[0] if arguments else ""
+    return f"groundstate {first}" if first.isalpha() else "groundstate"
+
+
+def _say(name: str, sentence: str) -> None:
+    """Prints a line on standard error, over the ^C that a terminal shows."""
+    start = "\r" if sys.stderr is not None and sys.stderr.isatty() else ""
+    os.write(2, f"{start}{name}: {sentence}\n".encode(errors="replace"))
+
+
+def _forget_output() -> None:
+    """Drops what is not written yet: Python would try, and complain, once more at its end."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # a test's, which is no file
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+def _end_on_interrupt() -> None:
+    """Ctrl-C ends the process at once: nothing has been begun that would need an end of its own."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _end_now):
+        signal.signal(signal.SIGINT, _end_now)
+
+
+def _raise_on_interrupt() -> None:
+    """Ctrl-C raises KeyboardInterrupt, so that commands can clean up."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is _end_now:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = _raise_again
+
+
+def _end_now(number: int, frame: FrameType | None) -> None:
+    _say_interrupted()
+    os._exit(INTERRUPTED)
+
+
+_said: list[str] = []
+
+
+def _say_interrupted() -> None:
+    """Once, however often somebody presses Ctrl-C."""
+    if not _said:
+        _said.append("interrupted")
+        _say("groundstate", "interrupted")
+
+
+def _raise_again(problem: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C came in a place that cannot raise, such as a destructor: once more, a bit later."""
+    if problem.exc_type is KeyboardInterrupt:
+        from signal import SIGINT
+        from threading import Timer
+
+        Timer(0.001, os.kill, (os.getpid(), SIGINT)).start()
+    else:
+        sys.__unraisablehook__(problem)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from groundstate.cli.monitoring import complain, open_source, say_what_to_install
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain, describe
+from groundstate.cli.monitoring import open_source, say_what_to_install
 
 if TYPE_CHECKING:
     from prometheus_client.registry import CollectorRegistry
@@ -35,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `metrics` to the commands."""
     parser = subparsers.add_parser(
         "metrics",
-        help="serve what devices do to Prometheus",
+        help=COMMANDS["metrics"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -93,9 +95,8 @@ def serve(found: CollectorRegistry, address: str, number: int) -> int:
     try:
         server, thread = start_http_server(number, address, found)
     except OSError as problem:
-        why = problem.strerror or problem
-        sentence = f"cannot listen at {address}:{number}: {why}; try another --port or --address"
-        return complain("metrics", sentence)
+        why = describe(problem, f"cannot listen at {address}:{number}")
+        return complain("metrics", f"{why}; try another --port or --address")
     ended = threading.Event()
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, lambda *_: ended.set())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groundstate import standin
+from groundstate.cli.errors import complain, describe
 
 if TYPE_CHECKING:
     from groundstate.monitor.readings import Reading
@@ -43,7 +43,7 @@ def open_source(command: str, device: int | None) -> Callable[[], Reading] | Non
         standin.library()
         devices = core.sysman_devices()
     except (OSError, RuntimeError, core.LevelZeroError) as problem:
-        complain(command, str(problem))
+        complain(command, describe(problem))
         return None
     if not devices:
         complain(command, "there is no device that can be watched")
@@ -55,12 +55,6 @@ def open_source(command: str, device: int | None) -> Callable[[], Reading] | Non
     from groundstate.monitor.source import Source
 
     return Source(devices)
-
-
-def complain(command: str, sentence: str) -> int:
-    """Says on stderr what is wrong; the exit status that goes with it."""
-    print(f"groundstate {command}: {sentence}", file=sys.stderr)
-    return 1
 
 
 def say_what_to_install(command: str, problem: ImportError) -> int:

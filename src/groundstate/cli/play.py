@@ -19,9 +19,10 @@ from groundstate.capture.play.together import Member
 from groundstate.capture.scripting.script import ScriptError
 from groundstate.capture.stream import StreamError, StreamReader
 from groundstate.capture.stream.compression import CompressionMissing
-from groundstate.cli import play_together
+from groundstate.cli import errors, play_together
 from groundstate.cli import run as running
 from groundstate.cli import script as scripting
+from groundstate.cli.commands import COMMANDS
 from groundstate.cli.progress import bar
 
 DESCRIPTION = """\
@@ -58,7 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `play` to the commands."""
     parser = subparsers.add_parser(
         "play",
-        help="make the calls of a recording again",
+        help=COMMANDS["play"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -248,4 +249,4 @@ def _print(report: dict[str, Any]) -> None:
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
     sys.stdout.flush()
-    return running.complain(sentence, 2, "play")
+    return errors.complain("play", sentence, 2)

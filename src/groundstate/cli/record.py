@@ -9,8 +9,10 @@ from pathlib import Path
 from groundstate import knobs, standin
 from groundstate.capture import place
 from groundstate.capture.scripting.script import ScriptError
+from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli import script as scripting
+from groundstate.cli.commands import COMMANDS
 
 DESCRIPTION = """\
 Runs a program and records every call that it makes, with its structs and results, and the memory
@@ -34,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `record` to the commands."""
     parser = subparsers.add_parser(
         "record",
-        help="run a program and record its calls",
+        help=COMMANDS["record"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -106,4 +108,4 @@ def record(args: argparse.Namespace) -> int:
 
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
-    return running.complain(sentence, 1, "record")
+    return errors.complain("record", sentence)

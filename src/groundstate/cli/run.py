@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 
 from groundstate import knobs, standin
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import NOT_EXECUTABLE, NOT_FOUND, complain, describe
 
 DESCRIPTION = """\
 Runs a program on Groundstate's driver, whatever Level Zero drivers the machine has or lacks.
@@ -29,15 +32,12 @@ examples:
   groundstate run --any-path -- python3 with_pyzes.py     even if it opens the loader by a path
 """
 
-NOT_EXECUTABLE = 126
-NOT_FOUND = 127
-
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `run` to the commands."""
     parser = subparsers.add_parser(
         "run",
-        help="run a Level Zero program on this driver",
+        help=COMMANDS["run"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -139,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         changes = driver_environment(args, any_path=args.any_path)
     except standin.LibraryMissing as problem:
-        return complain(str(problem), 1)
+        return complain("run", str(problem))
     if args.quiet:
         changes[knobs.ERRORS.name] = "0"
     return become(command, {knobs.ERRORS.name: "serious", **os.environ, **changes})
@@ -157,15 +157,18 @@ def become(command: list[str], environment: dict[str, str], name: str = "run") -
     """Becomes a program; returns only if that was not possible."""
     sys.stdout.flush()
     sys.stderr.flush()
+    restore_signals()
     try:
         os.execvpe(command[0], command, environment)
     except FileNotFoundError:
-        return complain(f"there is no program '{command[0]}' here or on PATH", NOT_FOUND, name)
+        if os.path.exists(command[0]):  # a script whose interpreter is missing
+            return complain(name, f"cannot start '{command[0]}': its '#!' names no program", 126)
+        return complain(name, f"there is no program '{command[0]}' here or on PATH", NOT_FOUND)
     except OSError as problem:
-        return complain(f"cannot start '{command[0]}': {problem.strerror}", NOT_EXECUTABLE, name)
+        return complain(name, f"cannot start '{command[0]}': {describe(problem)}", NOT_EXECUTABLE)
 
 
-def complain(sentence: str, status: int, name: str = "run") -> int:
-    """Says on standard error what went wrong and hands back the exit status."""
-    print(f"groundstate {name}: {sentence}", file=sys.stderr)
-    return status
+def restore_signals() -> None:
+    """Gives signals that Python ignores back their meaning, which a new program inherits."""
+    for which in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(which, signal.SIG_DFL)

@@ -10,7 +10,9 @@ from pathlib import Path
 from groundstate import standin
 from groundstate.capture import place
 from groundstate.capture.scripting import script as scripts
+from groundstate.cli import errors
 from groundstate.cli import run as running
+from groundstate.cli.commands import COMMANDS
 
 DESCRIPTION = """\
 Runs a program with a script in front of the driver.
@@ -34,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `script` to the commands."""
     parser = subparsers.add_parser(
         "script",
-        help="run a program with its calls hooked by a script",
+        help=COMMANDS["script"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -108,7 +110,7 @@ def script(args: argparse.Namespace) -> int:
             **place.environment(os.environ, None, real_loader=args.real_loader, script=chosen),
         }
     except (scripts.ScriptError, standin.LibraryMissing, OSError) as problem:
-        return running.complain(str(problem), 1, "script")
+        return errors.complain("script", errors.describe(problem))
     return running.become(command, environment, "script")
 
 

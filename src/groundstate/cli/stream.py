@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from groundstate.cli.commands import COMMANDS
 from groundstate.cli.streams import calls, diff, dump, info, stats, timeline
 
 VIEWS = (info, calls, stats, timeline, dump, diff)
@@ -33,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `stream` and what it can do to the commands."""
     parser = subparsers.add_parser(
         "stream",
-        help="read a recording",
+        help=COMMANDS["stream"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -24,7 +24,9 @@ from groundstate.capture.subcapture import (
     subcapture,
 )
 from groundstate.capture.subcapture.cutter import Chooser
+from groundstate.cli import errors
 from groundstate.cli import run as running
+from groundstate.cli.commands import COMMANDS
 from groundstate.cli.progress import bar
 
 DESCRIPTION = """\
@@ -56,7 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `subcapture` to the commands."""
     parser = subparsers.add_parser(
         "subcapture",
-        help="cut a range or one kernel out of a recording",
+        help=COMMANDS["subcapture"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -231,4 +233,4 @@ def _sizes(sizes: object) -> str:
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
     sys.stdout.flush()
-    return running.complain(sentence, 2, "subcapture")
+    return errors.complain("subcapture", sentence, 2)

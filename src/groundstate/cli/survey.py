@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from groundstate.cli.run import complain, positive
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain, describe
+from groundstate.cli.run import positive
 from groundstate.compiler.signature import SUPPORTED_WIDTHS
 from groundstate.survey.files import Collection, Found, collect
 from groundstate.survey.report import Report
@@ -43,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `survey` to the commands."""
     parser = subparsers.add_parser(
         "survey",
-        help="compile all kernels in libraries",
+        help=COMMANDS["survey"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -100,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
     missing = [path for path in args.paths if not os.path.exists(path)]
     if missing:
-        return complain(f"there is no {missing[0]}", 1, "survey")
+        return complain("survey", f"{missing[0]}: no such file")
     collection = collect(map(Path, args.paths))
     chosen = choose(collection, args.sample)
     widths = tuple(dict.fromkeys(args.widths or [BEST]))
@@ -119,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
         if args.save is not None:
             save(report, args.save)
     except OSError as problem:
-        return complain(f"{problem.filename or 'a file'}: {problem.strerror}", 1, "survey")
+        return complain("survey", describe(problem))
     if args.json:
         print(json.dumps(report.as_json(), indent=2))
     else:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain
 from groundstate.cli.monitoring import (
     add_device_option,
-    complain,
     open_source,
     say_what_to_install,
     seconds,
@@ -42,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds `top` to the commands."""
     parser = subparsers.add_parser(
         "top",
-        help="watch devices, engines, memory and processes",
+        help=COMMANDS["top"],
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -61,10 +61,14 @@ class Report:
         return sum(len(each.kernels) for each in done if each.result == COMPILED)
 
     def quantile(self, part: float) -> float:
-        """The seconds in which a part of the modules that were compiled take."""
+        """The seconds within which that part of the compiled modules stays, interpolated."""
         if not self.seconds:
             return 0.0
-        return self.seconds[min(len(self.seconds) - 1, int(part * len(self.seconds)))]
+        place = part * (len(self.seconds) - 1)
+        below = int(place)
+        above = min(below + 1, len(self.seconds) - 1)
+        low, high = self.seconds[below], self.seconds[above]
+        return low + (high - low) * (place - below)
 
     def slowest(self) -> list[tuple[Found, Outcome]]:
         """The modules that took longest."""
@@ -145,7 +149,8 @@ class Report:
         yield ""
         yield (
             f"processor time of a module: median {self.quantile(0.5):.3f} s, "
-            f"95 % below {self.quantile(0.95):.2f} s, all {sum(self.seconds):.0f} s"
+            f"95th percentile {self.quantile(0.95):.3f} s, longest {self.quantile(1.0):.3f} s, "
+            f"all together {sum(self.seconds):.1f} s"
         )
         if self.compiled_now and self.wall_s:
             rate = self.compiled_now / self.wall_s

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundstate.capture.views.summary import Summary, summarise
-from groundstate.cli.info import make_console
+from groundstate.cli.console import make_console
 from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams, print_json
 from groundstate.monitor.words import bytes_text, cut, duration_text, printable
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.views.kernel_tally import CommandTally
 from groundstate.capture.views.tally import FunctionTally, MemoryTally, Tally, tally
-from groundstate.cli.info import make_console
+from groundstate.cli.console import make_console
 from groundstate.cli.streams.opening import add_view, complain, find_streams, print_json
 from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured
 from groundstate.monitor.words import bytes_text, duration_text, percent_text, printable
