@@ -51,7 +51,7 @@ def timeline_of(
             try:
                 readers.append(StreamReader(path))
             except (StreamError, OSError) as problem:
-                found.problems.append(f"{path.name}: {problem}")
+                found.problems.append(f"{path}: {_reason(problem)}")
         found.start = min((reader.header.start for reader in readers), default=0)
         for reader in readers:
             with bar(reader.path.name, len(reader)) as moves:
@@ -85,9 +85,9 @@ class _Builder:
             if not self._read(limit):
                 self._found.notes.append(f"{name}: only the first {limit:,} calls are shown")
         except StreamError as problem:
-            self._found.problems.append(f"{name}: {problem}")
+            self._found.problems.append(f"{self._reader.path}: {problem}")
         if self._reader.damage is not None:
-            self._found.problems.append(f"{name} is damaged {self._reader.damage}")
+            self._found.problems.append(f"{self._reader.path}: damaged {self._reader.damage}")
         settle(self._work, self._end, durations)
         self._found.tracks += [self._threads[number] for number in sorted(self._threads)]
         for queue in self._work.queues:
@@ -153,6 +153,10 @@ class _Builder:
         self, start: int, end: int, name: str, category: str, note: str, estimated: bool
     ) -> Span:
         return Span(start + self._offset, end + self._offset, name, category, note, estimated)
+
+
+def _reason(problem: StreamError | OSError) -> str:
+    return str(getattr(problem, "strerror", None) or problem)
 
 
 def _category(call: NamedCall) -> str:
