@@ -1,7 +1,8 @@
-"""What recorders do besides recording, so that a stream has the memory that submitted work reads.
+"""What recorders do besides recording, so that a stream has the memory that submitted work reads
+and the times at which it ran.
 
-The functions are those of `native/capture/hooks.h` and `memory.h`. In the lines, the parameters of
-a call go by their names in the API, and `result` is what it returned.
+The functions are those of `native/capture/hooks.h`, `memory.h` and `times.h`. In the lines, the
+parameters of a call go by their names in the API, and `result` is what it returned.
 """
 
 from __future__ import annotations
@@ -55,13 +56,14 @@ COPIES: dict[str, str] = {
 }
 """What a command's copy reads and writes."""
 
+EXECUTES = (
+    "zeCommandListImmediateAppendCommandListsExp",
+    "zeCommandListImmediateAppendCommandListsWithParameters",
+)
+"""Commands that run other lists."""
+
 GATHERED: dict[str, str] = {
-    "zeCommandListImmediateAppendCommandListsExp": (
-        "gc_gathers(call, numCommandLists, phCommandLists)"
-    ),
-    "zeCommandListImmediateAppendCommandListsWithParameters": (
-        "gc_gathers(call, numCommandLists, phCommandLists)"
-    ),
+    **dict.fromkeys(EXECUTES, "gc_gathers(call, numCommandLists, phCommandLists)"),
     "zeCommandListAppendGraphExt": "gc_gathers_graphs(call)",
 }
 """Commands that run others, which were recorded before."""
@@ -89,22 +91,54 @@ OTHERS: dict[str, Hook] = {
     "zeModuleDestroy": Hook(after=("gc_unmade_module(result, hModule)",)),
     "zeKernelCreate": Hook(after=("gc_made_kernel(result, hModule, desc, phKernel)",)),
     "zeKernelDestroy": Hook(after=("gc_unmade_kernel(result, hKernel)",)),
-    "zeCommandListCreate": Hook(after=("gc_made_list(result, phCommandList, false)",)),
-    "zeCommandListCreateImmediate": Hook(after=("gc_made_list(result, phCommandList, true)",)),
-    "zeCommandListCreateCloneExp": Hook(
-        after=("gc_cloned_list(result, hCommandList, phClonedCommandList)",)
+    "zeCommandListCreate": Hook(
+        after=(
+            "gc_made_list(result, phCommandList, false)",
+            "gc_times_made_list(result, hContext, hDevice, phCommandList, false, desc)",
+        )
     ),
-    "zeCommandListReset": Hook(after=("gc_emptied_list(result, hCommandList)",)),
+    "zeCommandListCreateImmediate": Hook(
+        after=(
+            "gc_made_list(result, phCommandList, true)",
+            "gc_times_made_list(result, hContext, hDevice, phCommandList, true, NULL)",
+        )
+    ),
+    "zeCommandListCreateCloneExp": Hook(
+        ("gc_times_excluded_list(hCommandList)",),
+        ("gc_cloned_list(result, hCommandList, phClonedCommandList)",),
+    ),
+    "zeCommandListReset": Hook(
+        ("gc_times_unmaking_list(hCommandList)",),
+        (
+            "gc_times_emptied_list(result, hCommandList)",
+            "gc_emptied_list(result, hCommandList)",
+        ),
+    ),
     "zeCommandListDestroy": Hook(
-        ("gc_unmaking(hCommandList)",), ("gc_unmade_list(result, hCommandList)",)
+        ("gc_times_unmaking_list(hCommandList)", "gc_unmaking(hCommandList)"),
+        ("gc_times_unmade_list(result, hCommandList)", "gc_unmade_list(result, hCommandList)"),
     ),
     "zeCommandQueueDestroy": Hook(("gc_unmaking(hCommandQueue)",)),
     "zeCommandQueueExecuteCommandLists": Hook(
         ("gc_gathers(call, numCommandLists, phCommandLists)", "gc_executing(call)"),
-        ("gc_executed(call, result, hCommandQueue)",),
+        (
+            "gc_times_executed(call, result, hCommandQueue, hFence, numCommandLists, "
+            "phCommandLists)",
+            "gc_executed(call, result, hCommandQueue)",
+        ),
     ),
     "zeCommandListBeginGraphCaptureExt": Hook(("gc_captures_graph()",)),
     "zeCommandListBeginCaptureIntoGraphExt": Hook(("gc_captures_graph()",)),
+    "zeContextDestroy": Hook(("gc_times_unmaking_context(hContext)",)),
+    "zeCommandQueueSynchronize": Hook(after=("gc_times_ended(result, hCommandQueue)",)),
+    "zeCommandListHostSynchronize": Hook(after=("gc_times_ended(result, hCommandList)",)),
+    "zeFenceHostSynchronize": Hook(after=("gc_times_passed(result, hFence)",)),
+    "zeFenceQueryStatus": Hook(after=("gc_times_passed(result, hFence)",)),
+    "zeEventHostSynchronize": Hook(after=("gc_times_signalled(result, hEvent)",)),
+    "zeEventQueryStatus": Hook(after=("gc_times_signalled(result, hEvent)",)),
+    "zeEventHostReset": Hook(("gc_times_leaving(hEvent)",)),
+    "zeEventCreate": Hook(after=("gc_times_made_event(result, hEventPool, phEvent)",)),
+    "zeEventDestroy": Hook(("gc_times_unmaking_event(hEvent)",)),
     "zeEventHostSignal": Hook(("gc_signalling(call)",), ("gc_signalled(call, result)",)),
 }
 
@@ -119,10 +153,21 @@ def hook_of(function: Function) -> Hook:
         return Hook()
     own = [line for table in (ARGUMENTS, COPIES, GATHERED) if (line := table.get(name)) is not None]
     handle = function.parameters[0].name
-    return Hook(
-        (*own, f"gc_appending(call, {handle}, {_traits(function)})"),
-        (f"gc_appended(call, result, {handle})",),
-    )
+    before = [*own, f"gc_appending(call, {handle}, {_traits(function)})"]
+    after = [f"gc_appended(call, result, {handle})"]
+    if name in EXECUTES:
+        lists = "numCommandLists, phCommandLists"
+        after.insert(0, f"gc_times_executed(call, result, {handle}, NULL, {lists})")
+    elif _is_measured(function):
+        before.append(f"hSignalEvent = gc_times_event(call, {handle}, hSignalEvent)")
+        after.insert(0, f"gc_times_appended(call, result, {handle})")
+    return Hook(tuple(before), tuple(after))
+
+
+def _is_measured(function: Function) -> bool:
+    """Whether it is recorded when a command ran: of kernels, copies and fills."""
+    works = any(word in function.name for word in ("Launch", "Copy", "Fill"))
+    return works and any(parameter.name == "hSignalEvent" for parameter in function.parameters)
 
 
 def _traits(function: Function) -> str:

@@ -90,7 +90,9 @@ def generate_recorders(namespace: str) -> Iterator[str]:
     """A recorder for each function of a namespace."""
     registry = load()
     yield NOTICE
-    yield '#include "hooks.h"\n#include "record.h"\n#include "slots.h"\n#include "structs.h"\n'
+    for header in ("hooks", "record", "slots", "structs", "times"):
+        yield f'#include "{header}.h"'
+    yield ""
     functions = [f for f in registry.functions.values() if f.namespace == namespace]
     for function in functions:
         yield from _recorder(function, registry)

@@ -1,1 +1,2 @@
--- Hooks nothing.
+-- Hooks nothing, and hears only that the program begins.
+function gitsProgramStart() end

@@ -174,14 +174,17 @@ void gc_journal_enter(uint32_t thread, uint32_t function, uint64_t time, const u
     atomic_store_explicit(&here->function, function + 1, memory_order_release);
 }
 
-void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size) {
+uint64_t gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size) {
     pthread_mutex_lock(&lock);
+    uint64_t number = 0;
     if (is_open) {
         append(record, size, NULL, 0);
+        number = records - 1;
         if (thread < INSIDE_COUNT)
             atomic_store_explicit(&((inside *)(memory + INSIDE_PLACE))[thread].function, 0, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
+    return number;
 }
 
 void gc_journal_append(const uint8_t *record, size_t size) {

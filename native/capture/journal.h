@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4, GC_WRITES = 5, GC_RESULTS = 6 };
+enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4, GC_WRITES = 5, GC_RESULTS = 6, GC_TIMES = 8 };
 
 enum { GC_INSIDE_LIMIT = 4096 }; /* bytes of a call that has not returned */
 
@@ -30,8 +30,8 @@ void gc_journal_name(uint32_t function);
 /* Notes that a thread is inside a call, for the case that it never returns: since when, and the
  * body of its record so far. */
 void gc_journal_enter(uint32_t thread, uint32_t function, uint64_t time, const uint8_t *body, size_t size);
-/* Appends the whole record of a call that has returned. */
-void gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size);
+/* Appends the whole record of a call that has returned; its number. */
+uint64_t gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size);
 /* Appends a whole record of another kind. */
 void gc_journal_append(const uint8_t *record, size_t size);
 /* Appends a content unless the stream has it. */

@@ -11,6 +11,7 @@
 #include "journal.h"
 #include "memory.h"
 #include "ranges.h"
+#include "shadows.h"
 #include "threads.h"
 #include "writes.h"
 
@@ -107,6 +108,7 @@ void gc_memory_share(const void *at) {
         gc_ranges_count(range, -1);
         range->kind = GC_MEMORY_FOREIGN;
         range->watched = false;
+        gc_shadow_drop(range);
         gc_ranges_count(range, 1);
     }
     pthread_mutex_unlock(&lock);
@@ -190,7 +192,9 @@ static void compare(gc_range *range) {
 static void look_at(gc_range *range, bool new_ones) {
     if (range->kind == GC_MEMORY_DEVICE || (range->fresh && !new_ones))
         return;
-    if (!range->watched)
+    if (range->shadow != NULL)
+        gc_shadow_compare(range, note_changed);
+    else if (!range->watched)
         compare(range);
     else if (range->fresh)
         look_at_fresh(range);
@@ -284,7 +288,8 @@ void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
     pthread_mutex_lock(&lock);
     /* Asked before anything is looked at: a thread may write behind the look and be gone when the work has ended, but then
      * it is here now, or one that starts it. */
-    call->has_company = atomic_load(&tracked) > 0 && gc_threads_others();
+    if (atomic_load(&tracked) > 0)
+        gc_threads_note(&call->company);
     look(true);
     bool any = changed.count > 0 || uncertain || gc_fresh_count > 0;
     suspect_changed();
@@ -319,13 +324,47 @@ static void store_results(gc_call *call, const gc_extents *targets, uint32_t fla
     gc_writes_end();
 }
 
+/* Whether somebody besides the device may have written what changed. Only the kernel that tells of pages is known to
+ * count the time of threads exactly. */
+static bool others_wrote(const gc_call *call) {
+    if ((call->traits & GC_CALLS_HOST) != 0)
+        return true;
+    return kernel_tells ? gc_threads_ran(&call->company) : call->company.is_unknown || call->company.count > 0;
+}
+
+/* Counts the pages of each range that were found in the last look. */
+static void count_written(void) {
+    for (size_t each = 0; each < changed.count; each++) {
+        uintptr_t begin = changed.all[each].at, end = begin + changed.all[each].size;
+        for (size_t place = gc_ranges_after(begin); place < gc_range_count && gc_ranges[place]->begin < end; place++) {
+            gc_range *range = gc_ranges[place];
+            uintptr_t first = gc_page_floor(range->begin), last = gc_page_ceiling(range->end);
+            range->written += ((last < end ? last : end) - (first > begin ? first : begin)) / GC_PAGE;
+        }
+    }
+}
+
+/* Decides for each range how to find what is written there next. */
+static void choose_ways(void) {
+    if (changed.count == 0 && !gc_shadow_any())
+        return;
+    count_written();
+    for (size_t each = 0; each < gc_range_count; each++) {
+        gc_range *range = gc_ranges[each];
+        if (range->shadow != NULL)
+            gc_shadow_reconsider(range, range->written);
+        else if (range->written > 0)
+            gc_shadow_consider(range, range->written);
+        range->written = 0;
+    }
+}
+
 void gc_memory_after(gc_call *call, const gc_extents *targets, gc_outcome outcome) {
     if (!gc_memory_waits())
         return;
     pthread_mutex_lock(&lock);
     look(false);
-    bool others = call->has_company || (call->traits & GC_CALLS_HOST) != 0;
-    bool mixed = outcome != GC_DONE || uncertain || (changed.count > 0 && others);
+    bool mixed = outcome != GC_DONE || uncertain || (changed.count > 0 && others_wrote(call));
     if (mixed) {
         suspect_changed();
         uncertain = true;
@@ -333,5 +372,7 @@ void gc_memory_after(gc_call *call, const gc_extents *targets, gc_outcome outcom
     if (with_results)
         store_results(call, targets,
                       (outcome == GC_UNDER_WAY ? GC_WRITES_IN_FLIGHT : 0) | (mixed ? GC_WRITES_MIXED : 0));
+    if (device_is_here && kernel_tells)
+        choose_ways();
     pthread_mutex_unlock(&lock);
 }

@@ -69,6 +69,11 @@ bool gc_pages_watch(uintptr_t begin, uintptr_t end) {
     return faults >= 0 && ioctl(faults, UFFDIO_REGISTER, &request) == 0;
 }
 
+void gc_pages_unwatch(uintptr_t begin, uintptr_t end) {
+    struct uffdio_range range = {begin, end - begin};
+    ioctl(faults, UFFDIO_UNREGISTER, &range);
+}
+
 static void scan(scan_request request, uintptr_t end, gc_pages_found found) {
     page_region regions[REGIONS];
     request.size = sizeof request;

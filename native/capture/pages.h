@@ -18,6 +18,7 @@ void gc_pages_abandon(void);
 
 /* Begins to watch pages. False for memory that cannot be watched, such as the pages of a file on disk. */
 bool gc_pages_watch(uintptr_t begin, uintptr_t end);
+void gc_pages_unwatch(uintptr_t begin, uintptr_t end);
 
 /* Tells of all watched pages from `begin` to `end` that were written since the last look, and forgets that they were.
  * Memory in between that is not watched is left out. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ranges.h"
+#include "shadows.h"
 
 gc_range **gc_ranges;
 size_t gc_range_count;
@@ -86,6 +87,7 @@ void gc_ranges_span(uintptr_t *begin, uintptr_t *end) {
 }
 
 void gc_range_free(gc_range *range) {
+    gc_shadow_drop(range);
     free(range->marks);
     free(range->pending);
     free(range);

@@ -11,6 +11,10 @@ typedef struct gc_range {
     gc_memory_kind kind;
     bool watched;      /* the kernel tells what was written; otherwise contents are compared */
     bool fresh;        /* nothing of it is in the stream: what is not stored is zeros */
+    uint8_t *shadow;   /* a copy, if the device writes so much of it that comparing is faster than to be told; shadows.h */
+    size_t written;    /* pages, by the last submission */
+    int rewrites;      /* how many submissions have written much of it */
+    int calm;          /* how many in a row have not, since there is a shadow */
     uint64_t *marks;   /* of each page when it was compared last; 0: never */
     uint64_t *pending; /* a bit for each page that the stream does not have as it is */
     bool is_pending;

@@ -145,7 +145,7 @@ void gc_leave(gc_call *call, uint64_t result) {
 
 void gc_end(gc_call *call) {
     put_head(call, call->blocks, call->incomplete, call->left - call->entered, call->result);
-    gc_journal_leave(call->thread, call->bytes, call->used);
+    call->number = gc_journal_leave(call->thread, call->bytes, call->used);
     call->busy = false;
 }
 

@@ -9,6 +9,7 @@
 
 #include "extents.h"
 #include "functions.h"
+#include "threads.h"
 
 /* What commands may have to do with the host: wait for it, or call functions of it. */
 enum gc_trait { GC_WAITS = 1, GC_CALLS_HOST = 2 };
@@ -23,6 +24,7 @@ typedef struct gc_call {
     size_t used, room;
     uint32_t function, thread;
     uint64_t began, entered, left, result;
+    uint64_t number;             /* of the record, when the call has returned */
     uint16_t words, blocks;
     bool incomplete; /* something did not fit */
     bool busy;       /* the thread is inside a recorded call */
@@ -31,7 +33,9 @@ typedef struct gc_call {
     bool submits;                /* the call gives work to the device */
     unsigned traits;             /* of that work: gc_trait */
     uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
-    bool has_company;            /* other threads of the program may write while the device works */
+    ze_event_handle_t timed_event; /* tells when the call's command runs */
+    bool timed_event_is_own;     /* the recorder's */
+    gc_company company;          /* other threads of the program, which may write while the device works */
 } gc_call;
 
 /* How to copy a struct: its size, and what follows its pointers other than pNext, if anything has to. */

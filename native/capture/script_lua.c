@@ -23,6 +23,7 @@ static lua_State *first; /* the state that the script was loaded in */
 static pthread_mutex_t lock;
 static pthread_key_t key;
 static _Thread_local lua_here *here __attribute__((tls_model("initial-exec")));
+static bool hooks_something; /* the script has a function for a call or an event */
 static const char names; /* its address names the numbers of functions by name in the registry */
 
 /* --- Threads ----------------------------------------------------------------------------------------------------- */
@@ -200,17 +201,81 @@ static void lua_event(const char *name, int64_t number) {
 
 /* --- Loading ----------------------------------------------------------------------------------------------------- */
 
+static const char *const EVENTS[] = {"gitsProgramStart", "gitsProgramExit",       "gitsFrameBegin",     "gitsFrameEnd",
+                                     "gitsLoopBegin",    "gitsLoopEnd",           "gitsStateRestoreBegin",
+                                     "gitsStateRestoreEnd"};
+enum { EVENT_COUNT = sizeof EVENTS / sizeof *EVENTS };
+
+static const char *name_in(const void *names_there, size_t at) {
+    return ((const char *const *)names_there)[at];
+}
+
+static bool is_event(const char *name) {
+    for (int each = 0; each < EVENT_COUNT; each++)
+        if (strcmp(name, EVENTS[each]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a name is in the manner of the API's functions: ze, zes, zet or zer and a capital. */
+static bool looks_like_function(const char *name) {
+    if (strncmp(name, "ze", 2) != 0)
+        return false;
+    const char *rest = name + (name[2] == 's' || name[2] == 't' || name[2] == 'r' ? 3 : 2);
+    return *rest >= 'A' && *rest <= 'Z';
+}
+
+/* A function that nobody would ever call, as its name is nearly that of another one. */
+static void refuse_misspelt(lua_State *state, const char *name) {
+    const char *event = strncmp(name, "gits", 4) == 0 ? gc_nearest(name, name_in, EVENTS, EVENT_COUNT) : NULL;
+    if (event != NULL)
+        gc_lua_no_such(state, "there is no event", name, event);
+    if (looks_like_function(name))
+        gc_lua_no_such(state, "there is no function to hook that is called", name,
+                       gc_nearest(name, name_in, gs_function_names, GS_FN_COUNT));
+}
+
 /* The script defined a global that it did not have: if it is a function of the API, that has a hook from now on. */
 static int new_global(lua_State *state) {
     if (lua.lua_type(state, 2) == LUA_STRING && lua.lua_type(state, 3) == LUA_FUNCTION) {
+        const char *name = lua.lua_tolstring(state, 2, NULL);
         lua.lua_rawgetp(state, LUA_REGISTRY, &names);
         lua.lua_pushvalue(state, 2);
         if (lua.lua_rawget(state, -2) == LUA_NUMBER)
             gc_script_hook((enum gs_function)lua.lua_tointegerx(state, -1, NULL));
+        else if (!is_event(name))
+            refuse_misspelt(state, name);
+        hooks_something = hooks_something || lua.lua_type(state, -1) == LUA_NUMBER || is_event(name);
         lua_pop(state, 2);
     }
     lua.lua_rawset(state, 1);
     return 0;
+}
+
+static const char *constant_name(const void *constants, size_t at) {
+    return ((const gc_constant *)constants)[at].name;
+}
+
+/* A global that is not there. Most are nil, but a constant of the API that is not there is misspelt. */
+static int missing_global(lua_State *state) {
+    static const char *const PREFIXES[] = {"ZE_", "ZES_", "ZET_", "ZER_"};
+    const char *name = lua.lua_type(state, 2) == LUA_STRING ? lua.lua_tolstring(state, 2, NULL) : "";
+    for (int each = 0; each < 4; each++)
+        if (strncmp(name, PREFIXES[each], strlen(PREFIXES[each])) == 0)
+            gc_lua_no_such(state, "there is no constant", name,
+                           gc_nearest(name, constant_name, gc_constants, gc_constant_count));
+    lua.lua_pushnil(state);
+    return 1;
+}
+
+/* drvl0.<name> that is not there. A script may ask whether it is, so only what is misspelt is an error. */
+static int missing_function(lua_State *state) {
+    const char *name = lua.lua_type(state, 2) == LUA_STRING ? lua.lua_tolstring(state, 2, NULL) : "";
+    const char *nearest = gc_nearest(name, name_in, gs_function_names, GS_FN_COUNT);
+    if (nearest != NULL)
+        gc_lua_no_such(state, "drvl0 has no function", name, nearest);
+    lua.lua_pushnil(state);
+    return 1;
 }
 
 static void watch_globals(lua_State *state) {
@@ -221,9 +286,11 @@ static void watch_globals(lua_State *state) {
     }
     lua.lua_rawsetp(state, LUA_REGISTRY, &names);
     lua.lua_getglobal(state, "_G");
-    lua.lua_createtable(state, 0, 1);
+    lua.lua_createtable(state, 0, 2);
     lua.lua_pushcclosure(state, new_global, 0);
     lua.lua_setfield(state, -2, "__newindex");
+    lua.lua_pushcclosure(state, missing_global, 0);
+    lua.lua_setfield(state, -2, "__index");
     lua.lua_setmetatable(state, -2);
     lua_pop(state, 1);
 }
@@ -244,6 +311,10 @@ static void add_driver(lua_State *state) {
     }
     lua.lua_pushcclosure(state, gc_lua_free_struct, 0);
     lua.lua_setfield(state, -2, "free");
+    lua.lua_createtable(state, 0, 1);
+    lua.lua_pushcclosure(state, missing_function, 0);
+    lua.lua_setfield(state, -2, "__index");
+    lua.lua_setmetatable(state, -2);
     lua.lua_setglobal(state, "drvl0");
 }
 
@@ -257,6 +328,9 @@ static int load_script(lua_State *state) {
     if (lua.luaL_loadfilex(state, path, NULL) != 0)
         return lua.luaL_error(state, "%s", lua.lua_tolstring(state, -1, NULL));
     lua.lua_callk(state, 0, 0, 0, NULL);
+    if (!hooks_something)
+        return lua.luaL_error(state, "%s: hooks nothing: none of its functions has the name of a Level Zero function or of an "
+                                     "event", path);
     return 0;
 }
 

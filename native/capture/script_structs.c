@@ -1,8 +1,9 @@
 /* Structs and arrays as tables of Lua.
  *
- * A table has the address in its field __self; its metatable reads and writes where the struct is. If that is memory of the
+ * A table has the address in its field _self; its metatable reads and writes where the struct is. If that is memory of the
  * script, __block has the number of the block that is __at that address, and when the struct is freed __last gets what its
- * fields were. A script may let __self be another address. */
+ * fields were. A script may let _self be another address. __self is the
+ * same field. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ static void push_table(lua_State *state, const void *address) {
     int64_t block = gc_block_at(address);
     lua.lua_createtable(state, 0, block != 0 ? 3 : 1);
     int table = lua.lua_gettop(state);
-    set_address(state, table, "__self", address);
+    set_address(state, table, "_self", address);
     if (block == 0)
         return;
     set_address(state, table, "__at", address);
@@ -73,6 +74,8 @@ static const gc_field *field_here(lua_State *state, int key) {
 /* struct[n] is the n-th of several in a row, counted from 0 as the functions of `gits` do. */
 static int struct_element(lua_State *state, const gc_layout *layout, const char *address) {
     int64_t number = lua.lua_tointegerx(state, 2, NULL);
+    if (number < 0)
+        return lua.luaL_error(state, "structs in a row count from 0; there is no %I", (long long)number);
     gc_push_struct(state, address + number * layout->size, (uint16_t)(layout - gc_layouts));
     return 1;
 }
@@ -89,6 +92,16 @@ static bool push_last(lua_State *state) {
     return true;
 }
 
+static const char *field_name(const void *layout, size_t at) {
+    return gc_fields[((const gc_layout *)layout)->first + at].name;
+}
+
+static int no_field(lua_State *state, const gc_layout *layout) {
+    const char *name = lua.luaL_tolstring(state, 2, NULL);
+    const char *what = lua.lua_pushfstring(state, "%s has no field", layout->name);
+    return gc_lua_no_such(state, what, name, gc_nearest(name, field_name, layout, layout->count));
+}
+
 static int struct_index(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     if (is_self(state, 2)) {
@@ -97,10 +110,8 @@ static int struct_index(lua_State *state) {
     }
     const gc_field *field = field_here(state, 2);
     bool is_element = field == NULL && lua.lua_isinteger(state, 2);
-    if (field == NULL && !is_element) {
-        lua.lua_pushnil(state);
-        return 1;
-    }
+    if (field == NULL && !is_element)
+        return no_field(state, layout);
     if (!is_element && push_last(state))
         return 1;
     const char *address = live_self(state, (gc_owner){layout->name, is_element ? "an element" : field->name});
@@ -113,18 +124,18 @@ static int struct_index(lua_State *state) {
 static int struct_newindex(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     if (is_self(state, 2)) {
-        set_address(state, 1, "__self", gc_take_pointer(state, 3, (gc_owner){layout->name, "_self"}));
+        set_address(state, 1, "_self", gc_take_pointer(state, 3, (gc_owner){layout->name, "_self"}));
         return 0;
     }
     const gc_field *field = field_here(state, 2);
     if (field == NULL)
-        return lua.luaL_error(state, "%s has no field '%s'", layout->name, lua.luaL_tolstring(state, 2, NULL));
+        return no_field(state, layout);
     char *address = live_self(state, (gc_owner){layout->name, field->name});
     store_value(state, 3, &field->type, address + field->offset, (gc_owner){layout->name, field->name});
     return 0;
 }
 
-/* Goes from a field's name to the next field; the last one is __self. */
+/* Goes from a field's name to the next field; the last one is _self. */
 static int struct_next(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     int next = 0;
@@ -134,9 +145,9 @@ static int struct_next(lua_State *state) {
         const gc_field *field = field_here(state, 2);
         next = field != NULL ? (int)(field - gc_fields) - layout->first + 1 : layout->count;
     }
-    const char *address = live_self(state, (gc_owner){layout->name, "__self"});
+    const char *address = live_self(state, (gc_owner){layout->name, "_self"});
     const gc_field *field = next < layout->count ? &gc_fields[layout->first + next] : NULL;
-    lua.lua_pushstring(state, field != NULL ? field->name : "__self");
+    lua.lua_pushstring(state, field != NULL ? field->name : "_self");
     if (field != NULL)
         push_value(state, &field->type, address + field->offset, layout->family);
     else
@@ -332,10 +343,7 @@ static void store_array(lua_State *state, int index, const gc_type *type, char *
 /* A struct from another one, or from a plain table with some of its fields. */
 static void store_struct(lua_State *state, int index, const gc_type *type, char *at, gc_owner of) {
     if (lua.lua_type(state, index) == LUA_TABLE) {
-        lua.lua_pushstring(state, "__self");
-        bool is_plain = lua.lua_rawget(state, index) == LUA_NIL;
-        lua_pop(state, 1);
-        if (is_plain) {
+        if (!gc_has_self(state, index)) {
             each_copy(state, index, &gc_layouts[type->layout], at, false);
             return;
         }
@@ -393,12 +401,12 @@ static void each_copy(lua_State *state, int index, const gc_layout *layout, char
 }
 
 void gc_store_copies(lua_State *state, int index, uint16_t layout) {
-    gc_owner of = {gc_layouts[layout].name, "__self"};
+    gc_owner of = {gc_layouts[layout].name, "_self"};
     each_copy(state, index, &gc_layouts[layout], gc_take_pointer(state, index, of), false);
 }
 
 void gc_load_copies(lua_State *state, int index, uint16_t layout) {
-    gc_owner of = {gc_layouts[layout].name, "__self"};
+    gc_owner of = {gc_layouts[layout].name, "_self"};
     each_copy(state, index, &gc_layouts[layout], gc_take_pointer(state, index, of), true);
 }
 
@@ -469,7 +477,7 @@ int gc_lua_free_struct(lua_State *state) {
     push_values(state, layout, address);
     gc_lua_release(state, address);
     keep_last_values(state, 1, layout);
-    set_address(state, 1, "__self", NULL);
+    set_address(state, 1, "_self", NULL);
     set_address(state, 1, "__at", NULL);
     return 0;
 }

@@ -16,6 +16,8 @@ void gc_push_word(lua_State *state, const gc_type *type, uint64_t word, char fam
 uint64_t gc_take_word(lua_State *state, int index, const gc_type *type, gc_owner of);
 
 /* An address: of a pointer, a struct, an array or a number; nil is null. */
+/* Whether a table says where its struct is. */
+bool gc_has_self(lua_State *state, int index);
 void *gc_take_pointer(lua_State *state, int index, gc_owner of);
 int64_t gc_take_integer(lua_State *state, int index, gc_owner of);
 double gc_take_number(lua_State *state, int index, gc_owner of);
@@ -45,5 +47,11 @@ const char *gc_lua_keep_string(lua_State *state, int index);
 
 int gc_lua_create_struct(lua_State *state); /* drvl0.create_<struct>; the layout's number is its upvalue */
 int gc_lua_free_struct(lua_State *state);   /* drvl0.free */
+
+/* The name among some that is nearest to one that there is not; NULL if none is near (script_names.c). */
+const char *gc_nearest(const char *name, const char *(*name_at)(const void *names, size_t at), const void *names,
+                       size_t count);
+/* Raises an error: what there is not, its name, and what may have been meant instead if that is known. */
+int gc_lua_no_such(lua_State *state, const char *what, const char *name, const char *nearest);
 
 #endif

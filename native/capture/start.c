@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "script.h"
 #include "slots.h"
+#include "times.h"
 
 gc_function gc_slots[GS_FN_COUNT];
 gc_function gc_next[GS_FN_COUNT];
@@ -146,6 +147,7 @@ static void pass_all_on(void) {
 /* A forked child shares the journal's memory with its parent, and has no part in it, nor in the script. */
 static void after_fork(void) {
     pass_all_on();
+    gc_times_abandon();
     gc_memory_abandon();
     gc_script_abandon();
     gc_journal_abandon();
@@ -178,6 +180,9 @@ __attribute__((constructor)) static void begin(void) {
     pthread_atfork(NULL, NULL, after_fork);
     if (recorded)
         record_calls();
+    const char *times = getenv("GROUNDSTATE_CAPTURE_TIMES");
+    if (recorded && (times == NULL || strcmp(times, "0") != 0))
+        gc_times_open();
     give_own_addresses();
     if (scripted)
         gc_script_install(script);
@@ -185,5 +190,6 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
     pass_all_on();
+    gc_times_close();
     gc_journal_close();
 }

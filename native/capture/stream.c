@@ -10,7 +10,7 @@
 #include "digest.h"
 #include "stream.h"
 
-enum { MAJOR = 1, MINOR = 1, CHUNK_HEADER = 32, LEVEL = 1, INDEX_ENTRIES = 100000 };
+enum { MAJOR = 1, MINOR = 2, CHUNK_HEADER = 32, LEVEL = 1, INDEX_ENTRIES = 100000 };
 enum { KIND_RECORDS = 1, KIND_INDEX = 2, CODEC_STORED = 0, CODEC_ZSTD = 1 };
 enum { RECORD_CHUNKS = 16, RECORD_CONTENTS = 17 };
 

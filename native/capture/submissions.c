@@ -8,6 +8,7 @@
 #include "handles.h"
 #include "hooks.h"
 #include "slots.h"
+#include "times.h"
 
 /* How long a recorded submission waits for its work, in nanoseconds. Work that waits for the host would wait for ever: the
  * program goes on, and the stream says so. Commands without events wait for the host only if they read its memory
@@ -208,6 +209,8 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
     gc_outcome outcome = wait_for(handle, is_queue, others ? IMPATIENCE : call->traits != 0 ? PATIENCE : GREAT_PATIENCE);
     if (outcome == GC_UNDER_WAY)
         note_unended(handle, is_queue);
+    else if (outcome == GC_DONE)
+        gc_times_ended(ZE_RESULT_SUCCESS, handle);
     if (others && is_under_way() && outcome == GC_DONE)
         outcome = GC_UNDER_WAY;
     gc_memory_after(call, &call->targets, outcome);

@@ -1,5 +1,8 @@
 /* The driver's threads, and the recorder's, have names that begin with "gs-". Threads that are known by now are not asked
- * for theirs again: this happens at each submission. */
+ * for theirs again: this happens at each submission.
+ *
+ * Many programs have threads that sleep nearly always, such as those of a library for linear algebra. The kernel counts
+ * the processor time of each thread to the nanosecond: one whose count stays the same did not run. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,51 +46,78 @@ typedef struct entry {
     char name[];
 } entry;
 
+static gc_company present; /* as of the last look into the folder */
+
 /* Looks at all threads. An entry is at most 32 bytes long: what leaves room for more is the end of the list. */
-static bool look_for_others(void) {
+static void look_for_others(void) {
     _Alignas(entry) char buffer[4096];
     long own = syscall(SYS_gettid), length = sizeof buffer;
-    if (lseek(folder, 0, SEEK_SET) != 0)
-        return true;
-    while (length > (long)sizeof buffer - 32) {
+    present = (gc_company){.is_unknown = lseek(folder, 0, SEEK_SET) != 0};
+    while (!present.is_unknown && length > (long)sizeof buffer - 32) {
         length = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
-        if (length < 0)
-            return true;
+        present.is_unknown = length < 0;
         for (long at = 0; at < length; at += ((entry *)(buffer + at))->length) {
             const entry *each = (const entry *)(buffer + at);
             long number = each->name[0] != '.' ? atol(each->name) : own;
-            if (number != own && !is_drivers(number))
-                return true;
+            if (number == own || is_drivers(number))
+                continue;
+            if (present.count == GC_COMPANY_LIMIT)
+                present.is_unknown = true;
+            else
+                present.threads[present.count++] = number;
         }
     }
-    return false;
 }
 
-static uint64_t now(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    if (clock_gettime(clock, &time) != 0)
+        return UINT64_MAX;
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+/* The clock of a thread's processor time, as the kernel numbers it. */
+static clockid_t clock_of(long thread) {
+    enum { OF_ONE_THREAD = 4, AS_SCHEDULED = 2 };
+    return (clockid_t)(~(unsigned)thread << 3 | OF_ONE_THREAD | AS_SCHEDULED);
+}
+
 /* The folder has a link for each thread. As long as their number stays, and nobody had the time to take the place of another
- * one, the answer does, too. */
-bool gc_threads_others(void) {
+ * one, the list of threads does, too. */
+void gc_threads_note(gc_company *company) {
     static uint64_t looked, links;
     static pthread_t asked_by;
-    static bool answer;
     struct stat status;
     if (folder < 0)
         folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0 || fstat(folder, &status) != 0)
-        return true;
-    uint64_t time = now();
+    company->count = 0;
+    company->is_unknown = folder < 0 || fstat(folder, &status) != 0;
+    if (company->is_unknown)
+        return;
+    uint64_t time = read_clock(CLOCK_MONOTONIC);
     if (status.st_nlink != links || asked_by != pthread_self() || time - looked > FRESH) {
-        answer = look_for_others();
+        look_for_others();
         links = status.st_nlink;
         asked_by = pthread_self();
         looked = time;
     }
-    return answer;
+    company->is_unknown = present.is_unknown;
+    company->count = present.count;
+    for (int each = 0; each < present.count; each++) {
+        company->threads[each] = present.threads[each];
+        company->ran[each] = read_clock(clock_of(present.threads[each]));
+    }
+}
+
+bool gc_threads_ran(const gc_company *company) {
+    if (company->is_unknown)
+        return true;
+    for (int each = 0; each < company->count; each++) {
+        uint64_t ran = read_clock(clock_of(company->threads[each]));
+        if (ran != company->ran[each] || ran == UINT64_MAX)
+            return true;
+    }
+    return false;
 }
 
 void gc_threads_abandon(void) {

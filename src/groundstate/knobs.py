@@ -443,6 +443,14 @@ CAPTURE_RESULTS = Flag(
     group=_CAPTURE,
 )
 
+CAPTURE_TIMES = Flag(
+    "GROUNDSTATE_CAPTURE_TIMES",
+    default=True,
+    sentence="Whether the recorder measures when kernels, copies and fills ran, with kernel "
+    "timestamps of the device.",
+    group=_CAPTURE,
+)
+
 SCRIPT = Text(
     "GROUNDSTATE_SCRIPT",
     values="a path",

@@ -53,8 +53,8 @@ def test_a_play_of_a_wrong_stream_is_a_sentence(
     path = work(tmp_path / "work.gsstream")  # its objects exist nowhere
     assert main(["stream", "dump", str(path), "-o", str(tmp_path / "out")]) == 1
     assert "groundstate stream:" in capfd.readouterr().err
-    assert main(["stream", "diff", str(path), "--right", "threads=1"]) in (0, 1, 2)
+    assert main(["stream", "diff", str(path), "--right", "threads=1"]) in (0, 1)
     assert "Traceback" not in capfd.readouterr().err
     path.write_bytes(path.read_bytes()[:-60])
-    assert main(["stream", "diff", str(path), "--right", "threads=1"]) == 2
-    assert "the stream is damaged at byte" in capfd.readouterr().err
+    assert main(["stream", "diff", str(path), "--right", "threads=1"]) == 1
+    assert "damaged at byte" in capfd.readouterr().err

@@ -66,7 +66,7 @@ def test_the_command_asks_which_process(
     recording, out = str(streams[0].parent), str(tmp_path / "out")
     command = ["subcapture", recording, "-o", out, "--range", "+"]
     with mock.patch.dict(os.environ):  # the command is at home in a process of its own
-        assert main(command) == 2
+        assert main(command) == 1
         assert "--process" in capsys.readouterr().err
         assert main([*command, "--process", streams[0].stem.rpartition("-")[2]]) == 0
     assert "records" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from groundstate.capture.views.timeline import timeline_of
 from groundstate.cli.main import main
 
 from .streams import example, work
+from .viewed_program import record_program
 
 
 @pytest.fixture
@@ -107,10 +108,12 @@ def test_wrong_words_are_answered_with_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = example(tmp_path / "one.gsstream")
-    assert main(["stream", "timeline", str(path), "-o", str(tmp_path / "x.svg")]) == 1
+    with pytest.raises(SystemExit) as ended:
+        main(["stream", "timeline", str(path), "-o", str(tmp_path / "x.svg")])
+    assert ended.value.code == 2
     assert "must end in .html or .json" in capsys.readouterr().err
     assert main(["stream", "timeline", str(path), "-o", str(tmp_path / "no" / "x.html")]) == 1
-    assert "No such file" in capsys.readouterr().err
+    assert "x.html: no such file" in capsys.readouterr().err
     out = ["-o", str(tmp_path / "x.html"), "--calls", "2"]
     assert main(["stream", "timeline", str(path), *out]) == 0
     assert "only the first 2 calls" in capsys.readouterr().out
@@ -119,7 +122,13 @@ def test_wrong_words_are_answered_with_a_sentence(
     assert "damaged at byte" in capsys.readouterr().err
 
 
-def test_kernels_are_measured_by_playing(recorded: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "how"), [("--no-times", "measured in a play"), ("", "measured by the recorder")]
+)
+def test_kernels_are_measured_by_playing_if_the_recorder_did_not(
+    tmp_path: Path, library: Path, option: str, how: str
+) -> None:
+    recorded = record_program(tmp_path / "out", options=(option,) if option else ())
     out = tmp_path / "t.json"
     assert main(["stream", "timeline", str(recorded), "--play", "-o", str(out)]) == 0
     events = json.loads(out.read_text())["traceEvents"]
@@ -128,4 +137,4 @@ def test_kernels_are_measured_by_playing(recorded: Path, tmp_path: Path) -> None
     for each in kernels:
         assert each["cat"] == "kernel"
         assert each["dur"] > 0
-        assert "measured in a play" in each["args"]["note"]
+        assert how in each["args"]["note"]

@@ -47,7 +47,7 @@ with gs.Context(gs.devices()[0]) as context:
 '''
 
 
-def record_program(out: Path, *arguments: str) -> Path:
+def record_program(out: Path, *arguments: str, options: tuple[str, ...] = ()) -> Path:
     """Records the program and gives back its stream."""
-    record(out, sys.executable, "-c", PROGRAM, *arguments)
+    record(out, sys.executable, "-c", PROGRAM, *arguments, options=options)
     return only_stream(out)

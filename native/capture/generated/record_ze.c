@@ -3,6 +3,7 @@
 #include "record.h"
 #include "slots.h"
 #include "structs.h"
+#include "times.h"
 
 static ze_result_t record_zeInit(ze_init_flags_t flags)
 {
@@ -580,6 +581,7 @@ static ze_result_t record_zeContextDestroy(ze_context_handle_t hContext)
     if (call == NULL)
         return ((ze_pfnContextDestroy_t)gc_next[GS_FN_zeContextDestroy])(hContext);
     gc_word(call, (uint64_t)(uintptr_t)hContext);
+    gc_times_unmaking_context(hContext);
     gc_enter(call);
     ze_result_t result = ((ze_pfnContextDestroy_t)gc_next[GS_FN_zeContextDestroy])(hContext);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -648,6 +650,7 @@ static ze_result_t record_zeCommandQueueExecuteCommandLists(ze_command_queue_han
     ze_result_t result = ((ze_pfnCommandQueueExecuteCommandLists_t)gc_next[GS_FN_zeCommandQueueExecuteCommandLists])(hCommandQueue, numCommandLists, phCommandLists, hFence);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_executed(call, result, hCommandQueue, hFence, numCommandLists, phCommandLists);
     gc_executed(call, result, hCommandQueue);
     return result;
 }
@@ -663,6 +666,7 @@ static ze_result_t record_zeCommandQueueSynchronize(ze_command_queue_handle_t hC
     ze_result_t result = ((ze_pfnCommandQueueSynchronize_t)gc_next[GS_FN_zeCommandQueueSynchronize])(hCommandQueue, timeout);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_ended(result, hCommandQueue);
     return result;
 }
 
@@ -757,6 +761,7 @@ static ze_result_t record_zeCommandListCreate(ze_context_handle_t hContext, ze_d
     gc_copy(call, phCommandList, (1) * sizeof *phCommandList, GC_AFTER);
     gc_end(call);
     gc_made_list(result, phCommandList, false);
+    gc_times_made_list(result, hContext, hDevice, phCommandList, false, desc);
     return result;
 }
 
@@ -776,6 +781,7 @@ static ze_result_t record_zeCommandListCreateImmediate(ze_context_handle_t hCont
     gc_copy(call, phCommandList, (1) * sizeof *phCommandList, GC_AFTER);
     gc_end(call);
     gc_made_list(result, phCommandList, true);
+    gc_times_made_list(result, hContext, hDevice, phCommandList, true, NULL);
     return result;
 }
 
@@ -785,11 +791,13 @@ static ze_result_t record_zeCommandListDestroy(ze_command_list_handle_t hCommand
     if (call == NULL)
         return ((ze_pfnCommandListDestroy_t)gc_next[GS_FN_zeCommandListDestroy])(hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
+    gc_times_unmaking_list(hCommandList);
     gc_unmaking(hCommandList);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListDestroy_t)gc_next[GS_FN_zeCommandListDestroy])(hCommandList);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_unmade_list(result, hCommandList);
     gc_unmade_list(result, hCommandList);
     return result;
 }
@@ -813,10 +821,12 @@ static ze_result_t record_zeCommandListReset(ze_command_list_handle_t hCommandLi
     if (call == NULL)
         return ((ze_pfnCommandListReset_t)gc_next[GS_FN_zeCommandListReset])(hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
+    gc_times_unmaking_list(hCommandList);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListReset_t)gc_next[GS_FN_zeCommandListReset])(hCommandList);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_emptied_list(result, hCommandList);
     gc_emptied_list(result, hCommandList);
     return result;
 }
@@ -852,6 +862,7 @@ static ze_result_t record_zeCommandListHostSynchronize(ze_command_list_handle_t 
     ze_result_t result = ((ze_pfnCommandListHostSynchronize_t)gc_next[GS_FN_zeCommandListHostSynchronize])(hCommandList, timeout);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_ended(result, hCommandList);
     return result;
 }
 
@@ -1062,10 +1073,12 @@ static ze_result_t record_zeCommandListAppendMemoryCopy(ze_command_list_handle_t
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopy_t)gc_next[GS_FN_zeCommandListAppendMemoryCopy])(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1087,10 +1100,12 @@ static ze_result_t record_zeCommandListAppendMemoryCopyWithParameters(ze_command
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopyWithParameters_t)gc_next[GS_FN_zeCommandListAppendMemoryCopyWithParameters])(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1112,10 +1127,12 @@ static ze_result_t record_zeCommandListAppendMemoryFill(ze_command_list_handle_t
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, ptr, NULL, size);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryFill_t)gc_next[GS_FN_zeCommandListAppendMemoryFill])(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1139,10 +1156,12 @@ static ze_result_t record_zeCommandListAppendMemoryFillWithParameters(ze_command
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, ptr, NULL, size);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryFillWithParameters_t)gc_next[GS_FN_zeCommandListAppendMemoryFillWithParameters])(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1169,10 +1188,12 @@ static ze_result_t record_zeCommandListAppendMemoryCopyRegion(ze_command_list_ha
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies_region(call, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopyRegion_t)gc_next[GS_FN_zeCommandListAppendMemoryCopyRegion])(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1193,10 +1214,12 @@ static ze_result_t record_zeCommandListAppendMemoryCopyFromContext(ze_command_li
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryCopyFromContext_t)gc_next[GS_FN_zeCommandListAppendMemoryCopyFromContext])(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1214,10 +1237,12 @@ static ze_result_t record_zeCommandListAppendImageCopy(ze_command_list_handle_t 
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopy_t)gc_next[GS_FN_zeCommandListAppendImageCopy])(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1239,10 +1264,12 @@ static ze_result_t record_zeCommandListAppendImageCopyRegion(ze_command_list_han
     gc_structs_ze_image_region_t(call, pSrcRegion, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyRegion_t)gc_next[GS_FN_zeCommandListAppendImageCopyRegion])(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1263,10 +1290,12 @@ static ze_result_t record_zeCommandListAppendImageCopyToMemory(ze_command_list_h
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_writes_texels(call, hSrcImage, dstptr, pSrcRegion, 0, 0);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyToMemory_t)gc_next[GS_FN_zeCommandListAppendImageCopyToMemory])(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1287,10 +1316,12 @@ static ze_result_t record_zeCommandListAppendImageCopyFromMemory(ze_command_list
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_reads_texels(call, hDstImage, srcptr, pDstRegion, 0, 0);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyFromMemory_t)gc_next[GS_FN_zeCommandListAppendImageCopyFromMemory])(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -1378,6 +1409,7 @@ static ze_result_t record_zeEventCreate(ze_event_pool_handle_t hEventPool, const
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_copy(call, phEvent, (1) * sizeof *phEvent, GC_AFTER);
     gc_end(call);
+    gc_times_made_event(result, hEventPool, phEvent);
     return result;
 }
 
@@ -1405,6 +1437,7 @@ static ze_result_t record_zeEventDestroy(ze_event_handle_t hEvent)
     if (call == NULL)
         return ((ze_pfnEventDestroy_t)gc_next[GS_FN_zeEventDestroy])(hEvent);
     gc_word(call, (uint64_t)(uintptr_t)hEvent);
+    gc_times_unmaking_event(hEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnEventDestroy_t)gc_next[GS_FN_zeEventDestroy])(hEvent);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1596,6 +1629,7 @@ static ze_result_t record_zeEventHostSynchronize(ze_event_handle_t hEvent, uint6
     ze_result_t result = ((ze_pfnEventHostSynchronize_t)gc_next[GS_FN_zeEventHostSynchronize])(hEvent, timeout);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_signalled(result, hEvent);
     return result;
 }
 
@@ -1609,6 +1643,7 @@ static ze_result_t record_zeEventQueryStatus(ze_event_handle_t hEvent)
     ze_result_t result = ((ze_pfnEventQueryStatus_t)gc_next[GS_FN_zeEventQueryStatus])(hEvent);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_signalled(result, hEvent);
     return result;
 }
 
@@ -1634,6 +1669,7 @@ static ze_result_t record_zeEventHostReset(ze_event_handle_t hEvent)
     if (call == NULL)
         return ((ze_pfnEventHostReset_t)gc_next[GS_FN_zeEventHostReset])(hEvent);
     gc_word(call, (uint64_t)(uintptr_t)hEvent);
+    gc_times_leaving(hEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnEventHostReset_t)gc_next[GS_FN_zeEventHostReset])(hEvent);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1813,6 +1849,7 @@ static ze_result_t record_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint6
     ze_result_t result = ((ze_pfnFenceHostSynchronize_t)gc_next[GS_FN_zeFenceHostSynchronize])(hFence, timeout);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_passed(result, hFence);
     return result;
 }
 
@@ -1826,6 +1863,7 @@ static ze_result_t record_zeFenceQueryStatus(ze_fence_handle_t hFence)
     ze_result_t result = ((ze_pfnFenceQueryStatus_t)gc_next[GS_FN_zeFenceQueryStatus])(hFence);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_passed(result, hFence);
     return result;
 }
 
@@ -2538,10 +2576,12 @@ static ze_result_t record_zeCommandListAppendLaunchKernel(ze_command_list_handle
     gc_structs_ze_group_count_t(call, pLaunchFuncArgs, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernel_t)gc_next[GS_FN_zeCommandListAppendLaunchKernel])(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -2562,10 +2602,12 @@ static ze_result_t record_zeCommandListAppendLaunchKernelWithParameters(ze_comma
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelWithParameters_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelWithParameters])(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -2590,10 +2632,12 @@ static ze_result_t record_zeCommandListAppendLaunchKernelWithArguments(ze_comman
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_passes_arguments(call, hKernel, pArguments);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelWithArguments_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelWithArguments])(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -2612,10 +2656,12 @@ static ze_result_t record_zeCommandListAppendLaunchCooperativeKernel(ze_command_
     gc_structs_ze_group_count_t(call, pLaunchFuncArgs, 1, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchCooperativeKernel_t)gc_next[GS_FN_zeCommandListAppendLaunchCooperativeKernel])(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -2633,10 +2679,12 @@ static ze_result_t record_zeCommandListAppendLaunchKernelIndirect(ze_command_lis
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchKernelIndirect_t)gc_next[GS_FN_zeCommandListAppendLaunchKernelIndirect])(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -2657,10 +2705,12 @@ static ze_result_t record_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_co
     gc_copy(call, phKernels, (numKernels) * sizeof *phKernels, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendLaunchMultipleKernelsIndirect_t)gc_next[GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect])(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -3102,10 +3152,12 @@ static ze_result_t record_zeCommandListAppendImageCopyToMemoryExt(ze_command_lis
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_writes_texels(call, hSrcImage, dstptr, pSrcRegion, destRowPitch, destSlicePitch);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyToMemoryExt_t)gc_next[GS_FN_zeCommandListAppendImageCopyToMemoryExt])(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -3128,10 +3180,12 @@ static ze_result_t record_zeCommandListAppendImageCopyFromMemoryExt(ze_command_l
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_reads_texels(call, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendImageCopyFromMemoryExt_t)gc_next[GS_FN_zeCommandListAppendImageCopyFromMemoryExt])(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }
@@ -3535,6 +3589,7 @@ static ze_result_t record_zeCommandListCreateCloneExp(ze_command_list_handle_t h
         return ((ze_pfnCommandListCreateCloneExp_t)gc_next[GS_FN_zeCommandListCreateCloneExp])(hCommandList, phClonedCommandList);
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)phClonedCommandList);
+    gc_times_excluded_list(hCommandList);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListCreateCloneExp_t)gc_next[GS_FN_zeCommandListCreateCloneExp])(hCommandList, phClonedCommandList);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3563,6 +3618,7 @@ static ze_result_t record_zeCommandListImmediateAppendCommandListsExp(ze_command
     ze_result_t result = ((ze_pfnCommandListImmediateAppendCommandListsExp_t)gc_next[GS_FN_zeCommandListImmediateAppendCommandListsExp])(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_executed(call, result, hCommandListImmediate, NULL, numCommandLists, phCommandLists);
     gc_appended(call, result, hCommandListImmediate);
     return result;
 }
@@ -3588,6 +3644,7 @@ static ze_result_t record_zeCommandListImmediateAppendCommandListsWithParameters
     ze_result_t result = ((ze_pfnCommandListImmediateAppendCommandListsWithParameters_t)gc_next[GS_FN_zeCommandListImmediateAppendCommandListsWithParameters])(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_executed(call, result, hCommandListImmediate, NULL, numCommandLists, phCommandLists);
     gc_appended(call, result, hCommandListImmediate);
     return result;
 }
@@ -3898,10 +3955,12 @@ static ze_result_t record_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_copies(call, dstptr, srcptr, size);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    hSignalEvent = gc_times_event(call, hCommandList, hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnRTASBuilderCommandListAppendCopyExt_t)gc_next[GS_FN_zeRTASBuilderCommandListAppendCopyExt])(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
     gc_end(call);
+    gc_times_appended(call, result, hCommandList);
     gc_appended(call, result, hCommandList);
     return result;
 }

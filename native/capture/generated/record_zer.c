@@ -3,6 +3,7 @@
 #include "record.h"
 #include "slots.h"
 #include "structs.h"
+#include "times.h"
 
 static ze_result_t record_zerGetLastErrorDescription(const char **ppString)
 {

@@ -3,6 +3,7 @@
 #include "record.h"
 #include "slots.h"
 #include "structs.h"
+#include "times.h"
 
 static ze_result_t record_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t *pSize, uint8_t *pDebugInfo)
 {

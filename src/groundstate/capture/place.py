@@ -36,6 +36,7 @@ def environment(
     real_loader: bool = False,
     tools: bool = False,
     results: bool = False,
+    times: bool = True,
     pages: str = knobs.CAPTURE_PAGES.default,
     script: Script | None = None,
 ) -> dict[str, str]:
@@ -50,6 +51,7 @@ def environment(
     changes[knobs.CAPTURE_OUT.name] = str(out.resolve()) if out is not None else ""
     changes[knobs.CAPTURE_TOOLS.name] = str(int(tools))
     changes[knobs.CAPTURE_RESULTS.name] = str(int(results))
+    changes[knobs.CAPTURE_TIMES.name] = str(int(times))
     changes[knobs.CAPTURE_PAGES.name] = pages
     if out is not None and knobs.SYSTEM_MEMORY.name not in current:
         changes[knobs.SYSTEM_MEMORY.name] = "0"
@@ -80,10 +82,23 @@ def machine_loader() -> Path:
 
 
 def streams_in(place: Path) -> list[Path]:
-    """The streams of a recording, in the order in which their processes began them."""
-    if place.is_file():
-        return [place]
-    return sorted(place.glob(f"*{SUFFIX}"), key=lambda path: (_start_of(path), path.name))
+    """The streams of a recording, in the order in which their processes began them.
+
+    There is at least one: what is no recording raises `StreamError`, or `OSError` if it cannot be
+    read.
+    """
+    found = [place] if place.is_file() else streams_of_folder(place)
+    if not found:
+        raise StreamError(f"there is no recording in this folder (no file *{SUFFIX})")
+    return found
+
+
+def streams_of_folder(folder: Path) -> list[Path]:
+    """The streams in a folder, which may have none."""
+    if folder.exists() and not folder.is_dir():
+        raise StreamError("this is neither a recording nor a folder")
+    found = [each for each in folder.iterdir() if each.name.endswith(SUFFIX)]
+    return sorted(found, key=lambda path: (_start_of(path), path.name))
 
 
 def _start_of(stream: Path) -> int:
@@ -91,5 +106,5 @@ def _start_of(stream: Path) -> int:
     try:
         with stream.open("rb") as file:
             return Header.unpack(file.read(HEADER_SIZE)).start
-    except StreamError:
+    except (StreamError, OSError):  # whoever reads it will say so
         return 0

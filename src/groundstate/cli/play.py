@@ -24,13 +24,15 @@ from groundstate.cli import run as running
 from groundstate.cli import script as scripting
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.progress import bar
+from groundstate.cli.streams.opening import damaged, sentence_of
 
 DESCRIPTION = """\
 Makes the calls of a recording again and compares what they answer with what was recorded.
 
 Handles and addresses are mapped to present ones. What is missing here (devices, queues, memories)
 is mapped to what there is, and noted. Memory that the device writes is compared, too, if it was
-recorded with 'record --results'. The exit status is 1 if something was not as recorded.
+recorded with 'record --results'. The exit status is 1 if something was not as recorded, or if the
+recording cannot be played.
 
 The kernels of a recording run with your rights, like those of any program.
 """
@@ -143,8 +145,6 @@ def play(args: argparse.Namespace) -> int:
     """Plays the streams of a recording; 1 if something was not as recorded."""
     try:
         streams = place.streams_in(args.recording)
-        if not streams:
-            return complain(f"there is no recording in '{args.recording}'")
         options = options_of(args)
         if len(streams) > 1:
             reports = play_together.play(args, streams)
@@ -152,12 +152,15 @@ def play(args: argparse.Namespace) -> int:
             with _apart(args.json):
                 reports = [_played(streams[0], prepared_library(args), options, args.together)]
     except PROBLEMS as problem:
-        return complain(str(problem))
+        return complain(sentence_of(problem, args.recording))
     if args.json:
         print(json.dumps(reports, indent=2))
     else:
         for report in reports:
             _print(report)
+    for stream, report in zip(streams, reports, strict=True):
+        if report["damage"] is not None:
+            complain(f"{damaged(stream, report['damage'])}; what comes before that was played")
     return 0 if all(report["same"] and report["damage"] is None for report in reports) else 1
 
 
@@ -242,11 +245,9 @@ def _print(report: dict[str, Any]) -> None:
     for each in report["notes"]:
         times = f" ({each['times']} times)" if each["times"] > 1 else ""
         print(f"  note: {each['note']}{times}")
-    if report["damage"] is not None:
-        print(f"  the stream is damaged {report['damage']}; what was before that was played")
 
 
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
     sys.stdout.flush()
-    return errors.complain("play", sentence, 2)
+    return errors.complain("play", sentence)

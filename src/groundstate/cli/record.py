@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from groundstate import knobs, standin
 from groundstate.capture import place
 from groundstate.capture.scripting.script import ScriptError
+from groundstate.capture.stream import Kind, StreamError, StreamReader
+from groundstate.capture.stream.compression import CompressionMissing
 from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli import script as scripting
+from groundstate.cli.child import Ended, run_child
 from groundstate.cli.commands import COMMANDS
+from groundstate.monitor.words import bytes_text
 
 DESCRIPTION = """\
 Runs a program and records every call that it makes, with its structs and results, and the memory
@@ -59,6 +64,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="record digests of what the device writes, for a player to compare with",
     )
     parser.add_argument(
+        "--no-times",
+        action="store_true",
+        help="do not measure when kernels, copies and fills ran",
+    )
+    parser.add_argument(
         "--pages",
         choices=knobs.CAPTURE_PAGES.choices,
         default=knobs.CAPTURE_PAGES.default,
@@ -76,12 +86,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def record(args: argparse.Namespace) -> int:
-    """Becomes the program with the capture library in front of it."""
+    """Runs the program with the capture library in front of it, and says what came of it."""
     command = running.program_of(args)
+    is_new = not args.out.exists()
     try:
+        if args.out.exists() and not args.out.is_dir():
+            return complain(f"{args.out}: is a file, not a folder; choose another one with -o")
         args.out.mkdir(parents=True, exist_ok=True)
-        if place.streams_in(args.out):
-            return complain(f"there is a recording in '{args.out}'; choose another folder with -o")
+        if place.streams_of_folder(args.out):
+            return complain(f"{args.out}: has a recording already; choose another folder with -o")
         environment = {
             **os.environ,
             **running.driver_environment(args),
@@ -91,13 +104,45 @@ def record(args: argparse.Namespace) -> int:
                 real_loader=args.real_loader,
                 tools=args.tools,
                 results=args.results,
+                times=not args.no_times,
                 pages=args.pages,
                 script=scripting.script_of(args.script, args) if args.script else None,
             ),
         }
     except (ScriptError, standin.LibraryMissing, OSError) as problem:
-        return complain(str(problem))
-    return running.become(command, environment, "record")
+        return complain(errors.describe(problem))
+    ended = run_child(command, environment, "record")
+    if ended.started:
+        print(f"groundstate record: {outcome(args.out, command[0], ended)}", file=sys.stderr)
+    if is_new and not any(args.out.iterdir()):
+        args.out.rmdir()
+    return ended.pass_on()
+
+
+def outcome(out: Path, program: str, ended: Ended) -> str:
+    """Where the recording is, or why there is none."""
+    streams = place.streams_of_folder(out)
+    killed = f" ({program} was killed by signal {ended.signal})" if ended.signal else ""
+    if not streams:
+        return (
+            f"nothing was recorded: {program} did not open Level Zero (libze_loader.so.1), or "
+            f"opened it by a path of its own{killed}"
+        )
+    if not any(map(has_calls, streams)):
+        return f"{out}: a recording without calls: {program} made none{killed}"
+    size = bytes_text(sum(each.stat().st_size for each in out.iterdir() if each.is_file()))
+    what = "1 process" if len(streams) == 1 else f"{len(streams)} processes"
+    return f"the recording is in {out}: {what}, {size}{killed}"
+
+
+def has_calls(stream: Path) -> bool:
+    """Whether there is a call in a stream."""
+    try:
+        with StreamReader(stream) as reader:
+            calls = any(record.kind == Kind.CALL for record in reader.records())
+            return calls or bool(reader.unreturned)
+    except (StreamError, OSError, CompressionMissing):
+        return True  # whoever reads it will be told
 
 
 def complain(sentence: str) -> int:

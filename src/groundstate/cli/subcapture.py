@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.progress import bar
+from groundstate.cli.streams.opening import damaged, sentence_of
 
 DESCRIPTION = """\
 Cuts a range out of a recording, or a single launch of a kernel: a small recording of its own.
@@ -122,14 +122,14 @@ def cut(args: argparse.Namespace) -> int:
         if args.list:
             return _list(stream, as_json=args.json)
         if args.out is None:
-            return complain("say with -o into which folder the new recording goes")
+            args.parser.error("say with -o into which folder the new recording goes")
         choose, title = _chooser(args)
         args.out.mkdir(parents=True, exist_ok=True)
-        if place.streams_in(args.out):
+        if place.streams_of_folder(args.out):
             return complain(f"there is a recording in '{args.out}'; choose another folder with -o")
         outcome = _cut(args, stream, choose, title)
     except (CutError, SelectionError, *UNREADABLE) as problem:
-        return complain(str(problem))
+        return complain(sentence_of(problem, args.recording))
     if outcome.differences:
         complain(
             f"{len(outcome.differences)} calls before the range were not as recorded, so what the "
@@ -172,8 +172,6 @@ def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) ->
 
 def _stream_of(args: argparse.Namespace) -> Path:
     streams = place.streams_in(args.recording)
-    if not streams:
-        raise CutError(f"there is no recording in '{args.recording}'")
     if args.process is not None:
         streams = [path for path in streams if path.stem.endswith(f"-{args.process}")]
         if not streams:
@@ -220,7 +218,7 @@ def _list(stream: Path, *, as_json: bool) -> int:
             groups, size = _sizes(row["groups"]), _sizes(row["group_size"])
             print(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
     if outline.problem is not None:
-        return complain(f"{stream.name} is damaged {outline.problem}")
+        return complain(damaged(stream, outline.problem))
     return 0
 
 
@@ -233,4 +231,4 @@ def _sizes(sizes: object) -> str:
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
     sys.stdout.flush()
-    return errors.complain("subcapture", sentence, 2)
+    return errors.complain("subcapture", sentence)

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from groundstate import knobs
-from groundstate.capture.scripting.hooks import EVENTS, HOOKS, Call
+from groundstate.capture.scripting.hooks import EVENTS, HOOKS, Call, HookError, check_script
 
 _functions: dict[int, tuple[str, Callable[[Any], int]]] = {}
 """The functions with a hook by their number in the library: name, and how to call on."""
@@ -39,7 +39,7 @@ def start(library: str, script: str) -> ModuleType | None:
     sys.argv = [script, *shlex.split(knobs.SCRIPT_ARGUMENTS.get())]
     sys.path.insert(0, os.path.dirname(script))
     try:
-        runpy.run_path(script, run_name="__hooks__")
+        check_script(script, runpy.run_path(script, run_name="__hooks__"))
         for name in HOOKS:
             if name not in EVENTS:
                 _hook(name)
@@ -73,6 +73,8 @@ def ask(number: int, words: int) -> int | None:
     call = Call(name, words, call_on, _is_there)
     try:
         result = HOOKS[name](call)
+        if result is not None and not isinstance(result, int):
+            raise TypeError(f"the hook must return a number, not {type(result).__name__}")
         return int(result) & 0xFFFFFFFFFFFFFFFF if result is not None else 0
     except BaseException as problem:
         call.undo()
@@ -100,4 +102,7 @@ def _report(problem: BaseException, during: str) -> None:
     if isinstance(problem, SyntaxError) and problem.lineno is not None:
         place = f"{problem.filename}:{problem.lineno}"
     message = f"{place}: {type(problem).__name__}: {problem}"
+    if isinstance(problem, HookError):
+        place = f"{_Library.script}:{problem.line}"
+        message = f"{place}: {problem}"
     _Library.handle.gc_script_failed(place.encode(), message.encode(), during.encode())

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import re
 from collections.abc import Callable, Iterator, MutableMapping
 from functools import cache
 from typing import Any
 
 from groundstate import _raw
 from groundstate.capture.describe import declared, parsed, struct_of_stype
+from groundstate.capture.scripting.views import check_size, checked
 
 Hook = Callable[..., int | None]
 Readable = Callable[[int, int], bool]
@@ -34,6 +36,9 @@ EVENTS = (
     "gitsStateRestoreEnd",
 )
 
+_HOOK_NAME = re.compile(r"ze[str]?[A-Z]|gits[A-Z]")
+_IN_MEMORY = (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData, ctypes._Pointer)
+
 HOOKS: dict[str, Hook] = {}
 """The hooks of the script, by the name of the function or event."""
 
@@ -48,6 +53,39 @@ def hook(name: str) -> Callable[[Hook], Hook]:
         return function
 
     return register
+
+
+class HookError(ValueError):
+    """A function of a script that will never be called, at a line of it."""
+
+    def __init__(self, line: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line = line
+
+
+HOOKS_NOTHING = 'the script hooks nothing: write @hook("zeFunction") above its functions'
+
+
+def check_script(path: str, names: dict[str, Any]) -> None:
+    """Raises HookError for a script with a function that looks like a hook and is none."""
+    for name, function in names.items():
+        code: Any = getattr(function, "__code__", None)
+        is_own = code is not None and code.co_filename == path
+        if is_own and looks_like_hook(name) and function not in HOOKS.values():
+            raise HookError(code.co_firstlineno, unhooked(name))
+    if not HOOKS:
+        raise HookError(1, HOOKS_NOTHING)
+
+
+def looks_like_hook(name: str) -> bool:
+    """Whether a function's name is in the manner of API functions, or of events."""
+    return _HOOK_NAME.match(name) is not None
+
+
+def unhooked(name: str) -> str:
+    """What is wrong with a function that is only named like a hook."""
+    hint = "" if name in EVENTS or name in _functions_like(name) else _nearest(name)
+    return f'the function {name} is never called: write @hook("{name}") above it{hint}'
 
 
 def _functions_like(name: str) -> list[str]:
@@ -92,7 +130,9 @@ class Parameter:
             return word
         if not word:
             return None
-        return self.kind.from_address(word) if is_there(word, ctypes.sizeof(self.kind)) else word
+        if not is_there(word, ctypes.sizeof(self.kind)):
+            return word
+        return checked(self.kind).from_address(word)
 
     def word(self, value: Any) -> int:
         """What is passed for a value that a hook gives."""
@@ -101,9 +141,13 @@ class Parameter:
         if self.is_real:
             return int.from_bytes(bytes(ctypes.c_double(value)), "little")
         if isinstance(value, int):
+            check_size(f"'{self.name}'", None if self.depth else self.kind, value)
             return value & 0xFFFFFFFFFFFFFFFF
         if isinstance(value, ctypes.c_char_p | ctypes.c_void_p) and not self.depth:
             return value.value if isinstance(value.value, int) else 0
+        if not isinstance(value, _IN_MEMORY):
+            wanted = "an address, or an object of ctypes" if self.depth else "a number"
+            raise TypeError(f"'{self.name}' must be {wanted}, not {type(value).__name__}")
         return ctypes.addressof(value)
 
 
@@ -144,7 +188,7 @@ class Arguments(MutableMapping[str, Any]):
 
     def _remembered(self, value: Any) -> Any:
         """A view of the program's memory, which a hook that fails must leave as it was."""
-        if isinstance(value, ctypes.Structure | ctypes.Union | ctypes.Array | ctypes._SimpleCData):
+        if isinstance(value, _IN_MEMORY):
             address = ctypes.addressof(value)
             self._before.append((address, ctypes.string_at(address, ctypes.sizeof(value))))
         return value
@@ -170,7 +214,10 @@ class Arguments(MutableMapping[str, Any]):
             raise AttributeError(problem.args[0]) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
+        try:
+            self[name] = value
+        except KeyError as problem:
+            raise AttributeError(problem.args[0]) from None
 
 
 class Call:
@@ -204,7 +251,7 @@ class Call:
         parameter, address = self._parameters[place], self._words[place]
         if not parameter.depth or parameter.kind is None:
             raise TypeError(f"'{name}' does not lead to elements of a known type")
-        elements = (parameter.kind * count).from_address(address) if address else None
+        elements = (checked(parameter.kind) * count).from_address(address) if address else None
         return self.arguments._remembered(elements)
 
     def text(self, name: str) -> str | None:
@@ -221,7 +268,7 @@ class Call:
             address = getattr(value, "pNext", None)
             stype = ctypes.c_uint32.from_address(address).value if address else -1
             kind = struct_of_stype(base, stype)
-            value = kind.from_address(address) if kind is not None else None
+            value = checked(kind).from_address(address) if kind is not None else None
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import importlib
 import importlib.util
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from groundstate import knobs
+from groundstate.capture.scripting.hooks import HOOKS_NOTHING, looks_like_hook, unhooked
 
 BUNDLED = Path(__file__).parents[1] / "scripts"
 SUFFIXES = (".lua", ".py")
@@ -51,7 +55,8 @@ def find(name: str) -> Path:
     if name in names:
         return _usable(names[name])
     if path.suffix in SUFFIXES:
-        raise ScriptError(f"there is no file '{name}'")
+        reason = "is a folder, not a file" if path.is_dir() else "no such file"
+        raise ScriptError(f"{name}: {reason}")
     if path.is_file():
         raise ScriptError(f"'{name}' is not a script: the name must end with {_or(SUFFIXES)}")
     near = difflib.get_close_matches(name, names, n=1)
@@ -73,7 +78,51 @@ def summary(path: Path) -> str:
 def _usable(path: Path) -> Path:
     if path.suffix == ".lua" and not knobs.LUA.get() and importlib.util.find_spec("lupa") is None:
         raise ScriptError("scripts in Lua need the package lupa: pip install 'groundstate[script]'")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ScriptError(f"{path}: is not text in UTF-8") from None
+    problem = _python_problem(text) if path.suffix == ".py" else _lua_problem(text)
+    if problem is not None:
+        raise ScriptError(f"{path}:{problem}")
     return path
+
+
+def _python_problem(text: str) -> str | None:
+    """The line of a mistake and what is wrong there; None if there is none."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as problem:
+        return f"{problem.lineno}: {problem.msg}"
+    except ValueError as problem:
+        return f" {problem}"
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for node in functions:
+        if looks_like_hook(node.name) and not node.decorator_list and node.name not in used:
+            return f"{node.lineno}: {unhooked(node.name)}"
+    return None if _may_hook(tree) else f"1: {HOOKS_NOTHING}"
+
+
+def _may_hook(tree: ast.AST) -> bool:
+    """Whether a script can know `hook`: it imports something besides the standard library."""
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    modules += [node.name for node in ast.walk(tree) if isinstance(node, ast.alias)]
+    return any((name or "").partition(".")[0] not in sys.stdlib_module_names for name in modules)
+
+
+def _lua_problem(text: str) -> str | None:
+    try:
+        lua54 = importlib.import_module("lupa.lua54")
+    except ImportError:  # another Lua was named, which will say so itself
+        return None
+    if text.startswith("#"):
+        text = f"--{text}"
+    try:
+        lua54.LuaRuntime().compile(text)
+    except lua54.LuaSyntaxError as problem:
+        return str(problem).partition("]:")[2]
+    return None
 
 
 def _or(names: tuple[str, ...]) -> str:

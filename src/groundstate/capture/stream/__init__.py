@@ -4,12 +4,14 @@ from groundstate.capture.stream.calls import Block, Call
 from groundstate.capture.stream.layout import Damage, Kind, Record, StreamError
 from groundstate.capture.stream.marks import Mark, unpack_mark
 from groundstate.capture.stream.reader import StreamReader
+from groundstate.capture.stream.times import CommandTime, unpack_times
 from groundstate.capture.stream.writer import StreamWriter
 from groundstate.capture.stream.writes import Run, Writes, WritesFlag
 
 __all__ = [
     "Block",
     "Call",
+    "CommandTime",
     "Damage",
     "Kind",
     "Mark",
@@ -21,4 +23,5 @@ __all__ = [
     "Writes",
     "WritesFlag",
     "unpack_mark",
+    "unpack_times",
 ]

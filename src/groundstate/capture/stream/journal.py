@@ -63,7 +63,7 @@ def read_journal(stream: Path, header: Header, first: int) -> Journal:
         with journal_of(stream).open("rb") as file:
             _read(file, header, first, journal)
     except FileNotFoundError:
-        pass
+        journal.problem = "the end is missing: no index, and no journal beside the stream"
     except StreamError as problem:
         journal.problem = f"the journal beside the stream cannot be used: {problem}"
     return journal

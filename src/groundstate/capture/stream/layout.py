@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 MAGIC = b"GSSTREAM"
 JOURNAL_MAGIC = b"GSJOURNL"
 CHUNK_MAGIC = b"GCHK"
@@ -67,6 +67,7 @@ class Kind(IntEnum):
     WRITES = 5
     RESULTS = 6
     MARK = 7
+    TIMES = 8
     CHUNKS = 16
     CONTENTS = 17
 

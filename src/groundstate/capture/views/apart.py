@@ -142,7 +142,9 @@ def _main(connection: Connection, side: Side, work: Work, data: Any) -> None:
                 player.close()
     except EOFError:
         os._exit(0)  # whoever wanted this is gone
-    except (PlayError, StreamError, CompressionMissing, OSError, ValueError) as problem:
+    except (StreamError, CompressionMissing) as problem:
+        told = ("problem", f"{side.stream}: {problem}")
+    except (PlayError, OSError, ValueError) as problem:
         told = ("problem", str(problem))
     with contextlib.suppress(OSError):  # perhaps nobody listens any more
         connection.send(told)

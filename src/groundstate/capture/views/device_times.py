@@ -1,7 +1,8 @@
 """When the commands of a queue ran, as far as that can be told.
 
-Three sources, the better ones first: device timestamps that the program asked for; the durations of
-a play; and an even share of the time from a command's submission until somebody saw it done.
+Four sources, the better ones first: device timestamps that the recorder asked for, and those that
+the program asked for; the durations of a play; and an even share of the time from a command's
+submission until somebody saw it done.
 Timestamps of a device count from a moment of its own: they are moved so that no command begins
 before it was submitted and one begins right then.
 """
@@ -12,7 +13,8 @@ from collections.abc import Iterator
 
 from groundstate.capture.views.device_work import DeviceWork, Queue, Ran, Submitted
 
-RECORDED = "device timestamps of the recording"
+MEASURED = "measured by the recorder"
+RECORDED = "measured by the program"
 PLAYED = "measured in a play"
 
 Durations = dict[tuple[int, int], int]
@@ -21,11 +23,21 @@ Durations = dict[tuple[int, int], int]
 
 def settle(work: DeviceWork, end: int, durations: Durations | None = None) -> None:
     """Gives every command of every queue a start and an end; `end` is that of the stream."""
+    _find_measured(work)
     for device in {queue.device for queue in work.queues}:
         queues = [queue for queue in work.queues if queue.device == device]
         _place_measured(queues, *work.timers.get(device, (1.0, 64)))
     for queue in work.queues:
         _spread(queue, end, durations or {})
+
+
+def _find_measured(work: DeviceWork) -> None:
+    """Of a list that one call submitted several times, only the last run was measured."""
+    for queue in work.queues:
+        for submitted in queue.submitted:
+            last = {ran.command.call: ran for ran in submitted.commands}
+            for append, ran in last.items():
+                ran.device_ns = work.times.get((submitted.submission.call, append))
 
 
 def _place_measured(queues: list[Queue], tick: float, bits: int) -> None:
@@ -34,9 +46,13 @@ def _place_measured(queues: list[Queue], tick: float, bits: int) -> None:
         for queue in queues
         for submitted in queue.submitted
         for ran in submitted.commands
-        if ran.ticks is not None
+        if ran.ticks is not None or ran.device_ns is not None
     ]
     for ran in measured:
+        if ran.device_ns is not None:
+            ran.start, ran.end = ran.device_ns
+            ran.measured = MEASURED
+            continue
         begin, end = ran.ticks or (0, 0)
         ran.start = int(begin * tick)
         ran.end = ran.start + int(((end - begin) % (1 << bits)) * tick)

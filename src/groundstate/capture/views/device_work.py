@@ -1,8 +1,8 @@
 """What queues were given, in the order in which they got it, and what is known of when it ran.
 
 A submission begins no earlier than its call and has ended when somebody saw that: a wait for its
-queue, list, fence or last event. Commands whose kernel timestamps the program asked for have been
-measured by the device.
+queue, list, fence or last event. Commands have been measured by the device where the recorder, or
+the program itself, asked for their kernel timestamps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from groundstate import ze
 from groundstate.capture.describe import NamedCall
+from groundstate.capture.stream import CommandTime
 from groundstate.capture.stream.calls import Phase
 from groundstate.capture.structure import Command, Submission, Submissions
 from groundstate.capture.structure.kernels import argument, listed, structure
@@ -41,7 +42,11 @@ class Appended:
 
 @dataclass(slots=True)
 class Ran:
-    """One run of a command; `ticks` are its device timestamps, if the program asked for them."""
+    """One run of a command.
+
+    `ticks` are its device timestamps, if the program asked for them, and `device_ns` the same from
+    the recorder, in nanoseconds.
+    """
 
     command: Command
     place: str  # such as "3/1/5": submission, list, kernel
@@ -50,6 +55,7 @@ class Ran:
     start: int = 0
     end: int = 0
     ticks: tuple[int, int] | None = None
+    device_ns: tuple[int, int] | None = None
     measured: str = ""  # how the times are known; empty if they are estimated
     played: int | None = None  # what it took in a play, which may not fit between start and end
 
@@ -103,6 +109,7 @@ class DeviceWork:
         self.queues: list[Queue] = []
         self.left_out = 0
         self.structure = Submissions()
+        self.times: dict[tuple[int, int], tuple[int, int]] = {}  # by submission and append
         self.timers: dict[int, tuple[float, int]] = {}  # by device: ns of a tick, valid bits
         self._live: dict[int, Queue] = {}
         self._appended: dict[int, Appended] = {}
@@ -124,6 +131,11 @@ class DeviceWork:
             self._submit(call, submission)
         self._note_objects(call)
         self._note_completion(call)
+
+    def measure(self, times: list[CommandTime]) -> None:
+        """Takes in what the recorder measured."""
+        for each in times[: max(0, WORK_LIMIT - len(self.times))]:
+            self.times[each.submission, each.append] = each.start, each.end
 
     def _note_objects(self, call: NamedCall) -> None:
         if call.name in ("zeCommandQueueCreate", "zeCommandListCreateImmediate"):

@@ -206,7 +206,7 @@ class _Pair:
         for which, report in zip(("left", "right"), reports, strict=True):
             self._outcome.notes += [f"{which}: {note}" for note in report["notes"]]
             if report["damage"] is not None:
-                self._outcome.damage.append(f"{which}: the stream is damaged {report['damage']}")
+                self._outcome.damage.append(f"{which}: damaged {report['damage']}")
 
 
 def _narrowed(left: Side, right: Side, found: _Found, tolerance: Tolerance) -> Finding:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundstate.capture.describe import NamedCall, named_records
-from groundstate.capture.stream import Kind, StreamError, StreamReader, Writes
+from groundstate.capture.stream import Kind, Record, StreamError, StreamReader, Writes, unpack_times
 from groundstate.capture.stream.calls import Form
 from groundstate.capture.stream.layout import DIGEST_SIZE
 from groundstate.capture.views.device_times import Durations, settle
@@ -38,6 +38,16 @@ class MemoryTally:
     in_blocks: int = 0
     contents: int = 0
     stored: int = 0
+
+    def add(self, record: Record) -> None:
+        """Counts a record of memory or of a content."""
+        if record.kind == Kind.CONTENT:
+            self.contents += 1
+            self.stored += max(0, len(record.body) - DIGEST_SIZE)
+        elif record.kind == Kind.WRITES:
+            writes = Writes.unpack(record.body)
+            self.writes += 1
+            self.written += sum(run.size for run in writes.runs)
 
     @property
     def named(self) -> int:
@@ -108,7 +118,7 @@ class Tally:
 def tally(reader: StreamReader, durations: Durations | None = None) -> Tally:
     """Goes through a stream to its end, or to where it is damaged, which `problem` then tells.
 
-    `durations` has what a play measured, for commands whose times the program did not ask for.
+    `durations` has what a play measured, for commands whose times were not recorded.
     """
     found = Tally()
     work = DeviceWork()
@@ -117,13 +127,10 @@ def tally(reader: StreamReader, durations: Durations | None = None) -> Tally:
             if call is not None:
                 found.add_call(call)
                 work.see(call)
-            elif record.kind == Kind.CONTENT:
-                found.memory.contents += 1
-                found.memory.stored += max(0, len(record.body) - DIGEST_SIZE)
-            elif record.kind == Kind.WRITES:
-                writes = Writes.unpack(record.body)
-                found.memory.writes += 1
-                found.memory.written += sum(run.size for run in writes.runs)
+            elif record.kind == Kind.TIMES:
+                work.measure(unpack_times(record.body))
+            else:
+                found.memory.add(record)
     except StreamError as problem:
         found.problem = str(problem)
     if reader.damage is not None:

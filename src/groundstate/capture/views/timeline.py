@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from groundstate.capture.describe import NamedCall, named_calls
-from groundstate.capture.stream import StreamError, StreamReader
+from groundstate.capture.describe import NamedCall, named_records
+from groundstate.capture.stream import Kind, StreamError, StreamReader, unpack_times
 from groundstate.capture.views.device_times import Durations, settle, whole
 from groundstate.capture.views.device_work import DeviceWork, Queue
 from groundstate.capture.views.spans import Process, Span, Timeline, Track
@@ -17,6 +19,17 @@ CALL_LIMIT = 1_000_000
 DESCRIBED_CALLS = 20_000
 """Of so many calls the arguments are written out; a larger picture would be slow to open."""
 DESCRIPTION_LIMIT = 400
+PROGRESS_STEP = 4096
+
+Moves = Callable[[int], None]
+Bar = Callable[[str, int], AbstractContextManager[Moves | None]]
+"""Makes a bar of a title and a total, which records that were read move on."""
+
+
+def no_bar(title: str, total: int) -> AbstractContextManager[None]:
+    """Where nobody looks."""
+    return nullcontext()
+
 
 _WAIT = re.compile(r"ze\w*Synchronize")
 _SUBMIT = re.compile(r"zeCommandQueueExecuteCommandLists|zeCommandListImmediateAppend\w+")
@@ -28,6 +41,7 @@ def timeline_of(
     *,
     limit: int = CALL_LIMIT,
     durations: dict[Path, Durations] | None = None,
+    bar: Bar = no_bar,
 ) -> Timeline:
     """Reads the streams of a recording; `durations` has what a play of a stream measured."""
     found = Timeline(title)
@@ -37,10 +51,12 @@ def timeline_of(
             try:
                 readers.append(StreamReader(path))
             except (StreamError, OSError) as problem:
-                found.problems.append(f"{path.name}: {problem}")
+                found.problems.append(f"{path}: {_reason(problem)}")
         found.start = min((reader.header.start for reader in readers), default=0)
         for reader in readers:
-            _Builder(found, reader).build(limit, (durations or {}).get(reader.path, {}))
+            with bar(reader.path.name, len(reader)) as moves:
+                builder = _Builder(found, reader, moves)
+                builder.build(limit, (durations or {}).get(reader.path, {}))
     finally:
         for reader in readers:
             reader.close()
@@ -50,9 +66,11 @@ def timeline_of(
 class _Builder:
     """Adds one stream to a timeline."""
 
-    def __init__(self, found: Timeline, reader: StreamReader) -> None:
+    def __init__(self, found: Timeline, reader: StreamReader, moves: Moves | None) -> None:
         self._found = found
         self._reader = reader
+        self._moves = moves
+        self._calls = 0
         self._process = Process(reader.header.process, reader.path.name)
         self._offset = reader.header.start - found.start
         self._threads: dict[int, Track] = {}
@@ -64,22 +82,34 @@ class _Builder:
         name = self._process.name
         self._found.processes.append(self._process)
         try:
-            for place, call in enumerate(named_calls(self._reader)):
-                if place == limit:
-                    self._found.notes.append(f"{name}: only the first {limit:,} calls are shown")
-                    break
-                self._add_call(call, described=place < DESCRIBED_CALLS)
-                self._work.see(call)
+            if not self._read(limit):
+                self._found.notes.append(f"{name}: only the first {limit:,} calls are shown")
         except StreamError as problem:
-            self._found.problems.append(f"{name}: {problem}")
+            self._found.problems.append(f"{self._reader.path}: {problem}")
         if self._reader.damage is not None:
-            self._found.problems.append(f"{name} is damaged {self._reader.damage}")
+            self._found.problems.append(f"{self._reader.path}: damaged {self._reader.damage}")
         settle(self._work, self._end, durations)
         self._found.tracks += [self._threads[number] for number in sorted(self._threads)]
         for queue in self._work.queues:
             self._add_queue(queue)
         if self._work.left_out:
             self._found.notes.append(f"{name}: not all commands of its queues are shown")
+
+    def _read(self, limit: int) -> bool:
+        """Takes in all records; False if there are more calls than the limit."""
+        for record, call in named_records(self._reader):
+            if record.kind == Kind.TIMES:
+                self._work.measure(unpack_times(record.body))
+            if self._moves is not None and record.number % PROGRESS_STEP == 0:
+                self._moves(record.number)
+            if call is None:
+                continue
+            if self._calls == limit:
+                return False
+            self._add_call(call, described=self._calls < DESCRIBED_CALLS)
+            self._work.see(call)
+            self._calls += 1
+        return True
 
     def _add_call(self, call: NamedCall, *, described: bool) -> None:
         begin, end = call.call.time, call.call.time + call.call.duration
@@ -123,6 +153,10 @@ class _Builder:
         self, start: int, end: int, name: str, category: str, note: str, estimated: bool
     ) -> Span:
         return Span(start + self._offset, end + self._offset, name, category, note, estimated)
+
+
+def _reason(problem: StreamError | OSError) -> str:
+    return str(getattr(problem, "strerror", None) or problem)
 
 
 def _category(call: NamedCall) -> str:

@@ -13,7 +13,14 @@ from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.views.plain import call_data
 from groundstate.capture.views.summary import has_failed
-from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams
+from groundstate.cli.streams.opening import (
+    UNREADABLE,
+    add_view,
+    complain,
+    damaged,
+    find_streams,
+    sentence_of,
+)
 
 DESCRIPTION = """\
 Lists calls with their arguments, what these led to, and the result: number of the record, seconds
@@ -102,11 +109,9 @@ def list_stream(
             if not args.json:
                 list_unreturned(reader, names)
             if reader.damage is not None:
-                return complain(f"{path.name} is damaged {reader.damage}")
-    except BrokenPipeError:
-        raise  # whoever reads the list has seen enough; that is no problem of the stream
+                return complain(damaged(path, reader.damage))
     except UNREADABLE as problem:
-        return complain(f"{path.name}: {problem}")
+        return complain(sentence_of(problem, path))
     return 0
 
 

@@ -16,9 +16,8 @@ from groundstate.capture.views.apart import Side
 from groundstate.capture.views.call_diff import CallComparison, compare_calls, with_texts
 from groundstate.capture.views.comparing import NumPyMissing, Tolerance
 from groundstate.capture.views.diff import Finding, Outcome, compare_plays
-from groundstate.cli.streams.opening import add_view, complain, print_json
+from groundstate.cli.streams.opening import add_view, complain, print_json, sentence_of
 from groundstate.cli.streams.playing import (
-    TROUBLE,
     UNPLAYABLE,
     add_play_options,
     only_stream,
@@ -38,7 +37,7 @@ What is different on one side is said with --left and --right:
   options=TEXT       options for the compiler of modules, such as -ze-opt-disable
   NAME=VALUE         any environment variable, its name in capitals
 
-The exit status is 0 if both sides are alike, 1 if they differ, 2 if they cannot be compared.
+The exit status is 0 if both sides are alike, and 1 if they differ or cannot be compared.
 
 examples:
   groundstate stream diff monday tuesday                         two recordings
@@ -97,18 +96,18 @@ def positive(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Compares; 0 if both sides are alike."""
     if args.other is None and not args.left and not args.right:
-        complain("name a second recording, or what is different, such as --right topology=2x2")
-        return TROUBLE
+        args.parser.error(
+            "name a second recording, or what is different, such as --right topology=2x2"
+        )
     first = only_stream(args.recording)
     second = first if args.other is None else only_stream(args.other)
     if first is None or second is None:
-        return TROUBLE
+        return 1
     try:
         calls = compare_recordings(first, second) if args.other is not None else None
         outcome = None if args.calls else play_both(args, first, second)
     except (*UNPLAYABLE, NumPyMissing) as problem:
-        complain(str(problem))
-        return TROUBLE
+        return complain(sentence_of(problem, args.recording))
     if args.json:
         print_json(
             {
@@ -121,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     for damage in outcome.damage if outcome is not None else ():
         complain(damage)
     if outcome is not None and outcome.damage:
-        return TROUBLE  # what came before the damage was compared, the rest was not
+        return 1  # what came before the damage was compared, the rest was not
     same = (calls is None or calls.same) and (outcome is None or outcome.same)
     return 0 if same else 1
 

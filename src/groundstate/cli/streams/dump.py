@@ -8,7 +8,7 @@ from pathlib import Path
 from groundstate.capture.structure import Selection
 from groundstate.capture.views.apart import Apart
 from groundstate.capture.views.dump import DumpOrder, dump
-from groundstate.cli.streams.opening import add_view, complain, print_json
+from groundstate.cli.streams.opening import add_view, complain, damaged, print_json, sentence_of
 from groundstate.cli.streams.playing import (
     UNPLAYABLE,
     add_play_options,
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         ):
             done = apart.result()
     except UNPLAYABLE as problem:
-        return complain(str(problem))
+        return complain(sentence_of(problem, stream))
     if args.json:
         print_json(done)
     else:
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         for note in done["notes"]:
             print(f"note: {note}")
     if done["damage"] is not None:
-        return complain(f"{stream.name} is damaged {done['damage']}")
+        return complain(damaged(stream, done["damage"]))
     if not done["folders"]:
-        return complain("no run of such a kernel could be looked at")
+        return complain(f"{stream}: no run of such a kernel could be looked at")
     return 0

@@ -11,7 +11,14 @@ from rich.text import Text
 
 from groundstate.capture.views.summary import Summary, summarise
 from groundstate.cli.console import make_console
-from groundstate.cli.streams.opening import UNREADABLE, add_view, complain, find_streams, print_json
+from groundstate.cli.streams.opening import (
+    UNREADABLE,
+    add_view,
+    complain,
+    find_streams,
+    print_json,
+    sentence_of,
+)
 from groundstate.monitor.words import bytes_text, cut, duration_text, printable
 
 DESCRIPTION = """\
@@ -33,12 +40,16 @@ def run(args: argparse.Namespace) -> int:
     """Prints the facts of each stream; 1 if one of them is damaged."""
     streams = find_streams(args.recording)
     status = 0 if streams else 1
+    problems: list[str] = []
     summaries = []
     for path in streams:
         try:
             summaries.append(summarise(path))
         except UNREADABLE as problem:
-            status = complain(f"{path.name}: {problem}")
+            problems.append(sentence_of(problem, path))
+        else:
+            if summaries[-1].problem is not None:
+                problems.append(f"{path}: {summaries[-1].problem}")
     if args.json:
         print_json({"recording": str(args.recording), "streams": [s.data() for s in summaries]})
     else:
@@ -47,10 +58,7 @@ def run(args: argparse.Namespace) -> int:
             if number:
                 console.print()
             print_summary(console, summary)
-    for summary in summaries:
-        if summary.problem is not None:
-            status = complain(f"{summary.file}: {summary.problem}")
-    return status
+    return max(map(complain, problems), default=status)
 
 
 def print_summary(console: Console, summary: Summary) -> None:

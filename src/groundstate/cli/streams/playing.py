@@ -18,7 +18,6 @@ from groundstate.capture.views.timing import measure
 from groundstate.cli import run as running
 from groundstate.cli.streams.opening import UNREADABLE, complain, find_streams
 
-TROUBLE = 2
 UNPLAYABLE = (PlayEnded, PlayError, SelectionError, standin.LibraryMissing, *UNREADABLE)
 """What playing may raise, each with a sentence for people."""
 
@@ -64,7 +63,7 @@ def only_stream(recording: Path) -> Path | None:
     streams = find_streams(recording)
     if len(streams) > 1:
         names = ", ".join(path.name for path in streams[:8])
-        complain(f"'{recording}' has {len(streams)} processes; choose one of its streams: {names}")
+        complain(f"{recording}: has {len(streams)} processes; choose one of its streams: {names}")
     return streams[0] if len(streams) == 1 else None
 
 

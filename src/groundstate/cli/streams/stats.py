@@ -14,15 +14,22 @@ from groundstate.capture.stream import StreamReader
 from groundstate.capture.views.kernel_tally import CommandTally
 from groundstate.capture.views.tally import FunctionTally, MemoryTally, Tally, tally
 from groundstate.cli.console import make_console
-from groundstate.cli.streams.opening import add_view, complain, find_streams, print_json
+from groundstate.cli.streams.opening import (
+    add_view,
+    complain,
+    find_streams,
+    print_json,
+    sentence_of,
+)
 from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured
 from groundstate.monitor.words import bytes_text, duration_text, percent_text, printable
 
 DESCRIPTION = """\
 Counts calls and kernels: how often, how long in all, and the shortest, the median and the longest.
 Times of calls are those that the program waited for them to return. Times of kernels and copies are
-those of the device where the program asked for them, and otherwise estimated from when the program
-submitted work and saw it done; with --play they are measured by playing the recording.
+measured by the device while the program was recorded. What could not be measured then (graphs,
+mutable lists, recordings of older versions) is estimated: from its submission until the program saw
+it done, which is far too long for short kernels; with --play it is measured now.
 
 examples:
   groundstate stream stats trace                   the functions that took most time first
@@ -30,6 +37,9 @@ examples:
   groundstate stream stats trace --top 0 --json    all of them, for a script
 """
 BAR_WIDTH = 16
+ESTIMATED = (
+    "estimated: from the submission until the program saw it done; not measured, --play does that"
+)
 ORDERS: dict[str, Callable[[FunctionTally | CommandTally], tuple[int | str, ...]]] = {
     "total": lambda each: (-each.time.total, each.name),
     "count": lambda each: (-each.time.count, each.name),
@@ -62,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             with StreamReader(path) as reader:
                 found.append((path, tally(reader, durations)))
         except UNPLAYABLE as problem:
-            status = complain(f"{path.name}: {problem}")
+            status = complain(sentence_of(problem, path))
     if args.json:
         print_json({"streams": [{"file": path.name, **each.data()} for path, each in found]})
     else:
@@ -71,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             print_tally(console, path.name, each, args)
     for path, each in found:
         if each.problem is not None:
-            status = complain(f"{path.name}: {each.problem}")
+            status = complain(f"{path}: {each.problem}")
     return status
 
 
@@ -89,6 +99,8 @@ def print_tally(console: Console, name: str, found: Tally, args: argparse.Namesp
     if found.commands:
         console.print()
         console.print(command_table(found, args))
+        if any(each.certainty != "measured" for each in found.commands if each.category != "sync"):
+            console.print(Text(ESTIMATED, style="dim"))
     if found.memory.stored:
         console.print()
         console.print(memory_text(found.memory))

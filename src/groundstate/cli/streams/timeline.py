@@ -9,8 +9,9 @@ from groundstate.capture.views.page import page_of
 from groundstate.capture.views.spans import Timeline
 from groundstate.capture.views.timeline import CALL_LIMIT, timeline_of
 from groundstate.capture.views.trace import write_trace
-from groundstate.cli.streams.opening import add_view, complain, find_streams
-from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured
+from groundstate.cli.progress import bar
+from groundstate.cli.streams.opening import add_view, complain, find_streams, sentence_of
+from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured, progress
 
 DESCRIPTION = """\
 Draws threads and queues on one time axis: calls, waits, submissions, kernels and copies.
@@ -18,9 +19,10 @@ Draws threads and queues on one time axis: calls, waits, submissions, kernels an
 The page is one file that works without a network, in any browser. The trace is for
 https://ui.perfetto.dev and chrome://tracing.
 
-When a command ran is known from the device if the program asked for kernel timestamps. Otherwise it
-is an even share of the time from its submission until the program saw it done, which the picture
-marks as estimated. With --play, the recording is played and how long commands take is measured.
+When a command ran was measured by the device while the program was recorded. What could not be
+measured then (graphs, mutable lists, recordings of older versions) gets an even share of the time
+from its submission until the program saw it done, which the picture marks as estimated. With
+--play, the recording is played and how long such commands take is measured.
 
 examples:
   groundstate stream timeline trace                       writes timeline.html
@@ -57,7 +59,7 @@ def add_parser(views: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def run(args: argparse.Namespace) -> int:
     """Writes the picture of what could be read; 1 if that was not everything."""
     if args.out.suffix not in (".html", ".json"):
-        return complain(f"'{args.out}': the name of the file must end in .html or .json")
+        args.parser.error(f"'{args.out}': the name of the file must end in .html or .json")
     streams = find_streams(args.recording)
     if not streams:
         return 1
@@ -67,16 +69,21 @@ def run(args: argparse.Namespace) -> int:
             args.recording.resolve().name,
             limit=max(0, args.calls),
             durations=measured(args, streams),
+            bar=bar,
         )
-        write(found, args.out)
+        if found.count:
+            with progress(f"writing {args.out}"):
+                write(found, args.out)
     except UNPLAYABLE as problem:
-        return complain(str(problem))
+        return complain(sentence_of(problem, args.recording))
+    if not found.count and not found.problems:
+        return complain(f"{args.recording}: there is nothing to draw: the program made no calls")
     for note in found.notes:
         print(note)
-    print(f"{found.count:,} spans are in {args.out}")
-    for sentence in found.problems:
-        complain(sentence)
-    return 1 if found.problems else 0
+    if found.count:
+        rest = ", all that could be read" if found.problems else ""
+        print(f"{found.count:,} spans are in {args.out}{rest}")
+    return max(map(complain, found.problems), default=0)
 
 
 def write(found: Timeline, out: Path) -> None:

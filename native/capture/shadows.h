@@ -1,0 +1,21 @@
+/* Copies of memory that the device writes again and again.
+ *
+ * To be told of a written page costs a page fault, each time. Where most pages of an allocation are written by each
+ * submission, it is faster not to be told and to compare all of it with a copy. Only for memory that this process alone
+ * writes. */
+#ifndef GC_SHADOWS_H
+#define GC_SHADOWS_H
+
+#include "ranges.h"
+
+bool gc_shadow_any(void);
+/* Some pages of a range were written by a submission: from now on the range has a shadow if that happens often. */
+void gc_shadow_consider(gc_range *range, size_t pages);
+/* Tells of all pages that differ from the shadow, which then has them. */
+void gc_shadow_compare(gc_range *range, gc_pages_found found);
+/* After a submission: the range is watched again if little of it was written for some time. */
+void gc_shadow_reconsider(gc_range *range, size_t pages);
+/* Gives the copy back. */
+void gc_shadow_drop(gc_range *range);
+
+#endif
