@@ -26,7 +26,7 @@ WHEELS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/wheels/.downloaded)
 help: ## show this list
 	@echo "Groundstate: Level Zero for every machine."
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PYTHON=python3.12 chooses the interpreter, STRICT=1 turns skipped tests into failures,"
 	@echo "  PYTEST='-k copy' passes options to pytest."
@@ -68,7 +68,7 @@ generate: $(VENV)/.installed-dev ## write the generated files from the registry
 
 .PHONY: bench
 bench: $(VENV)/.installed-bench $(DPNP) native ## run the benchmarks, each against a named peer
-	tools/debian-packages libze1 pocl-opencl-icd ocl-icd-libopencl1
+	tools/debian-packages $(LOADER) pocl-opencl-icd ocl-icd-libopencl1
 	$(PY) -m benchmarks $(BENCH)
 
 .PHONY: wheel
@@ -113,6 +113,10 @@ test-asan: native-asan ## run the C tests under AddressSanitizer and UBSan
 .PHONY: test-tsan
 test-tsan: native-tsan ## run the C tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory -C tests/native SANITIZE=thread LIBRARY=$(CURDIR)/build/tsan/groundstate/_native
+
+.PHONY: test-arm64
+test-arm64: ## run tests in an AArch64 Debian by emulation, as root; slow: PYTEST=tests/driver
+	PYTHON=$(PYTHON) tools/test-arm64 $(or $(PYTEST),-n auto --dist loadfile --no-loadscope-reorder)
 
 # --- Setting up ------------------------------------------------------------------------------------
 
@@ -168,9 +172,13 @@ $(VENV)/clients/.installed: Makefile | $(VENV)/.installed-dev
 	    $(CLIENT_TESTS) ipykernel scipy
 	@touch $@
 
+# Debian has the loader for x86-64 only. Elsewhere the tests use the stand-in, and those of the loader itself are skipped.
+LOADER := $(if $(filter x86_64,$(shell uname -m)),libze1)
+LOADER_HEADERS := $(if $(LOADER),libze-dev)
+
 .PHONY: packages
 packages:
-	tools/debian-packages g++ libze1 libze-dev spirv-tools spirv-headers \
+	tools/debian-packages g++ $(LOADER) $(LOADER_HEADERS) spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
 	    prometheus chromium zsh fish mandoc \

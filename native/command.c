@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "launch.h"
 #include "mutable.h"
+#include "page.h"
 #include "queue.h"
 
 /* Copies and fills up to this size take less time than waking another thread. A row of a region takes as long as
@@ -82,7 +83,7 @@ static void query_timestamps(void *argument, uint64_t unused) {
 
 /* Brings the pages in, as far as the system can: untouched memory gets its pages now. */
 static void prefetch(char *start, uint64_t size) {
-    uintptr_t first = (uintptr_t)start & ~(uintptr_t)4095;
+    uintptr_t first = gs_page_start((uintptr_t)start);
     madvise((void *)first, size + ((uintptr_t)start - first), MADV_POPULATE_WRITE);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "page.h"
 
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
 enum { MOST_SAID = 32 };
@@ -151,7 +152,7 @@ ze_result_t gs_fail_extension(enum gs_function function) {
  * it happens to be NULL. */
 static bool is_mapped(const void *address, size_t size) {
     unsigned char pages[2];
-    size_t before = (uintptr_t)address % (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = (uintptr_t)address % gs_page_size();
     return mincore((char *)address - before, before + size, pages) == 0;
 }
 

@@ -7,10 +7,10 @@
 
 #include "event.h"
 #include "memory_file.h"
+#include "page.h"
 
 static size_t slots_bytes(uint32_t count) {
-    size_t bytes = (size_t)count * sizeof(gs_event_slot);
-    return (bytes + 4095) & ~(size_t)4095;
+    return gs_whole_pages((size_t)count * sizeof(gs_event_slot));
 }
 
 static void release_pool(gs_object *object) {

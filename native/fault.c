@@ -19,23 +19,22 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "fault_arch.h"
 #include "lost.h"
+#include "page.h"
 
 const int gs_fault_signals[GS_FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
 /* Not one of the numbers that the system uses for what happened. */
 enum { STOPPED = 0 };
 
-typedef enum direction { UNKNOWN, READ, WRITE } direction;
-
 typedef struct fault {
     int signal; /* or STOPPED */
     int code;
     const void *address;
-    direction direction;
-    sigset_t mask;   /* of the thread, before the handler */
-    uint32_t floats; /* how it rounds; a handler starts with the default */
-    uint16_t old_floats;
+    gs_access access;
+    sigset_t mask; /* of the thread, before the handler */
+    gs_floats floats;
 } fault;
 
 typedef struct landing {
@@ -67,7 +66,7 @@ static bool has_membarrier;
 /* Enough for a handler and the state of the largest vector registers. */
 static size_t stack_bytes(void) {
     long least = sysconf(_SC_MINSIGSTKSZ);
-    return 65536 + (least > 0 ? ((size_t)least + 4095) / 4096 * 4096 : 0);
+    return 65536 + (least > 0 ? gs_whole_pages((size_t)least) : 0);
 }
 
 /* A stack overflow leaves no room for a handler, so the thread gets another stack for it. */
@@ -163,36 +162,10 @@ static void pass_on(int signal, siginfo_t *info, void *state) {
     }
 }
 
-static direction direction_of(const siginfo_t *info, const ucontext_t *state) {
-#if defined(__x86_64__)
-    enum { PAGE_FAULT = 14, WRITE_BIT = 2 };
-    if (info->si_signo == SIGSEGV && state->uc_mcontext.gregs[REG_TRAPNO] == PAGE_FAULT)
-        return state->uc_mcontext.gregs[REG_ERR] & WRITE_BIT ? WRITE : READ;
-#else
-    (void)info, (void)state;
-#endif
-    return UNKNOWN;
-}
-
-#if defined(__x86_64__)
-static void keep_floats(fault *of, const ucontext_t *state) {
-    of->floats = state->uc_mcontext.fpregs->mxcsr;
-    of->old_floats = state->uc_mcontext.fpregs->cwd;
-}
-
-static void restore_floats(const fault *of) {
-    __builtin_ia32_ldmxcsr(of->floats);
-    __asm__ volatile("fldcw %0" : : "m"(of->old_floats));
-}
-#else /* handlers run as the thread did */
-static void keep_floats(fault *of, const ucontext_t *state) { (void)of, (void)state; }
-static void restore_floats(const fault *of) { (void)of; }
-#endif
-
 static void land(landing *at, int signal, const siginfo_t *info, const ucontext_t *state) {
     at->fault = (fault){.signal = signal, .code = info->si_code, .address = info->si_addr, .mask = state->uc_sigmask};
-    keep_floats(&at->fault, state);
-    at->fault.direction = direction_of(info, state);
+    at->fault.floats = gs_floats_of(state);
+    at->fault.access = gs_fault_access(info, state);
     /* A signal that meets the thread on its way there has nothing to do. (AddressSanitizer takes a lock on the way.) */
     self->landing = NULL;
     siglongjmp(at->place, 1);
@@ -210,7 +183,7 @@ static void on_signal(int signal, siginfo_t *info, void *state) {
         if (at != NULL && gs_context_is_lost(self->errand->context))
             land(at, STOPPED, info, state);
     } else if (at != NULL && is_own_fault(info)) {
-        land(at, signal, info, state);
+        land(at, gs_fault_signal(signal, state), info, state);
     } else {
         pass_on(signal, info, state);
     }
@@ -274,7 +247,7 @@ GS_EXPORT void gs_fault_crash(bool enable) { crash = enable; }
 static void describe_segment(const fault *of, char *text, size_t room) {
     static const char *const verbs[] = {"used", "read from", "wrote to"};
     if (of->code == SEGV_MAPERR || of->code == SEGV_ACCERR)
-        snprintf(text, room, "%s address %p, %s", verbs[of->direction], of->address,
+        snprintf(text, room, "%s address %p, %s", verbs[of->access], of->address,
                  of->code == SEGV_MAPERR ? "where there is no memory" : "which does not allow that");
     else
         snprintf(text, room, "used an address that no memory can have");
@@ -328,7 +301,7 @@ bool gs_guard(gs_work work, void *argument, uint64_t number,
         return !lost;
     }
     pthread_sigmask(SIG_SETMASK, &here.fault.mask, NULL);
-    restore_floats(&here.fault);
+    gs_floats_restore(here.fault.floats);
     if (here.fault.signal != STOPPED) {
         char what[512] = "";
         const gs_errand *errand = me->errand;

@@ -448,7 +448,7 @@ ze_result_t gs_zeMemGetAllocProperties(ze_context_handle_t hContext, const void 
     const gs_allocation *found = gs_allocation_at((gs_context *)hContext, ptr);
     pMemAllocProperties->type = found != NULL ? found->type : ZE_MEMORY_TYPE_UNKNOWN;
     pMemAllocProperties->id = found != NULL ? found->id : 0;
-    pMemAllocProperties->pageSize = found != NULL ? GS_PAGE : 0;
+    pMemAllocProperties->pageSize = found != NULL ? gs_page_size() : 0;
     if (phDevice != NULL)
         *phDevice = found != NULL ? (ze_device_handle_t)found->device : NULL;
     pthread_mutex_unlock(&lock);

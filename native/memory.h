@@ -3,8 +3,7 @@
 #define GS_MEMORY_H
 
 #include "device.h"
-
-enum { GS_PAGE = 4096 };
+#include "page.h"
 
 typedef enum gs_backing {
     GS_BACKING_BLOCK,  /* a block of pages.c, anonymous */

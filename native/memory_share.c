@@ -22,8 +22,9 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
 
 /* Copies what is not zero: pages that nobody has written need no memory in the file either. */
 static void copy_pages(char *to, const char *from, uint64_t size) {
-    for (uint64_t start = 0; start < size; start += GS_PAGE) {
-        const size_t length = size - start < GS_PAGE ? (size_t)(size - start) : GS_PAGE;
+    const size_t whole = gs_page_size();
+    for (uint64_t start = 0; start < size; start += whole) {
+        const size_t length = size - start < whole ? (size_t)(size - start) : whole;
         const char *page = from + start;
         if (*page != 0 || memcmp(page, page + 1, length - 1) != 0)
             memcpy(to + start, page, length);
@@ -70,7 +71,7 @@ GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer
 
 /* Maps a file at a multiple of `alignment`, or returns NULL. */
 static void *map_file(int fd, uint64_t span, uint64_t alignment) {
-    if (alignment <= GS_PAGE) {
+    if (alignment <= gs_page_size()) {
         void *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         return base != MAP_FAILED ? base : NULL;
     }
@@ -94,7 +95,7 @@ static void *map_file(int fd, uint64_t span, uint64_t alignment) {
 /* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
 GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
                                            uint64_t alignment, bool from_ipc, void **pointer) {
-    gs_allocation request = {.size = size, .span = (size + GS_PAGE - 1) & ~(uint64_t)(GS_PAGE - 1),
+    gs_allocation request = {.size = size, .span = gs_whole_pages(size),
                              .context = context, .device = device, .charged = device,
                              .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
                              .backing = GS_BACKING_FILE, .imported = from_ipc};

@@ -17,7 +17,6 @@
 #include "memory.h"
 
 enum {
-    PAGE_SHIFT = 12,
     CARVED_SHIFT = 19,  /* 512 KiB and smaller are carved from chunks */
     CACHED_SHIFT = 28,  /* 256 MiB and smaller are kept when freed */
     HUGE_PAGE = 2 << 20,
@@ -38,8 +37,10 @@ static free_list free_lists[CACHED_SHIFT + 1];
 static uint64_t cached_bytes;
 static char *chunk, *chunk_end;
 
+static unsigned page_shift(void) { return (unsigned)__builtin_ctzl(gs_page_size()); }
+
 static unsigned shift_for(size_t size) {
-    unsigned shift = PAGE_SHIFT;
+    unsigned shift = page_shift();
     while (((size_t)1 << shift) < size)
         shift++;
     return shift;
@@ -64,7 +65,7 @@ static void *pop(free_list *list) { return list->count > 0 ? list->blocks[--list
 static uint64_t cached_limit(void) {
     static uint64_t known;
     if (known == 0) {
-        uint64_t eighth = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 8;
+        uint64_t eighth = (uint64_t)sysconf(_SC_PHYS_PAGES) * gs_page_size() / 8;
         known = eighth < CACHED_LIMIT ? eighth : CACHED_LIMIT;
     }
     return known;
@@ -90,13 +91,20 @@ static void *map_aligned(size_t span, size_t alignment) {
 
 static void unmap(void *block, uint64_t span) { munmap(block, span + READ_AHEAD); }
 
+/* Puts what is left of the chunk before `end` into the list of single pages. Called with the lock held. */
+static void keep_pages(const char *end) {
+    const size_t page = gs_page_size();
+    for (; chunk + page <= end; chunk += page)
+        push(&free_lists[page_shift()], chunk);
+}
+
 /* A block of 2^shift bytes from the current chunk, at a multiple of its size. Called with the lock held. */
 static void *carve(unsigned shift) {
     size_t size = (size_t)1 << shift;
     uintptr_t at = ((uintptr_t)chunk + size - 1) & ~(size - 1);
     if (chunk == NULL || at + size > (uintptr_t)chunk_end) {
-        for (; chunk != NULL && chunk + GS_PAGE <= chunk_end; chunk += GS_PAGE)
-            push(&free_lists[PAGE_SHIFT], chunk);
+        if (chunk != NULL)
+            keep_pages(chunk_end);
         chunk = map_aligned(CHUNK, HUGE_PAGE);
         if (chunk == NULL)
             return NULL;
@@ -104,19 +112,18 @@ static void *carve(unsigned shift) {
         chunk_end = chunk + CHUNK;
         at = (uintptr_t)chunk;
     }
-    for (; chunk < (char *)at; chunk += GS_PAGE)
-        push(&free_lists[PAGE_SHIFT], chunk);
+    keep_pages((const char *)at);
     chunk = (char *)at + size;
     return (void *)at;
 }
 
 void *gs_pages_take(size_t size, size_t alignment, uint64_t *span) {
-    if (alignment < GS_PAGE)
-        alignment = GS_PAGE;
+    if (alignment < gs_page_size())
+        alignment = gs_page_size();
     unsigned shift = shift_for(size > alignment ? size : alignment);
     if (shift > CACHED_SHIFT) { /* large, or strictly aligned: then of the size that its free list will expect */
         unsigned own_shift = shift_for(size);
-        *span = own_shift > CACHED_SHIFT ? (size + GS_PAGE - 1) & ~(size_t)(GS_PAGE - 1) : UINT64_C(1) << own_shift;
+        *span = own_shift > CACHED_SHIFT ? gs_whole_pages(size) : UINT64_C(1) << own_shift;
         return map_aligned(*span, alignment > HUGE_PAGE ? alignment : HUGE_PAGE);
     }
     *span = UINT64_C(1) << shift;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Memory is compared and stored in pieces of this size. Pages of the system are as large, or hold several pieces. */
 enum { GC_PAGE = 4096 };
 
 /* Told of pages in a row. */

@@ -3,6 +3,7 @@
 #define GC_RANGES_H
 
 #include "memory.h"
+#include "page.h"
 #include "pages.h"
 
 /* Memory in a row. Its pages are numbered from the one that it begins in. */
@@ -37,13 +38,9 @@ void gc_ranges_count(const gc_range *range, int one);
 void gc_ranges_span(uintptr_t *begin, uintptr_t *end);
 void gc_range_free(gc_range *range);
 
-static inline uintptr_t gc_page_floor(uintptr_t at) {
-    return at & ~(uintptr_t)(GC_PAGE - 1);
-}
-
-static inline uintptr_t gc_page_ceiling(uintptr_t at) {
-    return gc_page_floor(at + GC_PAGE - 1);
-}
+/* Whole pages of the system, as the kernel watches no less. */
+static inline uintptr_t gc_page_floor(uintptr_t at) { return gs_page_start(at); }
+static inline uintptr_t gc_page_ceiling(uintptr_t at) { return gs_whole_pages(at); }
 
 static inline size_t gc_range_pages(const gc_range *range) {
     return (gc_page_ceiling(range->end) - gc_page_floor(range->begin)) / GC_PAGE;

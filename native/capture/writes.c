@@ -4,6 +4,7 @@
 
 #include "digest.h"
 #include "journal.h"
+#include "page.h"
 #include "pages.h"
 #include "writes.h"
 
@@ -100,7 +101,7 @@ void gc_writes_add(uintptr_t at, size_t size, bool skip_zeros) {
         size_t there = gc_pages_read(buffer, at, wanted);
         add_copied(at, buffer, there, skip_zeros);
         if (there < wanted) /* goes on behind the page that is not there */
-            there += GC_PAGE - (at + there) % GC_PAGE;
+            there += gs_page_size() - (at + there) % gs_page_size();
         if (there >= size)
             return;
         at += there;

@@ -37,6 +37,10 @@ __kernel void hinted(__global const float *in, __global float *out) {
         __builtin_nontemporal_store(2 * in[i], out + i);
     }
 }
+__kernel void hinted_and_fenced(__global float *out) {
+    __builtin_nontemporal_store((float)get_global_id(0), out + get_global_id(0));
+    write_mem_fence(CLK_GLOBAL_MEM_FENCE);
+}
 __kernel void hinted_and_shared(__global float *out, __local float *shared) {
     shared[get_local_id(0)] = get_global_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -84,6 +88,7 @@ def test_lanes_that_are_not_there_write_nothing(program: Program) -> None:
         ("in_place", 0),
         ("again", 0),
         ("hinted", 1),
+        ("hinted_and_fenced", 0),
         ("hinted_and_shared", 0),
     ],
 )

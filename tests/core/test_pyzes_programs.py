@@ -77,7 +77,7 @@ def examples() -> Path:
 
 def loader_has(name: str) -> bool:
     if not LOADER.exists():
-        pytest.skip("the Level Zero loader is missing: apt-get install libze1")
+        pytest.skip("the Level Zero loader is missing: on x86-64, apt-get install libze1")
     return f"\0{name}\0".encode() in LOADER.read_bytes()
 
 

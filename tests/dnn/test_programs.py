@@ -23,7 +23,7 @@ def test_program(program: str, way: str, library: Path, tmp_path: Path) -> None:
     if compiler is None:
         pytest.skip("there is no C compiler: apt-get install gcc")
     if not Path("/usr/include/level_zero/ze_api.h").exists():
-        pytest.skip("the Level Zero headers are missing: apt-get install libze-dev")
+        pytest.skip("the Level Zero headers are missing: on x86-64, apt-get install libze-dev")
     ours = Path(dnnl.library_path())
     level_zero = [str(library)] if way == "direct" else ["-lze_loader"]
     includes = [f"-I{PROGRAMS}", f"-I{dnnl.include_folder()}"]

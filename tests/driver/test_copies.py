@@ -1,6 +1,7 @@
 """Plain copies: every size, every kind of memory, overlaps, order, copies between contexts."""
 
 import ctypes
+import mmap
 
 import numpy as np
 import pytest
@@ -164,12 +165,12 @@ def test_prefetch_brings_in_untouched_pages(bench: Bench) -> None:
     commands = bench.immediate()
     check(ze.zeCommandListAppendMemoryPrefetch(commands, memory, size))
     finish(commands)
-    assert resident_pages(memory, size) == size // 4096 >= before
+    assert resident_pages(memory, size) == size // mmap.PAGESIZE >= before
 
 
 def resident_pages(start: int, size: int) -> int:
     library = ctypes.CDLL(None, use_errno=True)
-    present = (ctypes.c_uint8 * (size // 4096))()
+    present = (ctypes.c_uint8 * (size // mmap.PAGESIZE))()
     assert library.mincore(ctypes.c_void_p(start), ctypes.c_size_t(size), present) == 0
     return sum(page & 1 for page in present)
 

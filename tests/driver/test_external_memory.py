@@ -33,6 +33,7 @@ OF_WINDOWS = [
     ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_D3D12_HEAP,
     ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_D3D12_RESOURCE,
 ]
+PAGE = mmap.PAGESIZE
 PATTERN = bytes(range(256)) * 32
 
 
@@ -294,23 +295,24 @@ def properties_with(bench: Bench, pointer: int, chained: ctypes.Structure) -> in
 
 
 def test_physical_memory_from_a_file(bench: Bench) -> None:
-    with memory_file() as fd:
+    pattern = PATTERN * (PAGE // 4096)
+    with memory_file(pattern) as fd:
         request = ze.ze_external_memory_import_fd_t(flags=OPAQUE_FD, fd=fd)
-        description = ze.ze_physical_mem_desc_t(pNext=ctypes.addressof(request), size=8192)
+        description = ze.ze_physical_mem_desc_t(pNext=ctypes.addressof(request), size=2 * PAGE)
         made, start = ctypes.c_void_p(), ctypes.c_void_p()
         create = (bench.context, bench.device, ctypes.byref(description), ctypes.byref(made))
         check(ze.zePhysicalMemCreate(*create))
         physical = made.value
-        check(ze.zeVirtualMemReserve(bench.context, None, 8192, ctypes.byref(start)))
+        check(ze.zeVirtualMemReserve(bench.context, None, 2 * PAGE, ctypes.byref(start)))
         access = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE
-        check(ze.zeVirtualMemMap(bench.context, start, 8192, physical, 0, access))
-        assert view(start.value or 0, 8192).tobytes() == PATTERN
-        check(ze.zeVirtualMemUnmap(bench.context, start, 8192))
-        check(ze.zeVirtualMemFree(bench.context, start, 8192))
+        check(ze.zeVirtualMemMap(bench.context, start, 2 * PAGE, physical, 0, access))
+        assert view(start.value or 0, 2 * PAGE).tobytes() == pattern
+        check(ze.zeVirtualMemUnmap(bench.context, start, 2 * PAGE))
+        check(ze.zeVirtualMemFree(bench.context, start, 2 * PAGE))
         check(ze.zePhysicalMemDestroy(bench.context, physical))
-        description.size = 1 << 20
+        description.size = 3 * PAGE
         assert ze.zePhysicalMemCreate(*create) == ze.ZE_RESULT_ERROR_INVALID_SIZE
-        description.size, request.flags = 8192, OF_WINDOWS[0]
+        description.size, request.flags = 2 * PAGE, OF_WINDOWS[0]
         assert ze.zePhysicalMemCreate(*create) == UNSUPPORTED_TYPE
     request.flags = OPAQUE_FD
     assert ze.zePhysicalMemCreate(*create) == INVALID, "it was closed"
@@ -329,7 +331,7 @@ def adopt(bench: Bench, start: int, size: int, **more: Any) -> tuple[int, int]:
     result = ze.zeMemAllocHost(
         bench.context,
         ctypes.byref(description),
-        more.get("asked", size or 4096),
+        more.get("asked", size or PAGE),
         more.get("alignment", 0),
         ctypes.byref(pointer),
     )
@@ -338,8 +340,8 @@ def adopt(bench: Bench, start: int, size: int, **more: Any) -> tuple[int, int]:
 
 def heap_pages(count: int) -> tuple[Any, int]:
     """An array of the heap, and the start of that many whole pages in it."""
-    array = np.ones((count + 1) * 4096, np.uint8)
-    return array, -(-address(array) // 4096) * 4096
+    array = np.ones((count + 1) * PAGE, np.uint8)
+    return array, -(-address(array) // PAGE) * PAGE
 
 
 @pytest.mark.parametrize("place", ["heap", "mmap", "bss"])
@@ -348,84 +350,99 @@ def test_memory_of_the_program_becomes_a_host_allocation(bench: Bench, place: st
     if place == "heap":
         keep, start = heap_pages(2)
     elif place == "mmap":
-        keep = mmap.mmap(-1, 8192)
+        keep = mmap.mmap(-1, 2 * PAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(keep))
     else:
-        keep = (ctypes.c_uint8 * (3 * 4096))()
-        start = -(-ctypes.addressof(keep) // 4096) * 4096
-    assert adopt(bench, start, 8192) == (ze.ZE_RESULT_SUCCESS, start)
+        keep = (ctypes.c_uint8 * (3 * PAGE))()
+        start = -(-ctypes.addressof(keep) // PAGE) * PAGE
+    assert adopt(bench, start, 2 * PAGE) == (ze.ZE_RESULT_SUCCESS, start)
     properties = ze.ze_memory_allocation_properties_t()
     check(ze.zeMemGetAllocProperties(bench.context, start + 5000, ctypes.byref(properties), None))
     assert properties.type == ze.ZE_MEMORY_TYPE_HOST_IMPORTED
     commands = bench.immediate()
-    fill(commands, start, b"ab", 8192)
+    fill(commands, start, b"ab", 2 * PAGE)
     finish(commands)
-    assert view(start, 8192).tobytes() == b"ab" * 4096
-    target = bench.bytes(8192, fill=0)
-    copy(commands, address(target), start, 8192)
+    assert view(start, 2 * PAGE).tobytes() == b"ab" * PAGE
+    target = bench.bytes(2 * PAGE, fill=0)
+    copy(commands, address(target), start, 2 * PAGE)
     finish(commands)
-    assert target.tobytes() == b"ab" * 4096
-    over = ze.zeCommandListAppendMemoryFill(commands, start, b"x", 1, 8193, None, 0, None)
+    assert target.tobytes() == b"ab" * PAGE
+    over = ze.zeCommandListAppendMemoryFill(commands, start, b"x", 1, 2 * PAGE + 1, None, 0, None)
     assert over == ze.ZE_RESULT_ERROR_INVALID_SIZE
     check(ze.zeMemFree(bench.context, start))
-    view(start, 8192)[:] = 1  # it is still the program's
+    view(start, 2 * PAGE)[:] = 1  # it is still the program's
 
 
 def test_pages_are_adopted_whole_and_once(bench: Bench) -> None:
     array, start = heap_pages(4)
-    for wrong, size in ((start + 1, 4096), (start, 4095), (start, 0), (0, 4096), (start + 64, 64)):
+    for wrong, size in (
+        (start + 1, PAGE),
+        (start, PAGE - 1),
+        (start, 0),
+        (0, PAGE),
+        (start + 64, 64),
+    ):
         assert adopt(bench, wrong, size) == (INVALID, 0)
         assert "whole pages" in last_error()
-    assert adopt(bench, start + 4096, 8192)[0] == ze.ZE_RESULT_SUCCESS
-    for overlapping, size in ((start, 8192), (start + 4096, 4096), (start + 8192, 8192)):
+    assert adopt(bench, start + PAGE, 2 * PAGE)[0] == ze.ZE_RESULT_SUCCESS
+    for overlapping, size in (
+        (start, 2 * PAGE),
+        (start + PAGE, PAGE),
+        (start + 2 * PAGE, 2 * PAGE),
+    ):
         assert adopt(bench, overlapping, size) == (INVALID, 0)
         assert "another allocation" in last_error()
-    assert adopt(bench, start, 4096)[0] == ze.ZE_RESULT_SUCCESS
+    assert adopt(bench, start, PAGE)[0] == ze.ZE_RESULT_SUCCESS
     check(ze.zeMemFree(bench.context, start))
-    check(ze.zeMemFree(bench.context, start + 4096))
-    assert adopt(bench, start, 4096, asked=8192) == (ze.ZE_RESULT_ERROR_INVALID_SIZE, 0)
+    check(ze.zeMemFree(bench.context, start + PAGE))
+    assert adopt(bench, start, PAGE, asked=2 * PAGE) == (ze.ZE_RESULT_ERROR_INVALID_SIZE, 0)
     misaligned = 1 << 40
     unsupported = ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT
-    assert adopt(bench, start, 4096, alignment=misaligned) == (unsupported, 0)
+    assert adopt(bench, start, PAGE, alignment=misaligned) == (unsupported, 0)
     del array
 
 
 def test_memory_that_is_not_there_is_not_adopted(bench: Bench) -> None:
-    pages = mmap.mmap(-1, 4 * 4096)
+    pages = mmap.mmap(-1, 4 * PAGE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
     libc = ctypes.CDLL(None)
     libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    libc.mprotect(start + 4096, 4096, mmap.PROT_READ)
-    libc.mprotect(start + 8192, 4096, 0)
-    assert adopt(bench, start, 4096)[0] == ze.ZE_RESULT_SUCCESS
+    libc.mprotect(start + PAGE, PAGE, mmap.PROT_READ)
+    libc.mprotect(start + 2 * PAGE, PAGE, 0)
+    assert adopt(bench, start, PAGE)[0] == ze.ZE_RESULT_SUCCESS
     check(ze.zeMemFree(bench.context, start))
     nowhere = 1 << 20  # below what a process may map by default, and nobody does
-    for wrong, size in ((start, 8192), (start + 8192, 4096), (start + 8192, 8192), (nowhere, 4096)):
+    for wrong, size in (
+        (start, 2 * PAGE),
+        (start + 2 * PAGE, PAGE),
+        (start + 2 * PAGE, 2 * PAGE),
+        (nowhere, PAGE),
+    ):
         assert adopt(bench, wrong, size) == (INVALID, 0)
         assert "read and written" in last_error()
-    assert adopt(bench, 2**64 - 4096, 4096)[0] == INVALID
+    assert adopt(bench, 2**64 - PAGE, PAGE)[0] == INVALID
     read_only = ze.ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY
-    assert adopt(bench, start + 4096, 4096) == (INVALID, 0)
-    assert adopt(bench, start + 4096, 4096, flags=read_only)[0] == ze.ZE_RESULT_SUCCESS
-    target, commands = bench.bytes(4096, fill=1), bench.immediate()
-    copy(commands, address(target), start + 4096, 4096)
+    assert adopt(bench, start + PAGE, PAGE) == (INVALID, 0)
+    assert adopt(bench, start + PAGE, PAGE, flags=read_only)[0] == ze.ZE_RESULT_SUCCESS
+    target, commands = bench.bytes(PAGE, fill=1), bench.immediate()
+    copy(commands, address(target), start + PAGE, PAGE)
     finish(commands)
     assert not target.any()
-    check(ze.zeMemFree(bench.context, start + 4096))
-    assert adopt(bench, start + 8192, 4096, flags=read_only) == (INVALID, 0)
+    check(ze.zeMemFree(bench.context, start + PAGE))
+    assert adopt(bench, start + 2 * PAGE, PAGE, flags=read_only) == (INVALID, 0)
 
 
 def test_memory_of_the_program_is_not_shared_any_further(bench: Bench) -> None:
     array, start = heap_pages(1)
-    assert adopt(bench, start, 4096)[0] == ze.ZE_RESULT_SUCCESS
+    assert adopt(bench, start, PAGE)[0] == ze.ZE_RESULT_SUCCESS
     handle = ze.ze_ipc_mem_handle_t()
     assert ze.zeMemGetIpcHandle(bench.context, start, ctypes.byref(handle)) == INVALID
     request = ze.ze_external_memory_export_fd_t(flags=OPAQUE_FD, fd=-1)
     assert properties_with(bench, start, request) == INVALID
     assert "application's own" in last_error()
     check(ze.zeMemFree(bench.context, start))
-    mapping = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=start, size=4096)
+    mapping = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=start, size=PAGE)
     for kind in ("device", "shared"):
         expected = ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
-        assert allocate(bench, kind, mapping, 4096) == (expected, 0)
+        assert allocate(bench, kind, mapping, PAGE) == (expected, 0)
     del array

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from tests.driver.test_kernels_compiled import spirv
 WRITE, READ, DIVIDE, TRAP, RECURSE, BREAKPOINT = range(6)
 NOWHERE = 0x10
 LOST = ze.ZE_RESULT_ERROR_DEVICE_LOST
-ROUND_UP = 0x800
+ROUND_UP = {"x86_64": 0x800, "aarch64": 0x400000}[platform.machine()]  # FE_UPWARD
 
 
 @pytest.fixture

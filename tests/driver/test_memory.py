@@ -1,6 +1,7 @@
 """Allocations: kinds, alignment, limits, what the driver tells about an address."""
 
 import ctypes
+import mmap
 from collections.abc import Callable
 
 import numpy as np
@@ -104,7 +105,7 @@ def test_what_the_driver_tells_about_an_allocation(bench: Bench, kind: str) -> N
         assert address_range(bench.context, pointer + inside) == (pointer, 10_000)
         answer, device = properties(bench.context, pointer + inside)
         assert answer.type == KINDS[kind]
-        assert answer.pageSize >= 4096
+        assert answer.pageSize == mmap.PAGESIZE
         assert device == (None if kind == "host" else bench.device)
 
 
@@ -299,9 +300,10 @@ def test_shared_memory_without_a_device(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("which", ["source", "target"])
-@pytest.mark.parametrize("size", [4097, 1 << 20, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("size", [mmap.PAGESIZE + 1, 1 << 20, 2**63, 2**64 - 1])
 def test_a_copy_that_runs_over_the_end_is_refused(bench: Bench, which: str, size: int) -> None:
-    small, large = bench.bytes(4096, fill=1), bench.bytes(8192, fill=2)
+    small = bench.bytes(mmap.PAGESIZE, fill=1)
+    large = bench.bytes(2 * mmap.PAGESIZE, fill=2)
     commands = bench.immediate()
     to, from_ = (large, small) if which == "source" else (small, large)
     result = ze.zeCommandListAppendMemoryCopy(

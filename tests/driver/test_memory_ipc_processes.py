@@ -508,7 +508,7 @@ def physical_with(bench: Bench, chained: ctypes.Structure) -> int:
 def test_physical_memory_is_opened_by_another_process(bench: Bench) -> None:
     """Through its handle, without an address in this process."""
     made = ctypes.c_void_p()
-    description = ze.ze_physical_mem_desc_t(size=8192)
+    description = ze.ze_physical_mem_desc_t(size=2 * mmap.PAGESIZE)
     check(
         ze.zePhysicalMemCreate(
             bench.context, bench.device, ctypes.byref(description), ctypes.byref(made)
@@ -518,13 +518,14 @@ def test_physical_memory_is_opened_by_another_process(bench: Bench) -> None:
     run(
         """
 memory = open_memory(bench, handle(ze.ze_ipc_mem_handle_t))
-view(memory, 8192)[:] = 9
+import mmap
+view(memory, 2 * mmap.PAGESIZE)[:] = 9
 close_memory(bench, memory)
 bench.close()
 """,
         handle,
     )
     opened = open_memory(bench, handle)
-    assert (view(opened, 8192) == 9).all()
+    assert (view(opened, 2 * mmap.PAGESIZE) == 9).all()
     close_memory(bench, opened)
     check(ze.zePhysicalMemDestroy(bench.context, made))

@@ -74,7 +74,7 @@ def test_the_python_of_the_page_on_networks_runs() -> None:
 
 def test_the_c_program_of_the_readme_runs(tmp_path: Path) -> None:
     if not HEADERS.exists():
-        pytest.skip("the Level Zero headers are missing: apt-get install libze-dev")
+        pytest.skip("the Level Zero headers are missing: on x86-64, apt-get install libze-dev")
     compiler = shutil.which(os.environ.get("CC", "cc"))
     assert compiler is not None
     program = tmp_path / "hello"

@@ -31,7 +31,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None:
         pytest.skip("there is no C compiler: apt-get install gcc")
     if not Path("/usr/include/level_zero/ze_api.h").exists():
-        pytest.skip("the Level Zero headers are missing: apt-get install libze1 libze-dev")
+        pytest.skip(
+            "the Level Zero headers are missing: on x86-64, apt-get install libze1 libze-dev"
+        )
     folder = tmp_path_factory.mktemp("guide")
 
     def compile_program(program: Program) -> str:

@@ -29,7 +29,7 @@ Build = Callable[..., Path]
 def headers() -> Path:
     """The headers of the real loader."""
     if not (HEADERS / "ze_api.h").exists():
-        pytest.skip("the Level Zero headers are missing: apt-get install libze-dev")
+        pytest.skip("the Level Zero headers are missing: on x86-64, apt-get install libze-dev")
     return HEADERS
 
 
@@ -101,7 +101,7 @@ class Door:
 def loader_door(name: str, environment: dict[str, str], build: Build) -> Door:
     """A door for programs that were linked against the real loader, as all are out there."""
     if not list(Path("/usr/lib").glob("*/libze_loader.so")):
-        pytest.skip("the Level Zero loader is missing: apt-get install libze1 libze-dev")
+        pytest.skip("the Level Zero loader is missing: on x86-64, apt-get install libze1 libze-dev")
     return Door(name, ("-lze_loader", "-ldl"), environment, build)
 
 

@@ -6,6 +6,8 @@ import ctypes
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from groundstate import standin
 from registry.load import load
 
@@ -24,7 +26,9 @@ def test_a_statically_linked_shim_starts(build: Build, headers: Path) -> None:
 
 def test_all_exports_of_the_real_loader_are_there(library: Path, headers: Path) -> None:
     """Whatever a program linked against Debian's loader refers to is found in the stand-in."""
-    real = next(Path("/usr/lib").glob("*/libze_loader.so.1"))
+    real = next(Path("/usr/lib").glob("*/libze_loader.so.1"), None)
+    if real is None:
+        pytest.skip("the Level Zero loader is missing: on x86-64, apt-get install libze1")
     missing = {name for name in exported(real) - exported(library) if name.startswith("ze")}
     assert missing == set()
 

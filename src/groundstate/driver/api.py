@@ -6,7 +6,7 @@ side has already checked handles, null pointers and enum values.
 """
 
 import ctypes
-import os
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -129,14 +129,13 @@ def answer_structs(
 
 
 _HEADER_BYTES = 16
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _mincore = ctypes.PyDLL(None).mincore
 _mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
 
 def _is_mapped(address: int) -> bool:
     """False for the address of a struct that is nowhere, as in a pNext that nobody set."""
-    before = address % _PAGE_BYTES
+    before = address % mmap.PAGESIZE
     pages = (ctypes.c_uint8 * 2)()
     return bool(_mincore(address - before, before + _HEADER_BYTES, pages) == 0)
 

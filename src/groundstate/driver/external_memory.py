@@ -6,14 +6,13 @@ that it is given can be any file that can be mapped for reading and writing, a D
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable
 
 from groundstate import ze
 from groundstate.driver import native
 from groundstate.driver.api import Failure, find_in_chain, handler, write_pointer
-
-PAGE_BYTES = 4096
 
 TYPES = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
 """The kinds of external memory that there are on Linux."""
@@ -138,10 +137,10 @@ def zeMemAllocHost(hContext: int, host_desc: int, size: int, alignment: int, ppt
 
 
 def _check_system_memory(start: int, size: int, read_only: bool) -> None:
-    if start == 0 or start % PAGE_BYTES or size == 0 or size % PAGE_BYTES:
+    if start == 0 or start % mmap.PAGESIZE or size == 0 or size % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"system memory is mapped in whole pages of {PAGE_BYTES} bytes; {start:#x} with "
+            f"system memory is mapped in whole pages of {mmap.PAGESIZE} bytes; {start:#x} with "
             f"{size} bytes is not",
         )
     if not _may_use(start, start + size, "r" if read_only else "rw"):

@@ -21,8 +21,6 @@ from groundstate.driver.api import (
     write_u64,
 )
 
-PAGE_BYTES = 4096
-
 _MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS = 0x01, 0x02, 0x10, 0x20
 _MAP_NORESERVE, _MAP_FIXED_NOREPLACE = 0x4000, 0x100000
 _PROTECTION: dict[int, int] = {
@@ -175,19 +173,19 @@ def _reservation(context: int, start: int, size: int) -> Reservation:
 
 
 def _check_pages(start: int, size: int) -> None:
-    if start % PAGE_BYTES:
+    if start % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
-            f"{start:#x} does not start a page of {PAGE_BYTES} bytes",
+            f"{start:#x} does not start a page of {mmap.PAGESIZE} bytes",
         )
     _check_size(size)
 
 
 def _check_size(size: int) -> None:
-    if size % PAGE_BYTES:
+    if size % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
-            f"{size} bytes are not whole pages of {PAGE_BYTES} bytes",
+            f"{size} bytes are not whole pages of {mmap.PAGESIZE} bytes",
         )
 
 
@@ -233,7 +231,7 @@ def _release(reservation: Reservation) -> None:
 
 @handler
 def zeVirtualMemQueryPageSize(hContext: int, hDevice: int, size: int, pagesize: int) -> None:
-    write_u64(pagesize, PAGE_BYTES)
+    write_u64(pagesize, mmap.PAGESIZE)
 
 
 @handler
@@ -290,10 +288,10 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
         )
-    if descriptor.size % PAGE_BYTES:
+    if descriptor.size % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
-            f"{descriptor.size} bytes are not whole pages of {PAGE_BYTES} bytes",
+            f"{descriptor.size} bytes are not whole pages of {mmap.PAGESIZE} bytes",
         )
     external_memory.check_descriptor(descriptor.pNext or 0)
     device = 0 if on_host else hDevice

@@ -141,6 +141,10 @@ KERNEL(threads) {
     uint32_t control = 0;
 #if defined(__x86_64__)
     control = __builtin_ia32_stmxcsr() & ~0x3fu;
+#elif defined(__aarch64__)
+    uint64_t whole;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(whole));
+    control = (uint32_t)whole;
 #endif
     EACH_GROUP(group) {
         POINTER(uint32_t, 0)[2 * group] = (uint32_t)gettid();

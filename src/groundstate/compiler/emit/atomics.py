@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.emit.emitter import Emitter, handles
-from groundstate.compiler.emit.ordering import ordering
+from groundstate.compiler.emit.ordering import barrier_fence, ordering
 from groundstate.compiler.emit.tallies import combine_lanes
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
-from groundstate.compiler.ir import Node
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.spirv.opcodes import Scope
+
+FAR_BARRIER = (
+    "a barrier is among the work-items of a work-group or a sub-group; let work-items of several "
+    "groups wait for each other by the end of a kernel"
+)
 
 READ_MODIFY_WRITE = {
     "AtomicExchange": "xchg",
@@ -151,6 +158,7 @@ def _memory_barrier(emitter: Emitter, node: Node) -> None:
 @handles("ControlBarrier")
 def _subgroup_barrier(emitter: Emitter, node: Node) -> None:
     """Only for a sub-group: its lanes are always together. Barriers of groups end a block."""
-    order = ordering(node, 2)
-    if order != "monotonic":
-        emitter.text.do(f"fence {order}")
+    if constant_int(node.operands[0]) not in (Scope.Subgroup, Scope.Invocation):
+        raise BuildError(f"{node.where}: {FAR_BARRIER}")
+    if fence := barrier_fence(node):
+        emitter.text.do(fence)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.function import components, schedule
+from groundstate.compiler.emit.ordering import barrier_fence
 from groundstate.compiler.emit.text import scalar_bytes
 from groundstate.compiler.emit.together import Together
 from groundstate.compiler.emit.values import Lanes, Value
@@ -170,7 +171,7 @@ class ControlFlow:
             emitter.keep_for_leavers(phi)
         for node in block.nodes:
             if is_group_barrier(node):
-                self._suspend(block)
+                self._suspend(block, node)
             else:
                 emitter.write(node)
         self._write_end(block)
@@ -388,7 +389,7 @@ class ControlFlow:
 
     # --- Barriers -------------------------------------------------------------------------------
 
-    def _suspend(self, block: Block) -> None:
+    def _suspend(self, block: Block, barrier: Node) -> None:
         """Saves what is needed behind the barrier, returns, and goes on from there when called
         again."""
         if self.is_partial(block):
@@ -402,11 +403,26 @@ class ControlFlow:
         number = len(self.resume_points) + 1
         label = f"r{number}"
         self.resume_points.append(label)
+        self._write_fence(barrier)
         text.do(f"ret i32 {number}")
         text.start(label)
         for slot in kept:
             self._move(slot, save=False)
         self.emitter.here = {}
+
+    def _write_fence(self, barrier: Node) -> None:
+        """The fence for other groups, if the barrier has one, from the last sub-group for all."""
+        fence = barrier_fence(barrier) if barrier.op == "ControlBarrier" else ""
+        if not fence:
+            return
+        text = self.text
+        last, after = text.label("last"), text.label("fenced")
+        is_last = text.emit(f"icmp eq i64 %sub, {self.emitter.context.subgroups - 1}")
+        text.do(f"br i1 {is_last}, label %{last}, label %{after}")
+        text.start(last)
+        text.do(fence)
+        text.do(f"br label %{after}")
+        text.start(after)
 
     def _kept_slots(self, live: set[Node]) -> list[Lanes]:
         emitter = self.emitter

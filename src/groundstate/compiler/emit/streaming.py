@@ -21,7 +21,7 @@ FENCE = "  fence seq_cst"
 def streamed_stores(kernel: Kernel, graph: Graph) -> set[Node]:
     """The stores of a kernel that may go around the cache."""
     nodes = list(kernel.nodes())
-    if any(is_group_barrier(node) or node.op.startswith("Atomic") for node in nodes):
+    if any(map(_orders_memory, nodes)):
         return set()
     read = {_argument(node.operands[0]) for node in nodes if node.op == "Load"}
     return {
@@ -38,6 +38,15 @@ def streamed_stores(kernel: Kernel, graph: Graph) -> set[Node]:
             )
         )
     }
+
+
+def _orders_memory(node: Node) -> bool:
+    """Whether others may rely on what was stored before a node: no fence waits for such stores."""
+    return (
+        is_group_barrier(node)
+        or node.op in ("ControlBarrier", "MemoryBarrier")
+        or node.op.startswith("Atomic")
+    )
 
 
 def _is_nontemporal(store: Node) -> bool:

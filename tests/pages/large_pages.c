@@ -1,0 +1,100 @@
+/* Preloaded, it gives a process pages of PAGE bytes: it says so, and the calls that work on pages take and give whole
+ * ones, as a kernel with such pages does. Larger pages are made of several of the kernel's own. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static size_t whole(size_t size) { return (size + PAGE - 1) & ~(size_t)(PAGE - 1); }
+static int is_start(const void *at) { return (uintptr_t)at % PAGE == 0; }
+
+static int refuse(void) {
+    errno = EINVAL;
+    return -1;
+}
+
+EXPORT int getpagesize(void) { return PAGE; }
+
+/* What else can be asked is in the C library, under another name. */
+long __sysconf(int name);
+EXPORT long sysconf(int name) {
+    if (name == _SC_PAGESIZE)
+        return PAGE;
+    long answer = __sysconf(name);
+    return name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES ? answer / (PAGE / 4096) : answer;
+}
+
+static void *map(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+    return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+/* Takes a page more than asked for, maps within it, and gives the rest back. */
+static void *map_anywhere(size_t size, int protection, int flags, int fd, off_t offset) {
+    char *room = map(NULL, size + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return MAP_FAILED;
+    char *start = (char *)whole((uintptr_t)room);
+    void *made = map(start, size, protection, flags | MAP_FIXED, fd, offset);
+    if (made == MAP_FAILED) {
+        int problem = errno;
+        syscall(SYS_munmap, room, size + PAGE);
+        errno = problem;
+        return MAP_FAILED;
+    }
+    if (start > room)
+        syscall(SYS_munmap, room, start - room);
+    syscall(SYS_munmap, start + size, room + PAGE - start);
+    return made;
+}
+
+EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+    const int fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+    if (offset % PAGE != 0 || (fixed && !is_start(at)) || size == 0 || whole(size) < size)
+        return errno = EINVAL, MAP_FAILED;
+    if (fixed)
+        return map(at, whole(size), protection, flags, fd, offset);
+    return map_anywhere(whole(size), protection, flags, fd, offset);
+}
+
+EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+    return mmap(at, size, protection, flags, fd, offset);
+}
+
+EXPORT int munmap(void *at, size_t size) {
+    return is_start(at) ? (int)syscall(SYS_munmap, at, whole(size)) : refuse();
+}
+
+EXPORT int mprotect(void *at, size_t size, int protection) {
+    return is_start(at) ? (int)syscall(SYS_mprotect, at, whole(size), protection) : refuse();
+}
+
+EXPORT int madvise(void *at, size_t size, int advice) {
+    return is_start(at) ? (int)syscall(SYS_madvise, at, whole(size), advice) : refuse();
+}
+
+EXPORT int mincore(void *at, size_t size, unsigned char *answers) {
+    unsigned char pieces[PAGE / 4096];
+    if (!is_start(at))
+        return refuse();
+    for (size_t page = 0; page < whole(size) / PAGE; page++) {
+        if (syscall(SYS_mincore, (char *)at + page * PAGE, (size_t)PAGE, pieces) != 0)
+            return -1;
+        answers[page] = pieces[0];
+    }
+    return 0;
+}
+
+EXPORT void *mremap(void *at, size_t size, size_t new_size, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    void *to = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
+    va_end(more);
+    if (!is_start(at) || !is_start(to))
+        return errno = EINVAL, MAP_FAILED;
+    return (void *)syscall(SYS_mremap, at, whole(size), whole(new_size), flags, to);
+}
