@@ -249,5 +249,4 @@ def _print(report: dict[str, Any]) -> None:
 
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
-    sys.stdout.flush()
     return errors.complain("play", sentence)

@@ -230,5 +230,4 @@ def _sizes(sizes: object) -> str:
 
 def complain(sentence: str) -> int:
     """Says on standard error what went wrong and hands back the exit status."""
-    sys.stdout.flush()
     return errors.complain("subcapture", sentence)
