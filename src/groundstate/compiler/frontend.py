@@ -46,6 +46,12 @@ EXTENSIONS = (
 )
 """The SPIR-V extensions that may be used where a kernel needs them."""
 
+PRINTF_EXTENSION_VERSION = 22
+"""The first clang that asks for `PRINTF_EXTENSION`, or knows it: an older one refuses its name."""
+
+_WRITTEN_BY = re.compile(r'^!\d+ = !\{!"[^"]*clang version (\d+)', re.MULTILINE)
+"""What LLVM IR says of the clang that wrote it."""
+
 
 class CompileError(Exception):
     """The source cannot be compiled. Its text is what clang said, with excerpts of the source."""
@@ -136,22 +142,36 @@ def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) ->
 def _write_spirv(compiler: clang.Clang, understood: options.Options, ir: str) -> bytes:
     """Optimises LLVM IR and writes it as SPIR-V, in the lowest version that can express it."""
     text = ir.encode("utf-8", "surrogateescape")
+    extensions = _extensions(ir)
     said = ""
     for version in SPIRV_VERSIONS:
-        back = compiler.run(_back_arguments(understood, version), text)
+        back = compiler.run(_back_arguments(understood, version, extensions), text)
         if back.returncode == 0:
             return back.stdout
         said = messages.tidy(back.stderr.decode("utf-8", "replace"))
     raise CompileError(f"LLVM could not write this program as SPIR-V:\n{messages.innermost(said)}")
 
 
-def _back_arguments(understood: options.Options, version: str) -> list[str]:
-    extensions = ",".join(f"+{name}" for name in EXTENSIONS)
+def _extensions(ir: str) -> Sequence[str]:
+    """The SPIR-V extensions that this program may be written with."""
+    from groundstate.compiler.opencl.spirv_words import PRINTF_EXTENSION
+
+    if "@printf(" not in ir:
+        return EXTENSIONS
+    writer = _WRITTEN_BY.search(ir)
+    knows = writer is not None and int(writer[1]) >= PRINTF_EXTENSION_VERSION
+    return (*EXTENSIONS, PRINTF_EXTENSION) if knows else EXTENSIONS
+
+
+def _back_arguments(
+    understood: options.Options, version: str, extensions: Sequence[str]
+) -> list[str]:
+    allowed = ",".join(f"+{name}" for name in extensions)
     return [
         *("-cc1", "-x", "ir", "-triple", f"spirv64v{version}-unknown-unknown"),
         # Less than -O1 leaves forms of code that the back end does not know.
         *(["-O2", "-funroll-loops"] if understood.optimise else ["-O1"]),
-        *("-mllvm", f"--spirv-ext={extensions}", "-Wno-override-module"),
+        *("-mllvm", f"--spirv-ext={allowed}", "-Wno-override-module"),
         # A loop that fills memory is better as a loop than as the call that it would become.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
         # Would count in integers of odd widths, whose ends the back end forgets.

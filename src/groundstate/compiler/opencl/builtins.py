@@ -56,12 +56,14 @@ def _convert(declaration: Declaration) -> Body | None:
     if conversion is None:
         return None
     body = Body()
-    instruction = conversion.rounded_instruction()
+    instruction = conversion.instruction()
     if instruction is None:
         body.lines += conversion.lines()
     else:
-        operand = (declaration.parameters[0], "%0")
-        body.call("%r", declaration.result, f"{INSTRUCTION}{instruction}", [operand], PURE)
+        first, operand, name = instruction
+        body.lines += first
+        operands = [(declaration.parameters[0], operand)]
+        body.call("%r", declaration.result, f"{INSTRUCTION}{name}", operands, PURE)
     return body
 
 
@@ -208,9 +210,7 @@ def _vloada_half3(declaration: Declaration) -> Body | None:
 def _channel_query(declaration: Declaration) -> Body | None:
     """SPIR-V counts the orders and the types of channels from 0, OpenCL from other numbers."""
     order = declaration.plain == "get_image_channel_order"
-    name = declaration.name
-    if order:
-        name = f"{INSTRUCTION}ImageQueryOrder..{declaration.code}"
+    name = f"{INSTRUCTION}ImageQuery{'Order' if order else 'Format'}..{declaration.code}"
     body = Body()
     body.call("%number", "i32", name, [(declaration.parameters[0], "%0")], PURE)
     body.add("%r", f"add i32 %number, {0x10B0 if order else 0x10D0}")
