@@ -233,6 +233,32 @@ def test_unknown_options_are_refused(option: str, sentence: str) -> None:
     assert sentence in str(caught.value)
 
 
+# --- Programs that print --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["", "global int *a", "global float *a, int n"])
+@pytest.mark.parametrize(
+    "second",
+    [
+        "int a, global int *b",
+        "global int *a, global int *b",
+        "int a, int b, global float *c",
+        "float4 a, local int *b, ulong c",
+        "read_only image2d_t a, sampler_t b",
+    ],
+)
+def test_kernel_that_prints_before_any_other_kernel(first: str, second: str) -> None:
+    """clang 22 takes a value of the last kernel for the format, and asks for an extension."""
+    source = f"""
+        kernel void one({first}) {{ printf("hello %d\\n", (int)get_global_id(0)); printf("bye"); }}
+        kernel void two({second}) {{ }}
+        kernel void three({second}, global ulong *sum) {{ *sum = sizeof(a) + sizeof(b); }}
+    """
+    spirv = compile_opencl(source)
+    validate(spirv)
+    assert "relaxed_printf" not in disassemble(spirv)
+
+
 # --- Cache ----------------------------------------------------------------------------------------
 
 

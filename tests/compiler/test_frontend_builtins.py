@@ -37,6 +37,12 @@ def operands(text: str, opcode: str) -> list[str]:
     return [numbers.get(word, word) for word in found.split()]
 
 
+def test_element_of_a_vector_in_memory_repeated_is_valid() -> None:
+    """LLVM would load it as a vector of one element, which SPIR-V does not have."""
+    parameters = "global float4 *x, global float4 *out"
+    validate(compile_opencl(f"kernel void k({parameters}) {{ *out = (float4)(x->s0); }}"))
+
+
 # --- Conversions: saturation and rounding end up where they belong --------------------------------
 
 

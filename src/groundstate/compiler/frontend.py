@@ -176,6 +176,8 @@ def _back_arguments(
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
         # Would count in integers of odd widths, whose ends the back end forgets.
         *("-mllvm", "-disable-lsr"),
+        # Would load vectors of one element, which SPIR-V does not have.
+        *("-mllvm", "-disable-vector-combine"),
         *("-emit-obj", "-o", "-", "-"),
     ]
 

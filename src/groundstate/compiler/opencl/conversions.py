@@ -2,9 +2,9 @@
 
 The SPIR-V back end knows only some of these functions, and takes the source of some saturating ones
 to be unsigned when it is not. Written as plain LLVM they are right, and can be optimised with the
-code around them. Two things are left to one instruction of SPIR-V, which the caller writes: rounding
-to a floating-point type in a direction, for which LLVM has no plain instruction, and saturating from
-one, for which it has one that only later versions of the back end know.
+code around them. Two things are left to one instruction of SPIR-V, which the caller writes:
+rounding to a floating-point type in a direction, for which LLVM has no plain instruction, and
+saturating from one, for which it has one that only later versions of the back end know.
 """
 
 from __future__ import annotations

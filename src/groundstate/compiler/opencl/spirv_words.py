@@ -70,8 +70,8 @@ PRINTF, ROTATE = 184, 161
 """Of OpenCL.std."""
 
 PRINTF_EXTENSION = "SPV_EXT_relaxed_printf_string_address_space"
-"""What clang 22 asks for where a program prints, because it looks for the type of a format among the
-values of the program's last function. No format needs it: they all are in constant memory."""
+"""What clang 22 asks for where a program prints, because it looks for the type of a format among
+the values of the program's last function. No format needs it: they all are in constant memory."""
 
 HELPER_PREFIX, ROTATION_PREFIX = "spirv.llvm_", "spirv.llvm_fshl_"
 """How the names of the functions begin that the back end adds."""
