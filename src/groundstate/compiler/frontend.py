@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 from groundstate.compiler import cache
-from groundstate.compiler.opencl import clang, messages, options
+from groundstate.compiler.opencl import clang, messages, options, prebuilt
 from groundstate.compiler.opencl.messages import Message
 from groundstate.compiler.record import record
 from groundstate.version import __version__
@@ -92,14 +92,16 @@ def compile_with_log(
 ) -> Compiled:
     """As `compile_opencl`, with the warnings."""
     understood = _understand(options)
-    compiler = _find_clang()
-    text = _with_name(source, name)
-    key = _key(compiler, understood, text)
-    stored = cache.get(key)
-    if stored is not None:
-        return _unpack(stored)
-    compiled = _compile(compiler, understood, text)
-    cache.put(key, _pack(compiled))
+    try:
+        compiler = clang.find()
+    except clang.ClangMissingError as problem:
+        return _prebuilt(source, name, understood, str(problem))
+    try:
+        compiled = _compile_or_take_from_cache(compiler, understood, _with_name(source, name))
+    except CompileError as problem:
+        prebuilt.put(source, name, understood, problem.log, b"")
+        raise
+    prebuilt.put(source, name, understood, compiled.log, compiled.spirv)
     return compiled
 
 
@@ -110,11 +112,14 @@ def _understand(words: Sequence[str]) -> options.Options:
         raise CompileError(str(problem)) from None
 
 
-def _find_clang() -> clang.Clang:
-    try:
-        return clang.find()
-    except clang.ClangMissingError as problem:
-        raise CompileError(str(problem)) from None
+def _prebuilt(source: str, name: str, understood: options.Options, missing: str) -> Compiled:
+    """What was compiled where there was a clang; `missing` says that there is none here."""
+    found = prebuilt.get(source, understood)
+    if found is None:
+        raise CompileError(missing)
+    if not found.spirv:
+        raise CompileError(found.log_for(name))
+    return Compiled(found.spirv, found.log_for(name))
 
 
 def _with_name(source: str, name: str) -> bytes:
@@ -124,6 +129,18 @@ def _with_name(source: str, name: str) -> bytes:
 
 
 # --- Compiling ------------------------------------------------------------------------------------
+
+
+def _compile_or_take_from_cache(
+    compiler: clang.Clang, understood: options.Options, text: bytes
+) -> Compiled:
+    key = _key(compiler, understood, text)
+    stored = cache.get(key)
+    if stored is not None:
+        return _unpack(stored)
+    compiled = _compile(compiler, understood, text)
+    cache.put(key, _pack(compiled))
+    return compiled
 
 
 def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) -> Compiled:

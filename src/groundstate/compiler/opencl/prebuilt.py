@@ -10,6 +10,7 @@ A source that includes files has no entry, for it takes a clang to find out what
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -115,19 +116,23 @@ def _read_file(path: str) -> bytes | None:
 def _read_zip_files(folder: str, name: str) -> bytes | None:
     import zipfile
 
-    for path in sorted(_zip_files(folder)):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return archive.read(name)
-        except (KeyError, OSError, zipfile.BadZipFile):
-            continue
-    return None
+    path = _zip_files(folder).get(name)
+    if path is None:
+        return None
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(name)
 
 
-def _zip_files(folder: str) -> list[str]:
-    return [
-        os.path.join(parent, name)
-        for parent, _, names in os.walk(folder)
-        for name in names
-        if name.endswith(".zip")
-    ]
+@functools.cache
+def _zip_files(folder: str) -> dict[str, str]:
+    """In which zip file each entry is, of those in a folder and the folders in it."""
+    import zipfile
+
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    found.update(dict.fromkeys(archive.namelist(), path))
+    return found
