@@ -13,6 +13,10 @@ SUITE   =
 COUNT   = 500
 SAMPLE  = 0
 SEED    = 1
+SPIRV   =
+
+# The oldest Python that Groundstate runs on: newer ones have no wheels of the lowest versions.
+LOWEST_PYTHON = python3.11
 
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
@@ -50,6 +54,18 @@ test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network prim
 .PHONY: test-clients
 test-clients: $(VENV)/.installed-dev $(VENV)/clients/.installed native ## run the tests of dpctl and dpnp, beside Intel's CPU OpenCL: SUITE=dpctl SAMPLE=100
 	$(PY) -m tests.clients $(SUITE) --sample $(SAMPLE) $(CLIENTS)
+
+.PHONY: test-lowest
+test-lowest: ## run the core of the tests with the lowest versions that pyproject.toml allows, for Python 3.11
+	rm -rf $(VENV)/lowest
+	tools/make-venv $(LOWEST_PYTHON) $(VENV)/lowest
+	$(LOWEST_PYTHON) tools/lowest_versions.py test > $(VENV)/lowest/constraints.txt
+	$(VENV)/lowest/bin/python -m pip install --quiet --constraint $(VENV)/lowest/constraints.txt '.[test]'
+	$(VENV)/lowest/bin/python -m pytest $(or $(PYTEST),-n auto --dist loadfile tests/unit tests/compiler tests/driver tests/core)
+
+.PHONY: spirv
+spirv: $(VENV)/.installed-dev native ## compile again the SPIR-V that tests use without ziglang; that of changed tests: SPIRV=tests/core/test_module.py
+	$(PY) -m tests.prebuilt $(SPIRV)
 
 .PHONY: survey
 survey: $(VENV)/.installed-dev $(VENV)/clients/.installed ## compile every kernel in dpctl, dpnp and oneMKL, for an hour or two; goes on where it stopped

@@ -17,6 +17,8 @@ import pytest
 
 from groundstate import standin, ze
 
+pytest_plugins = ["tests.prebuilt.plugin"]
+
 STRICT = os.environ.get("GROUNDSTATE_STRICT_TESTS", "") not in ("", "0")
 TESTS = Path(__file__).parent
 DRIVER_TESTS = TESTS / "driver"

@@ -396,6 +396,15 @@ CLANG = Text(
     sentence="The clang that compiles OpenCL C; of version 20 or newer, or `zig`.",
     group=_PLACES,
 )
+PREBUILT_SPIRV = Text(
+    "GROUNDSTATE_PREBUILT_SPIRV",
+    values="a path",
+    default="",
+    otherwise="none",
+    sentence="A folder of SPIR-V for machines without a clang. Where there is one, what becomes of "
+    "OpenCL C is added to it; where there is none, it is taken from there.",
+    group=_PLACES,
+)
 PYZES_ERRORS = Flag(
     "GROUNDSTATE_PYZES_ERRORS",
     default=True,

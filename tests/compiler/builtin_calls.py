@@ -15,6 +15,8 @@ from string import Template
 
 FLOATS = ["float", "float3", "float4", "float16", "double", "double2", "half", "half8"]
 INTEGERS = ["char", "uchar16", "short8", "ushort", "int", "int4", "uint", "uint3", "long", "ulong2"]
+FLOAT_VECTORS = ["float4", "double2", "half8"]
+INTEGER_VECTORS = ["char4", "uchar16", "short8", "ushort3", "int4", "uint3", "long2", "ulong8"]
 INTEGER_SCALARS = ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"]
 SCALARS = [*INTEGER_SCALARS, "float", "double", "half"]
 WIDE = ["int", "uint", "long", "ulong", "float", "double"]
@@ -42,7 +44,12 @@ ROWS: list[tuple[str, str, list[str]]] = [
     (UNARY_MATH, "$t r = $f(*x)", FLOATS),
     (BINARY_MATH, "$t r = $f(*x, *y)", FLOATS),
     ("fma mad clamp mix smoothstep", "$t r = $f(*x, *y, *z)", FLOATS),
-    ("fmax fmin max min", "$t r = $f(*x, y->s0)", ["float4", "double2", "half8"]),
+    ("fmax fmin max min", "$t r = $f(*x, y->s0)", FLOAT_VECTORS),
+    ("clamp", "$t r = $f(*x, y->s0, z->s1)", FLOAT_VECTORS + INTEGER_VECTORS),
+    ("mix", "$t r = $f(*x, *y, z->s1)", FLOAT_VECTORS),
+    ("step", "$t r = $f(x->s1, *y)", FLOAT_VECTORS),
+    ("smoothstep", "$t r = $f(x->s1, y->s0, *z)", FLOAT_VECTORS),
+    ("max min", "$t r = $f(*x, y->s0)", INTEGER_VECTORS),
     ("fract modf sincos", "$t v; $t r = $f(*x, &v) + v + $f(*x, y)", FLOATS),
     ("frexp lgamma_r", "$i v; $t r = $f(*x, &v) + $f(*y, k); *k += v", FLOATS),
     ("remquo", "$i v; $t r = $f(*x, *y, &v) + $f(*y, *x, k); *k += v", FLOATS),

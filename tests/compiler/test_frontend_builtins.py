@@ -15,6 +15,7 @@ CALLS = list(calls())
 GROUPS = [CALLS[start : start + AT_ONCE] for start in range(0, len(CALLS), AT_ONCE)]
 
 
+@pytest.mark.needs_compiler
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0][0])
 def test_functions(group: list[tuple[str, str]]) -> None:
     source = "\n".join(f"kernel void k{n}{kernel}" for n, (_, kernel) in enumerate(group))
@@ -35,6 +36,12 @@ def operands(text: str, opcode: str) -> list[str]:
     numbers |= dict.fromkeys(re.findall(r"(%\w+) = OpConstantNull", text), "0")
     (found,) = re.findall(rf"{opcode} (.*)", text)
     return [numbers.get(word, word) for word in found.split()]
+
+
+def test_element_of_a_vector_in_memory_repeated_is_valid() -> None:
+    """LLVM would load it as a vector of one element, which SPIR-V does not have."""
+    parameters = "global float4 *x, global float4 *out"
+    validate(compile_opencl(f"kernel void k({parameters}) {{ *out = (float4)(x->s0); }}"))
 
 
 # --- Conversions: saturation and rounding end up where they belong --------------------------------

@@ -10,6 +10,8 @@ import pytest
 from groundstate.cli.main import main
 from tests.compiler.frontend_support import disassemble, validate
 
+pytestmark = pytest.mark.needs_compiler
+
 SOURCE = '#include "size.h"\nkernel void f(global int *a) { a[get_global_id(0)] = SIZE + EXTRA; }\n'
 
 

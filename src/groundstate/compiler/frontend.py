@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 from groundstate.compiler import cache
-from groundstate.compiler.opencl import clang, messages, options
+from groundstate.compiler.opencl import clang, messages, options, prebuilt
 from groundstate.compiler.opencl.messages import Message
 from groundstate.compiler.record import record
 from groundstate.version import __version__
@@ -45,6 +45,12 @@ EXTENSIONS = (
     "SPV_KHR_uniform_group_instructions",
 )
 """The SPIR-V extensions that may be used where a kernel needs them."""
+
+PRINTF_EXTENSION_VERSION = 22
+"""The first clang that asks for `PRINTF_EXTENSION`, or knows it: an older one refuses its name."""
+
+_WRITTEN_BY = re.compile(r'^!\d+ = !\{!"[^"]*clang version (\d+)', re.MULTILINE)
+"""What LLVM IR says of the clang that wrote it."""
 
 
 class CompileError(Exception):
@@ -86,14 +92,16 @@ def compile_with_log(
 ) -> Compiled:
     """As `compile_opencl`, with the warnings."""
     understood = _understand(options)
-    compiler = _find_clang()
-    text = _with_name(source, name)
-    key = _key(compiler, understood, text)
-    stored = cache.get(key)
-    if stored is not None:
-        return _unpack(stored)
-    compiled = _compile(compiler, understood, text)
-    cache.put(key, _pack(compiled))
+    try:
+        compiler = clang.find()
+    except clang.ClangMissingError as problem:
+        return _prebuilt(source, name, understood, str(problem))
+    try:
+        compiled = _compile_or_take_from_cache(compiler, understood, _with_name(source, name))
+    except CompileError as problem:
+        prebuilt.put(source, name, understood, problem.log, b"")
+        raise
+    prebuilt.put(source, name, understood, compiled.log, compiled.spirv)
     return compiled
 
 
@@ -104,11 +112,14 @@ def _understand(words: Sequence[str]) -> options.Options:
         raise CompileError(str(problem)) from None
 
 
-def _find_clang() -> clang.Clang:
-    try:
-        return clang.find()
-    except clang.ClangMissingError as problem:
-        raise CompileError(str(problem)) from None
+def _prebuilt(source: str, name: str, understood: options.Options, missing: str) -> Compiled:
+    """What was compiled where there was a clang; `missing` says that there is none here."""
+    found = prebuilt.get(source, understood)
+    if found is None:
+        raise CompileError(missing)
+    if not found.spirv:
+        raise CompileError(found.log_for(name))
+    return Compiled(found.spirv, found.log_for(name))
 
 
 def _with_name(source: str, name: str) -> bytes:
@@ -118,6 +129,18 @@ def _with_name(source: str, name: str) -> bytes:
 
 
 # --- Compiling ------------------------------------------------------------------------------------
+
+
+def _compile_or_take_from_cache(
+    compiler: clang.Clang, understood: options.Options, text: bytes
+) -> Compiled:
+    key = _key(compiler, understood, text)
+    stored = cache.get(key)
+    if stored is not None:
+        return _unpack(stored)
+    compiled = _compile(compiler, understood, text)
+    cache.put(key, _pack(compiled))
+    return compiled
 
 
 def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) -> Compiled:
@@ -136,26 +159,42 @@ def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) ->
 def _write_spirv(compiler: clang.Clang, understood: options.Options, ir: str) -> bytes:
     """Optimises LLVM IR and writes it as SPIR-V, in the lowest version that can express it."""
     text = ir.encode("utf-8", "surrogateescape")
+    extensions = _extensions(ir)
     said = ""
     for version in SPIRV_VERSIONS:
-        back = compiler.run(_back_arguments(understood, version), text)
+        back = compiler.run(_back_arguments(understood, version, extensions), text)
         if back.returncode == 0:
             return back.stdout
         said = messages.tidy(back.stderr.decode("utf-8", "replace"))
     raise CompileError(f"LLVM could not write this program as SPIR-V:\n{messages.innermost(said)}")
 
 
-def _back_arguments(understood: options.Options, version: str) -> list[str]:
-    extensions = ",".join(f"+{name}" for name in EXTENSIONS)
+def _extensions(ir: str) -> Sequence[str]:
+    """The SPIR-V extensions that this program may be written with."""
+    from groundstate.compiler.opencl.spirv_words import PRINTF_EXTENSION
+
+    if "@printf(" not in ir:
+        return EXTENSIONS
+    writer = _WRITTEN_BY.search(ir)
+    knows = writer is not None and int(writer[1]) >= PRINTF_EXTENSION_VERSION
+    return (*EXTENSIONS, PRINTF_EXTENSION) if knows else EXTENSIONS
+
+
+def _back_arguments(
+    understood: options.Options, version: str, extensions: Sequence[str]
+) -> list[str]:
+    allowed = ",".join(f"+{name}" for name in extensions)
     return [
         *("-cc1", "-x", "ir", "-triple", f"spirv64v{version}-unknown-unknown"),
         # Less than -O1 leaves forms of code that the back end does not know.
         *(["-O2", "-funroll-loops"] if understood.optimise else ["-O1"]),
-        *("-mllvm", f"--spirv-ext={extensions}", "-Wno-override-module"),
+        *("-mllvm", f"--spirv-ext={allowed}", "-Wno-override-module"),
         # A loop that fills memory is better as a loop than as the call that it would become.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
         # Would count in integers of odd widths, whose ends the back end forgets.
         *("-mllvm", "-disable-lsr"),
+        # Would load vectors of one element, which SPIR-V does not have.
+        *("-mllvm", "-disable-vector-combine"),
         *("-emit-obj", "-o", "-", "-"),
     ]
 

@@ -37,6 +37,8 @@ ADDRESS_SPACES |= {"private": ("ptr", 7)}
 _COPIED = re.compile(r"PU3AS\d((?:Dv\d+_)?(?:Dh|[chstijlmfd]))")
 """The destination of a copy, with the type of its elements."""
 
+_VECTOR = re.compile(r"Dv(\d+)_(?:Dh|[chstijlmfd])")
+
 Writer = Callable[[Declaration], Body | None]
 
 
@@ -56,12 +58,14 @@ def _convert(declaration: Declaration) -> Body | None:
     if conversion is None:
         return None
     body = Body()
-    instruction = conversion.rounded_instruction()
+    instruction = conversion.instruction()
     if instruction is None:
         body.lines += conversion.lines()
     else:
-        operand = (declaration.parameters[0], "%0")
-        body.call("%r", declaration.result, f"{INSTRUCTION}{instruction}", [operand], PURE)
+        first, operand, name = instruction
+        body.lines += first
+        operands = [(declaration.parameters[0], operand)]
+        body.call("%r", declaration.result, f"{INSTRUCTION}{name}", operands, PURE)
     return body
 
 
@@ -82,21 +86,28 @@ def _any_or_all(declaration: Declaration) -> Body | None:
     return body
 
 
-def _ldexp(declaration: Declaration) -> Body | None:
-    """Gives one exponent to each element of a vector."""
-    vector, _, exponent = declaration.code.partition("_")
-    if not (vector.startswith("Dv") and exponent.endswith("i") and "Dv" not in exponent):
+def _repeat_scalars(declaration: Declaration) -> Body | None:
+    """Gives a scalar argument to each element of a vector, and calls the function of vectors."""
+    vector = _VECTOR.search(declaration.code)
+    if vector is None or all(kind.startswith("<") for kind in declaration.parameters):
         return None
-    count = int(vector.removeprefix("Dv"))
-    kind = f"<{count} x i32>"
+    count = int(vector[1])
     body = Body()
-    body.add("%one", f"insertelement {kind} poison, i32 %1, i64 0")
-    body.add(
-        "%exponents", f"shufflevector {kind} %one, {kind} poison, <{count} x i32> zeroinitializer"
-    )
-    name = mangling.join("ldexp", declaration.code.removesuffix("i") + f"Dv{count}_i")
-    operands = [(declaration.parameters[0], "%0"), (kind, "%exponents")]
-    body.call("%r", declaration.result, name, operands, PURE)
+    operands = []
+    for place, kind in enumerate(declaration.parameters):
+        value = f"%{place}"
+        if not kind.startswith("<"):
+            wide = f"<{count} x {kind}>"
+            body.add(f"%one{place}", f"insertelement {wide} poison, {kind} {value}, i64 0")
+            zeros = f"<{count} x i32> zeroinitializer"
+            value = body.add(
+                f"%all{place}", f"shufflevector {wide} %one{place}, {wide} poison, {zeros}"
+            )
+            kind = wide
+        operands.append((kind, value))
+    exponents = f"Dv{count}_i" if declaration.plain == "ldexp" else ""
+    code = vector[0] + (exponents or "S_" * (len(operands) - 1))
+    body.call("%r", declaration.result, mangling.join(declaration.plain, code), operands, PURE)
     return body
 
 
@@ -208,9 +219,7 @@ def _vloada_half3(declaration: Declaration) -> Body | None:
 def _channel_query(declaration: Declaration) -> Body | None:
     """SPIR-V counts the orders and the types of channels from 0, OpenCL from other numbers."""
     order = declaration.plain == "get_image_channel_order"
-    name = declaration.name
-    if order:
-        name = f"{INSTRUCTION}ImageQueryOrder..{declaration.code}"
+    name = f"{INSTRUCTION}ImageQuery{'Order' if order else 'Format'}..{declaration.code}"
     body = Body()
     body.call("%number", "i32", name, [(declaration.parameters[0], "%0")], PURE)
     body.add("%r", f"add i32 %number, {0x10B0 if order else 0x10D0}")
@@ -240,7 +249,7 @@ ROWS: tuple[tuple[re.Pattern[str], Writer], ...] = tuple(
     for pattern, writer in (
         (r"convert_\w+", _convert),
         (r"any|all", _any_or_all),
-        (r"ldexp", _ldexp),
+        (r"clamp|fmax|fmin|ldexp|max|min|mix|smoothstep|step", _repeat_scalars),
         (r"atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor)", atomics.first),
         (r"atomic_(fetch_(add|sub|and|or|xor|min|max)|exchange)(_explicit)?", atomics.fetch),
         (r"atomic_load(_explicit)?", atomics.load),

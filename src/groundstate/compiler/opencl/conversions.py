@@ -2,8 +2,9 @@
 
 The SPIR-V back end knows only some of these functions, and takes the source of some saturating ones
 to be unsigned when it is not. Written as plain LLVM they are right, and can be optimised with the
-code around them. The one thing LLVM has no plain instruction for, rounding to a floating-point type
-in a direction, is left to the caller.
+code around them. Two things are left to one instruction of SPIR-V, which the caller writes:
+rounding to a floating-point type in a direction, for which LLVM has no plain instruction, and
+saturating from one, for which it has one that only later versions of the back end know.
 """
 
 from __future__ import annotations
@@ -35,23 +36,42 @@ class Conversion:
         if self.target.is_float:
             return _to_float(self.source, self.target)
         if self.source.is_float:
-            return _float_to_integer(self.source, self.target, self.saturate, self.rounding)
+            operation = "fptosi" if self.target.is_signed else "fptoui"
+            value = "%whole" if self._whole_number_lines() else "%0"
+            last = f"%r = {operation} {self.source.llvm} {value} to {self.target.llvm}"
+            return [*self._whole_number_lines(), last]
         return _integer_to_integer(self.source, self.target, self.saturate)
 
-    def rounded_instruction(self) -> str | None:
-        """The name of the SPIR-V instruction that does it, if its rounding takes a decoration.
+    def instruction(self) -> tuple[list[str], str, str] | None:
+        """The instruction of SPIR-V that does it, if that takes one with a decoration.
 
-        >>> conversion = understand("convert_float_rtz", "l")
-        >>> conversion.rounded_instruction()
-        'ConvertSToF.RTZ.i64.f32'
+        With it come the lines that compute its operand, and the operand.
+
+        >>> understand("convert_float_rtz", "l").instruction()
+        ([], '%0', 'ConvertSToF.RTZ.i64.f32')
+        >>> understand("convert_int_sat", "f").instruction()
+        ([], '%0', 'ConvertFToS.SAT.f32.i32')
         """
+        kinds = f"{self.source.suffix}.{self.target.suffix}"
+        if self.saturate and self.source.is_float and not self.target.is_float:
+            first = self._whole_number_lines()
+            sign = "S" if self.target.is_signed else "U"
+            return first, "%whole" if first else "%0", f"ConvertFTo{sign}.SAT.{kinds}"
         exact = self.source.is_float and self.source.bits <= self.target.bits
         if not self.target.is_float or self.rounding in ("", "_rte") or exact:
             return None
         sign = "S" if self.source.is_signed else "U"
-        kind = "FConvert" if self.source.is_float else f"Convert{sign}ToF"
-        mode = self.rounding.removeprefix("_").upper()
-        return f"{kind}.{mode}.{self.source.suffix}.{self.target.suffix}"
+        operation = "FConvert" if self.source.is_float else f"Convert{sign}ToF"
+        return [], "%0", f"{operation}.{self.rounding.removeprefix('_').upper()}.{kinds}"
+
+    def _whole_number_lines(self) -> list[str]:
+        """The lines that round %0 to %whole, where a conversion to an integer rounds like that."""
+        if self.rounding not in _ROUND_TO_INTEGER:
+            return []
+        kind, suffix = self.source.llvm, self.source.suffix
+        return [
+            f"%whole = call {kind} @llvm.{_ROUND_TO_INTEGER[self.rounding]}.{suffix}({kind} %0)"
+        ]
 
 
 def understand(plain: str, arguments: str) -> Conversion | None:
@@ -69,22 +89,6 @@ def _to_float(source: Type, target: Type) -> list[str]:
         return _resize(source, target, "fptrunc", "fpext")
     operation = "sitofp" if source.is_signed else "uitofp"
     return [f"%r = {operation} {source.llvm} %0 to {target.llvm}"]
-
-
-def _float_to_integer(source: Type, target: Type, saturate: bool, rounding: str) -> list[str]:
-    lines = []
-    value = "%0"
-    if rounding in _ROUND_TO_INTEGER:
-        intrinsic = f"llvm.{_ROUND_TO_INTEGER[rounding]}.{source.suffix}"
-        lines.append(f"%whole = call {source.llvm} @{intrinsic}({source.llvm} %0)")
-        value = "%whole"
-    operation = "fptosi" if target.is_signed else "fptoui"
-    if saturate:
-        intrinsic = f"llvm.{operation}.sat.{target.suffix}.{source.suffix}"
-        lines.append(f"%r = call {target.llvm} @{intrinsic}({source.llvm} {value})")
-    else:
-        lines.append(f"%r = {operation} {source.llvm} {value} to {target.llvm}")
-    return lines
 
 
 def _integer_to_integer(source: Type, target: Type, saturate: bool) -> list[str]:

@@ -1,7 +1,8 @@
 """Changes to a SPIR-V module that LLVM has written, to make it right for the OpenCL environment.
 
 - A call of a function named `groundstate.` and an instruction becomes that instruction.
-- The format of `printf` becomes a pointer to char where it is a pointer to an array of them.
+- The format of `printf` becomes a pointer to char where it is a pointer to an array of them, and
+  the extension that clang asks for because of it goes.
 - Variables in local memory get the size that they have in the source (`local_memory`).
 - Memory that is reached through a cast to a generic pointer is reached through what was cast
   (`pointers`).
@@ -27,6 +28,7 @@ from groundstate.compiler.opencl.spirv_module import (
     OP_CONSTANT_NULL,
     OP_DECORATE,
     OP_EXT_INST,
+    OP_EXTENSION,
     OP_FUNCTION,
     OP_FUNCTION_CALL,
     OP_FUNCTION_END,
@@ -44,18 +46,32 @@ from groundstate.compiler.opencl.spirv_module import (
     make,
     opcode_of,
     read,
+    string,
     write,
 )
 
-REPLACEMENTS = {"ConvertSToF": 111, "ConvertUToF": 112, "FConvert": 115, "ImageQueryOrder": 102}
+REPLACEMENTS = {"ConvertFToU": 109, "ConvertFToS": 110, "ConvertSToF": 111, "ConvertUToF": 112}
+REPLACEMENTS |= {"FConvert": 115, "ImageQueryFormat": 101, "ImageQueryOrder": 102}
 REPLACEMENTS |= {"GroupAsyncCopy": 259}
 """The opcodes of the instructions that functions stand for."""
 
-ROUNDING_MODES = {"RTE": 0, "RTZ": 1, "RTP": 2, "RTN": 3}
-DECORATION_BUILT_IN, DECORATION_ROUNDING_MODE, DECORATION_LINKAGE = 11, 39, 41
+DECORATION_BUILT_IN, DECORATION_SATURATED = 11, 28
+DECORATION_ROUNDING_MODE, DECORATION_LINKAGE = 39, 41
+MODES = {
+    "RTE": (DECORATION_ROUNDING_MODE, 0),
+    "RTZ": (DECORATION_ROUNDING_MODE, 1),
+    "RTP": (DECORATION_ROUNDING_MODE, 2),
+    "RTN": (DECORATION_ROUNDING_MODE, 3),
+    "SAT": (DECORATION_SATURATED,),
+}
+"""The decorations of conversions, by what the names of functions say."""
 
 PRINTF, ROTATE = 184, 161
 """Of OpenCL.std."""
+
+PRINTF_EXTENSION = "SPV_EXT_relaxed_printf_string_address_space"
+"""What clang 22 asks for where a program prints, because it looks for the type of a format among
+the values of the program's last function. No format needs it: they all are in constant memory."""
 
 HELPER_PREFIX, ROTATION_PREFIX = "spirv.llvm_", "spirv.llvm_fshl_"
 """How the names of the functions begin that the back end adds."""
@@ -78,6 +94,7 @@ def fix(spirv: bytes, ir: str) -> bytes:
     local_memory.restore_sizes(module, ir)
     replace_stand_ins(module)
     point_formats_to_chars(module)
+    drop_extension(module, PRINTF_EXTENSION)
     pointers.drop_generic_casts(module)
     widen_conditions(module)
     index_with_constants(module)
@@ -110,8 +127,7 @@ def replace_stand_ins(module: Module) -> None:
             _, instruction, mode, kind, *_ = stand_ins[line[3]]
             kept += _replacement(module, line, instruction, kind)
             if mode:
-                number = ROUNDING_MODES[mode]
-                decorations.append(make(OP_DECORATE, line[2], DECORATION_ROUNDING_MODE, number))
+                decorations.append(make(OP_DECORATE, line[2], *MODES[mode]))
         else:
             kept.append(line)
     first = next(n for n, line in enumerate(kept) if FIRST_TYPE <= opcode_of(line) <= LAST_TYPE)
@@ -150,6 +166,15 @@ def point_formats_to_chars(module: Module) -> None:
                 line[5] = cast
         changed.append(line)
     module.replace(changed)
+
+
+def drop_extension(module: Module, name: str) -> None:
+    """Declares an extension no longer: one that clang asked for, and nothing in the module uses."""
+    module.instructions = [
+        line
+        for line in module.instructions
+        if opcode_of(line) != OP_EXTENSION or string(line[1:]) != name
+    ]
 
 
 def widen_conditions(module: Module) -> None:

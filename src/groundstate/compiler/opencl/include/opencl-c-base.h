@@ -6,6 +6,8 @@
 #ifndef GROUNDSTATE_OPENCL_C_BASE_H
 #define GROUNDSTATE_OPENCL_C_BASE_H
 
+#include "groundstate-features.h"
+
 /* --- Switches of clang's own table of functions ------------------------------------------------ */
 
 #if defined(cl_khr_subgroups) || defined(__opencl_c_subgroups)
