@@ -40,7 +40,7 @@ def _unzstd(stored: bytes, raw: int) -> bytes:
         import zstandard
     except ImportError:
         raise CompressionMissing(
-            "this recording is compressed; to read it: pip install 'groundstate[capture]'"
+            "this recording is compressed; to read it: pip install zstandard"
         ) from None
     try:
         if zstandard.frame_content_size(stored) != raw:
