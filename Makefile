@@ -140,7 +140,7 @@ $(PY):
 	tools/make-venv $(PYTHON) $(VENV)
 
 $(VENV)/.installed: $(PY) pyproject.toml setup.py
-	$(PY) -m pip install --quiet --editable '.[opencl]'
+	$(PY) -m pip install --quiet --editable '.[all]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(PY) pyproject.toml setup.py

@@ -19,9 +19,13 @@ True
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import os
 import re
+import shlex
+import sys
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -54,6 +58,17 @@ def include_folder() -> str:
 def library_path() -> str:
     """Where the shared library is, for a linker."""
     return native.path()
+
+
+def compiler_flags() -> str:
+    """What a C compiler needs to find the header."""
+    return f"-I{shlex.quote(include_folder())}"
+
+
+def linker_flags() -> str:
+    """What links a program with the library, and lets it find the library when it runs."""
+    path = library_path()
+    return f"{shlex.quote(path)} {shlex.quote('-Wl,-rpath,' + os.path.dirname(path))}"
 
 
 def _parameter_type(parameter: str) -> Any:
@@ -95,3 +110,26 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *declarations.FUNCTIONS, *constants.names()})
+
+
+def _main(arguments: Sequence[str] | None = None) -> int:
+    """Prints flags for a C compiler, as pkg-config does."""
+    parser = argparse.ArgumentParser(
+        prog="python -m groundstate.dnnl",
+        description="Prints what a C compiler needs to build programs with the neural-network "
+        "primitives.",
+        epilog="example:\n  cc program.c $(python -m groundstate.dnnl --cflags --libs) -o program",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--cflags", action="store_true", help="where the header is")
+    parser.add_argument("--libs", action="store_true", help="what to link with")
+    args = parser.parse_args(arguments)
+    if not (args.cflags or args.libs):
+        parser.error("name --cflags, --libs or both")
+    wanted = [compiler_flags()] * args.cflags + [linker_flags()] * args.libs
+    print(*wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

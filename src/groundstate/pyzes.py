@@ -32,6 +32,9 @@ def getFunctionPointerList(name: str) -> Any:
 globals().update(_pyzes.types_and_constants())
 globals().update(_pyzes.functions(getFunctionPointerList))
 
+pyzes = sys.modules[__name__]
+"""This module, since the documentation of pyzes has `pyzes.zesInit` after `from pyzes import *`."""
+
 
 def _run_program(arguments: list[str]) -> None:
     """Runs a Python program that finds this module when it imports pyzes."""

@@ -12,6 +12,8 @@ from typing import Any as Any, ClassVar, Dict as Dict, Final
 libLoadLock: threading.Lock
 gpuLib: ctypes.CDLL
 
+pyzes: Any
+
 def getFunctionPointerList(name: str) -> Any: ...
 
 class _PrintableStructure(ctypes.Structure):

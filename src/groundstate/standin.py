@@ -22,6 +22,7 @@ CAPTURE_NAME = "libze_capture.so"
 REDIRECT_NAME = "libze_redirect.so"
 OPENCL_NAME = "libgroundstate_opencl.so"
 PRIVATE_PREFIX = "groundstate-links-"
+DNNL_NAME = "libgroundstate_dnnl.so.3"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
 """What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
@@ -43,12 +44,12 @@ def library() -> Path:
 
 
 def folder() -> Path:
-    """A folder with nothing in it but the driver under the loader's names."""
+    """A folder with the driver under the loader's names, and the neural-network library."""
     return folder_for(library())
 
 
 def folder_for(target: Path) -> Path:
-    """A folder with nothing in it but a library under the loader's names.
+    """A folder with a library under the loader's names, and the neural-network library.
 
     It lies beside the library, in the user's cache if that place is read-only, or in a temporary
     folder of the user's own if there is no place in the cache either. The driver and the capture
@@ -118,14 +119,17 @@ def first_of(place: Path, listed: str) -> str:
 
 
 def _linked(place: Path, target: Path) -> Path:
-    """Makes `place` if needed and points its links at `target`."""
+    """Makes `place` if needed and points its links at `target` and the library beside it."""
     if not place.is_dir():
         place.mkdir(parents=True, exist_ok=True)
         place.chmod(0o755)  # for other users too, whatever the umask
-    for name in LINK_NAMES:
+    links = dict.fromkeys(LINK_NAMES, target)
+    if (beside := target.with_name(DNNL_NAME)).is_file():
+        links[DNNL_NAME] = beside
+    for name, to in links.items():
         link = place / name
-        if not (link.is_symlink() and link.readlink() == target):
-            _replace_link(link, target)
+        if not (link.is_symlink() and link.readlink() == to):
+            _replace_link(link, to)
     return place
 
 

@@ -47,7 +47,7 @@ def test_lua_needs_lupa_and_python_does_not(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     (tmp_path / "hooks.py").write_text("")
     assert scripts.find(str(tmp_path / "hooks.py"))
-    with pytest.raises(scripts.ScriptError, match=r"pip install 'groundstate\[script\]'"):
+    with pytest.raises(scripts.ScriptError, match="pip install lupa"):
         scripts.find("performance")
 
 

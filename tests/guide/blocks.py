@@ -218,9 +218,10 @@ program run through a loader and with our library in its place.
 A section that makes a promise without a block has a program too.
 
 The C programs run the kernels of the Python programs, which they find in a folder. To run one by
-hand:
+hand, with libze-dev and libpython as in the [README](../README.md#run-a-c-program-on-it), and with
+`pip install 'groundstate[opencl]'`, which compiles the kernels:
 
-```
+```sh
 cc tests/guide/events.c -o events -lze_loader -lm -ldl
 python -m tests.guide.kernels events kernels
 groundstate run -- ./events kernels

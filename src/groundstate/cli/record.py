@@ -29,11 +29,11 @@ that had returned until then are in it. 'groundstate stream' reads recordings.
 
 EXAMPLES = """\
 examples:
-  groundstate record -o trace -- ./my_app        into the folder 'trace'
-  groundstate record --tools -- ./my_monitor     the zes and zet functions, too
-  groundstate record --results -- ./my_app       what the device writes, to compare with later
-  groundstate record --script hooks.lua -- ./app what is called after a script has changed it
-  groundstate record --real-loader -- ./my_app   through the loader installed here
+  groundstate record -o trace -- ./my_app         into the folder 'trace'
+  groundstate record --tools -- ./my_monitor      the zes and zet functions, too
+  groundstate record --results -- ./my_app        what the device writes, to compare with later
+  groundstate record --script hooks.lua -- ./app  what is called after a script has changed it
+  groundstate record --real-loader -- ./my_app    through the loader installed here
 """
 
 

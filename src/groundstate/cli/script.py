@@ -101,6 +101,7 @@ def script(args: argparse.Namespace) -> int:
         return list_bundled(args.json)
     if args.script is None:
         args.parser.error("name a script, or --list to see which there are")
+    take_options_behind_script(args)
     command = running.program_of(args)
     try:
         chosen = script_of(args.script, args)
@@ -112,6 +113,15 @@ def script(args: argparse.Namespace) -> int:
     except (scripts.ScriptError, standin.LibraryMissing, OSError) as problem:
         return errors.complain("script", errors.describe(problem))
     return running.become(command, environment, "script")
+
+
+def take_options_behind_script(args: argparse.Namespace) -> None:
+    """Parses the options between the script and `--`, which argparse takes for the program."""
+    if "--" not in args.command or not args.command[0].startswith("-"):
+        return
+    place = args.command.index("--")
+    options, program = args.command[:place], args.command[place:]
+    args.parser.parse_args([*options, args.script, *program], namespace=args)
 
 
 def list_bundled(as_json: bool) -> int:

@@ -106,7 +106,7 @@ def _decompressed(image: memoryview) -> bytes:
         import zstandard
     except ImportError:
         raise CompressionMissing(
-            "images are compressed; to read them: pip install 'groundstate[capture]'"
+            "images are compressed; to read them: pip install zstandard"
         ) from None
     reader = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW).stream_reader(image)
     try:

@@ -77,7 +77,7 @@ def summary(path: Path) -> str:
 
 def _usable(path: Path) -> Path:
     if path.suffix == ".lua" and not knobs.LUA.get() and importlib.util.find_spec("lupa") is None:
-        raise ScriptError("scripts in Lua need the package lupa: pip install 'groundstate[script]'")
+        raise ScriptError("scripts in Lua need the package lupa: pip install lupa")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -27,8 +27,8 @@ as submission 3 runs it, '3' all kernels of submission 3, '+/+/7' kernel 7 where
 
 examples:
   groundstate stream dump trace --kernel scale -o scale      every run of a kernel, at most 16
+  groundstate stream dump trace --first 1 --all-memory -o all
   groundstate stream dump trace --range 3/1/5 -o out         one run
-  groundstate stream dump trace --first 1 --all-memory -o out
   python -c "import numpy; print(numpy.load('out/3-1-5-scale/after/argument0-x.npy'))"
 """
 

@@ -1,0 +1,6 @@
+from groundstate.capture import hook
+
+
+@hook("zeKernelCreate")
+def created(call):
+    return call.proceed()

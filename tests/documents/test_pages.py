@@ -1,0 +1,34 @@
+"""What the pages tell a reader to type works, in an environment with what they say is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .exceptions import UNRUN
+from .installs import Installs
+from .pages import LANGUAGES, PAGES, fenced_blocks, parts
+from .sessions import Session
+from .world import World
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_names_its_language(page: Path) -> None:
+    for block in fenced_blocks(page):
+        assert block.language in LANGUAGES, f"{block.place}: see tests/documents/pages.py"
+
+
+def test_exceptions_are_needed() -> None:
+    for each in UNRUN:
+        texts = [block.text for page in PAGES if page.name == each.page for block in parts(page)]
+        assert any(each.text in text for text in texts), each
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_says_runs(
+    page: Path, installs: Installs, world: World, tmp_path: Path
+) -> None:
+    session = Session(page, tmp_path / "reader", installs, world)
+    session.run()
+    assert not session.failures, "\n\n".join(session.failures)
