@@ -56,7 +56,7 @@ bool gc_lua_find(void) {
     if (is_named)
         fprintf(stderr, "groundstate: GROUNDSTATE_LUA names %s, which cannot be used: %s\n", named, reason);
     else
-        fprintf(stderr, "groundstate: scripts in Lua need the package lupa: pip install 'groundstate[script]' (%s)\n",
+        fprintf(stderr, "groundstate: scripts in Lua need the package lupa: pip install lupa (%s)\n",
                 reason != NULL ? reason : "it is not there");
     return false;
 }
