@@ -21,6 +21,7 @@ LOWEST_PYTHON = python3.11
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
 DPNP := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/clients/.installed)
+HEADERS := $(VENV)/onednn-headers/.downloaded
 WHEELS := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/wheels/.downloaded)
 
 .DEFAULT_GOAL := help
@@ -41,7 +42,7 @@ demo: $(VENV)/.installed native ## install into .venv, show the devices, compute
 	$(PY) examples/mandelbrot.py
 
 .PHONY: test
-test: $(VENV)/.installed-dev $(SYCL) $(WHEELS) $(VENV)/wheelhouse/.downloaded packages lint pytest ## install what the tests need, lint, run every test
+test: $(VENV)/.installed-dev $(SYCL) $(HEADERS) $(WHEELS) $(VENV)/wheelhouse/.downloaded packages lint pytest ## install what the tests need, lint, run every test
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
@@ -160,6 +161,12 @@ $(VENV)/sycl/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/sycl
 	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb $(CLIENT_TESTS)
 	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1'
+	@touch $@
+
+# oneDNN's own headers. They are the same for all machines, so a wheel for any will do.
+$(VENV)/onednn-headers/.downloaded: | $(VENV)/.installed-dev
+	$(PY) -m pip install --quiet --no-deps --only-binary :all: --platform manylinux_2_28_x86_64 \
+	    --target $(VENV)/onednn-headers 'onednn-devel>=2026.1'
 	@touch $@
 
 # A wheel with thousands of kernels, of which the tests compile a hundred. It is not installed, so one for

@@ -40,7 +40,7 @@ uint work(uint from) {
     return value;
 }
 
-/* The same, but after a quarter of the groups each says that it is there, and waits for the host. */
+/* The same, but after a quarter of them each says that it is there, and waits for the host. */
 kernel void number_and_wait(volatile global uint *next, global uint *numbers,
                             volatile global uint *flags) {
     if (get_group_id(0) >= get_num_groups(0) / 4) {
