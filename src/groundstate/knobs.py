@@ -345,6 +345,13 @@ ERRORS = Choice(
     "there, modules that cannot be built, mistakes of the driver. `groundstate run` sets that.",
     group=_DEVICE,
 )
+PROGRESS = Flag(
+    "GROUNDSTATE_PROGRESS",
+    default=True,
+    sentence="Whether work that takes longer than two seconds, compiling a large kernel say, is "
+    "announced on stderr, if that is a terminal.",
+    group=_DEVICE,
+)
 LIBRARY = Text(
     "GROUNDSTATE_LIBRARY",
     values="a path",

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from groundstate.announce import Announced
 from groundstate.compiler import cache
 from groundstate.compiler.opencl import clang, messages, options, prebuilt
 from groundstate.compiler.opencl.messages import Message
@@ -97,7 +98,8 @@ def compile_with_log(
     except clang.ClangMissingError as problem:
         return _prebuilt(source, name, understood, str(problem))
     try:
-        compiled = _compile_or_take_from_cache(compiler, understood, _with_name(source, name))
+        with Announced(f"compiling {name}"):
+            compiled = _compile_or_take_from_cache(compiler, understood, _with_name(source, name))
     except CompileError as problem:
         prebuilt.put(source, name, understood, problem.log, b"")
         raise
