@@ -17,7 +17,7 @@ _OPTIONS = ("-post-RA-scheduler=false", "-dag-maps-huge-region=100")
 into a better order; in long blocks that took most of the time. The second order, which some CPUs
 ask for, gains nothing where the CPU itself goes on with what is ready."""
 
-VERSION = b"groundstate-code-2"
+VERSION = b"groundstate-code-3"
 LARGE_LINES = 1500
 """Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""
 HUGE_LINES = 50_000

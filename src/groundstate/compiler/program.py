@@ -67,7 +67,8 @@ class KernelCode:
 
     address: int
     local_bytes: int
-    scratch_bytes: int
+    private_bytes: int
+    saved_bytes: int
     keep: object
     has_loops: bool = True
     may_wait: bool = True
@@ -351,7 +352,11 @@ class Program:
             code = self.write(name, group_size, width or None)
             formats = [each.hex() for each in code.formats]
             known = (
-                {"scratch_bytes": code.scratch_bytes, "formats": formats},
+                {
+                    "private_bytes": code.private_bytes,
+                    "saved_bytes": code.saved_bytes,
+                    "formats": formats,
+                },
                 machine.object_code(code.text, code.lanes, self._is_optimised),
             )
             self._note(*known, *what)
@@ -361,7 +366,8 @@ class Program:
         return KernelCode(
             address=loaded.address,
             local_bytes=signature.local_bytes,
-            scratch_bytes=description["scratch_bytes"],
+            private_bytes=description["private_bytes"],
+            saved_bytes=description["saved_bytes"],
             keep=loaded,
             has_loops=not signature.loop_free,
             may_wait=signature.may_wait,
