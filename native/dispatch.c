@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "kernel_memory.h"
 #include "launch.h"
+#include "limit.h"
 #include "lost.h"
 #include "thread.h"
 #include "wait.h"
@@ -307,12 +308,15 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
     if (job.code->format_count > 0)
         dispatch.print_buffer = gs_print_begin();
+    gs_limited limited;
+    gs_limit_begin(&limited, job.code);
     if (launch->cooperative)
         run_cooperatively(&job);
     else if (job.end == 1 || gs_pool_width(device->pool) == 1)
         run_alone(&job);
     else
         run_shared(&job, device->pool);
+    gs_limit_end(&limited);
     if (dispatch.print_buffer != NULL)
         gs_print_end(dispatch.print_buffer, job.code);
 }

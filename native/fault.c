@@ -68,7 +68,7 @@ static bool has_membarrier;
 /* Enough for a handler and the state of the largest vector registers. */
 static size_t stack_bytes(void) {
     long least = sysconf(_SC_MINSIGSTKSZ);
-    return 65536 + (least > 0 ? ((size_t)least + 4095) / 4096 * 4096 : 0);
+    return 65536 + (least > 0 ? ((size_t)least + 65535) / 65536 * 65536 : 0);
 }
 
 /* A stack overflow leaves no room for a handler, so the thread gets another stack for it. */

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from groundstate import ze
+from groundstate import _raw, ze
 from groundstate.core.api import handle_array
 from groundstate.core.device import Device
 from groundstate.core.driver import Driver
@@ -53,6 +53,24 @@ class Context(Sharing):
 
     def _describe(self) -> str:
         return f"of {len(self.devices)} device{'s' * (len(self.devices) != 1)}"
+
+    def close(self) -> None:
+        """Lets go of the context. Kernels that still run in it are stopped, and what was made in it
+        cannot be used any more then; a `with` block that ends well lets them run to their end."""
+        if not self.closed:
+            self._stop()
+        super().close()
+
+    def _finish(self) -> None:
+        super().close()
+
+    def _stop(self) -> None:
+        """Stops kernels, if the driver is one that can."""
+        try:
+            stop = self.api.library.find("gs_context_stop")
+        except _raw.MissingFunctionError:
+            return
+        stop(self.resource.argument)
 
     def choose_device(self, device: Device | None) -> Device:
         """The device that was meant: the one given, or the only one of the context."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 
 from groundstate import ze, zes
@@ -120,8 +121,10 @@ def zesDeviceResetExt(hDevice: int, pProperties: int) -> None:
 
 def _reset(hDevice: int, force: bool) -> None:
     device = kinds.watched(hDevice)
-    users = device.processes()
-    if users and not force:
+    own = os.getpid()
+    users = [] if force else device.processes()
+    users = [each for each in users if each.pid != own or device.is_used_here()]
+    if users:
         raise Failure(
             ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
             f"{len(users)} processes use the device, among them {users[0].pid}: end them first",
