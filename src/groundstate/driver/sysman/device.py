@@ -116,7 +116,13 @@ def zesDeviceReset(hDevice: int, force: int) -> None:
 
 @handler
 def zesDeviceResetExt(hDevice: int, pProperties: int) -> None:
-    _reset(hDevice, bool(zes.zes_reset_properties_t.from_address(pProperties).force))
+    properties = zes.zes_reset_properties_t.from_address(pProperties)
+    if not zes.ZES_RESET_TYPE_WARM <= properties.resetType <= zes.ZES_RESET_TYPE_FLR:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ENUMERATION,
+            f"resetType {properties.resetType:#x} is no zes_reset_type_t",
+        )
+    _reset(hDevice, bool(properties.force))
 
 
 def _reset(hDevice: int, force: bool) -> None:
