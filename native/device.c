@@ -73,8 +73,31 @@ ze_result_t gs_context_check_device(enum gs_function function, const gs_context 
                    gs_function_names[function]);
 }
 
+/* Every context, for a device that is reset. */
+static gs_context *contexts;
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void enter_context(gs_context *context) {
+    pthread_mutex_lock(&contexts_lock);
+    context->next = contexts;
+    context->link = &contexts;
+    if (context->next != NULL)
+        context->next->link = &context->next;
+    contexts = context;
+    pthread_mutex_unlock(&contexts_lock);
+}
+
+static void leave_context(const gs_context *context) {
+    pthread_mutex_lock(&contexts_lock);
+    *context->link = context->next;
+    if (context->next != NULL)
+        context->next->link = context->link;
+    pthread_mutex_unlock(&contexts_lock);
+}
+
 static void release_context(gs_object *object) {
     gs_context *context = (gs_context *)object;
+    leave_context(context);
     gs_memory_free_all(context);
     gs_context_forget_loss(context);
     free(context->devices);
@@ -86,6 +109,7 @@ static ze_result_t create_context(gs_driver *driver, uint32_t count, ze_device_h
     if (context == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another context");
     context->driver = driver;
+    enter_context(context);
     gs_activity_publish();
     if (count > 0) {
         context->devices = calloc(count, sizeof *context->devices);
@@ -101,6 +125,75 @@ static ze_result_t create_context(gs_driver *driver, uint32_t count, ze_device_h
     return ZE_RESULT_SUCCESS;
 }
 
+/* --- Resets ------------------------------------------------------------------------------------------ */
+
+static gs_device *root_of(gs_device *device) {
+    while (device->parent != NULL)
+        device = device->parent;
+    return device;
+}
+
+/* The programming guide: until the program has asked for the status of a device that was reset, it gets no context. */
+static bool was_reset(const gs_driver *driver, uint32_t count, ze_device_handle_t *devices) {
+    if (atomic_load(&driver->resets) == 0)
+        return false;
+    for (uint32_t each = 0; each < count; each++)
+        if (root_of((gs_device *)devices[each])->was_reset)
+            return true;
+    return count == 0;
+}
+
+static bool uses_part_of(const gs_context *context, const gs_device *root) {
+    if (context->device_count == 0)
+        return root->driver == context->driver;
+    for (uint32_t each = 0; each < context->device_count; each++)
+        if (root_of(context->devices[each]) == root)
+            return true;
+    return false;
+}
+
+/* True if the program has a context for a device or a part of it, or had one when the device was reset last. */
+GS_EXPORT bool gs_device_is_used(gs_device *device) {
+    bool used = false;
+    pthread_mutex_lock(&contexts_lock);
+    for (const gs_context *each = contexts; each != NULL && !used; each = each->next)
+        used = uses_part_of(each, root_of(device));
+    pthread_mutex_unlock(&contexts_lock);
+    return used;
+}
+
+static bool is_at_rest(void *root) {
+    bool busy = false;
+    pthread_mutex_lock(&contexts_lock);
+    for (const gs_context *each = contexts; each != NULL && !busy; each = each->next)
+        busy = uses_part_of(each, root) && gs_queues_work(each);
+    pthread_mutex_unlock(&contexts_lock);
+    return !busy;
+}
+
+/* Stops what runs on a device, and loses every context that uses it. */
+GS_EXPORT void gs_device_reset(gs_device *device) {
+    gs_device *root = root_of(device);
+    if (!atomic_exchange(&root->was_reset, true))
+        atomic_fetch_add(&root->driver->resets, 1);
+    pthread_mutex_lock(&contexts_lock);
+    for (gs_context *each = contexts; each != NULL; each = each->next)
+        if (uses_part_of(each, root))
+            gs_context_lose(each, "the device was reset (zesDeviceReset)");
+    pthread_mutex_unlock(&contexts_lock);
+    gs_wait_moment(is_at_rest, root);
+}
+
+/* The CPU that answers this call is not lost, whatever happened before. */
+ze_result_t gs_zeDeviceGetStatus(ze_device_handle_t hDevice) {
+    gs_device *root = root_of((gs_device *)hDevice);
+    if (atomic_exchange(&root->was_reset, false))
+        atomic_fetch_sub(&root->driver->resets, 1);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* --- Contexts ---------------------------------------------------------------------------------------- */
+
 ze_result_t gs_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t *desc, uint32_t numDevices,
                                  ze_device_handle_t *phDevices, ze_context_handle_t *phContext) {
     (void)desc;
@@ -108,6 +201,9 @@ ze_result_t gs_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_de
         if (((gs_device *)phDevices[each])->driver != (gs_driver *)hDriver)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                            "zeContextCreateEx: device %u of the list belongs to another driver", each);
+    if (was_reset((gs_driver *)hDriver, numDevices, phDevices))
+        return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
+                       "zeContextCreate: the device was reset; call zeDeviceGetStatus to use it again");
     return create_context((gs_driver *)hDriver, numDevices, phDevices, (gs_context **)phContext);
 }
 
@@ -117,6 +213,7 @@ ze_result_t gs_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc
 }
 
 static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
+static bool has_no_work(void *context) { return !gs_queues_work(context); }
 
 /* What was made in a lost context goes with it. If that was the default context, there will be another. */
 static ze_result_t destroy_lost(gs_context *context) {
@@ -131,6 +228,13 @@ static ze_result_t destroy_lost(gs_context *context) {
     return ZE_RESULT_SUCCESS;
 }
 
+/* Stops the kernels of a context, at the cost of the context. For this package's objects, too: they close a context
+ * whose queues and lists may live on. */
+GS_EXPORT void gs_context_stop(gs_context *context) {
+    if (!gs_wait_moment(has_no_work, context))
+        gs_context_lose(context, "it was closed while a kernel ran");
+}
+
 ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     gs_context *context = (gs_context *)hContext;
     if (gs_context_is_lost(context))
@@ -138,9 +242,14 @@ ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     if (context == context->driver->default_context)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeContextDestroy: the driver's default context lives as long as the driver");
-    if (!gs_wait_moment(is_idle, context))
+    bool idle = gs_wait_moment(is_idle, context);
+    if (!idle)
+        gs_context_stop(context);
+    if (gs_context_is_lost(context))
+        return destroy_lost(context);
+    if (!idle)
         return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeContextDestroy: a queue of the context still runs; synchronise with it first");
+                       "zeContextDestroy: a queue of the context still waits; synchronise with it first");
     gs_object_close(context);
     return ZE_RESULT_SUCCESS;
 }

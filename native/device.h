@@ -10,6 +10,7 @@
 typedef struct gs_driver {
     gs_object object;
     struct gs_context *default_context; /* all devices; made on first use */
+    _Atomic uint32_t resets; /* of its devices, that the program has not been told of by zeDeviceGetStatus */
 } gs_driver;
 
 typedef struct gs_device {
@@ -22,12 +23,14 @@ typedef struct gs_device {
     uint64_t memory_bytes;
     uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */
     uint32_t queues_per_group;
+    _Atomic bool was_reset; /* and the program has not been told; of a root device */
 } gs_device;
 
 enum { GS_ORDINAL_COMPUTE = 0 };
 
 typedef struct gs_context {
     gs_object object;
+    struct gs_context *next, **link; /* in the list of all */
     gs_driver *driver;
     uint32_t device_count; /* 0: every device of the driver */
     gs_device **devices;

@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "activity.h"
 #include "fault.h"
+#include "kernel_memory.h"
 #include "launch.h"
+#include "limit.h"
 #include "lost.h"
 #include "thread.h"
 #include "wait.h"
@@ -26,46 +27,6 @@ enum { STREAM_ITEMS = 8 << 20 };
 static const uint64_t PART_NANOSECONDS = 20000;
 /* And there are this many for each CPU if possible, so that all end at about the same time. */
 enum { PARTS_PER_CPU = 8, SMALL_STEPS = 4 };
-
-/* --- Scratch memory --------------------------------------------------------------------------------- */
-
-typedef struct scratch {
-    char *memory;
-    size_t size;
-} scratch;
-
-/* Before the memory that code is given lies a word in which it says what group it is at. */
-enum { HEADER = GS_LOCAL_ALIGNMENT };
-static const uint64_t NO_GROUP = UINT64_MAX;
-
-static uint64_t *current_group(char *memory) { return (uint64_t *)memory - 1; }
-
-static _Thread_local scratch mine;
-static pthread_key_t at_thread_end;
-
-static void free_scratch(void *unused) {
-    (void)unused;
-    munmap(mine.memory, mine.size);
-    mine = (scratch){0};
-}
-
-__attribute__((constructor)) static void prepare_scratch(void) { pthread_key_create(&at_thread_end, free_scratch); }
-
-/* Local and scratch memory of this thread; what an earlier kernel left in it stays. */
-static char *scratch_of(size_t size) {
-    size += HEADER;
-    if (size <= mine.size)
-        return mine.memory + HEADER;
-    size_t grown = (size + 65535) & ~(size_t)65535;
-    void *memory = mmap(NULL, grown, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    if (mine.memory != NULL)
-        munmap(mine.memory, mine.size);
-    mine = (scratch){memory, grown};
-    pthread_setspecific(at_thread_end, memory);
-    return mine.memory + HEADER;
-}
 
 /* --- The floating-point environment ------------------------------------------------------------------ */
 
@@ -112,13 +73,15 @@ typedef struct job {
 typedef struct stretch {
     const job *job;
     uint64_t first, count;
-    char *memory;
+    char *local; /* the memory of the code, as gs_kernel_memory gave it */
 } stretch;
+
+static const uint64_t NO_GROUP = UINT64_MAX;
 
 static void run_stretch(void *argument, uint64_t unused) {
     (void)unused;
     const stretch *of = argument;
-    of->job->code->run(of->job->dispatch, of->first, of->count, of->memory);
+    of->job->code->run(of->job->dispatch, of->first, of->count, of->local);
 }
 
 typedef struct place {
@@ -143,7 +106,7 @@ static place item_of(place group, const gs_dispatch *dispatch, bool last) {
 static void describe_stretch(const void *argument, char *text, size_t room) {
     const stretch *of = argument;
     const gs_dispatch *dispatch = of->job->dispatch;
-    uint64_t said = *current_group(of->memory), end = of->first + of->count - 1;
+    uint64_t said = gs_header_of(of->local)->group, end = of->first + of->count - 1;
     bool is_known = said - of->first < of->count;
     place first = place_of(is_known ? said : of->first, dispatch), last = place_of(is_known ? said : end, dispatch);
     place from = item_of(first, dispatch, false), to = item_of(last, dispatch, true);
@@ -166,12 +129,14 @@ static void lose_for_want_of(const char *what, const gs_code *code) {
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {
-    stretch here = {job, first, count, scratch_of(job->dispatch->local_bytes + job->code->scratch_bytes)};
-    if (here.memory == NULL) {
-        lose_for_want_of("memory for local variables", job->code);
+    const gs_code *code = job->code;
+    stretch here = {job, first, count,
+                    gs_kernel_memory(job->dispatch->local_bytes, code->private_bytes, code->saved_bytes)};
+    if (here.local == NULL) {
+        lose_for_want_of("memory for local and private variables", code);
         return;
     }
-    *current_group(here.memory) = NO_GROUP;
+    gs_header_of(here.local)->group = NO_GROUP;
     float_environment before = enter_floats();
     gs_guard(run_stretch, &here, 0, describe_stretch);
     leave_floats(before);
@@ -343,12 +308,15 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
     if (job.code->format_count > 0)
         dispatch.print_buffer = gs_print_begin();
+    gs_limited limited;
+    gs_limit_begin(&limited, job.code);
     if (launch->cooperative)
         run_cooperatively(&job);
     else if (job.end == 1 || (gs_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
         run_alone(&job);
     else
         run_shared(&job, device->pool);
+    gs_limit_end(&limited);
     if (dispatch.print_buffer != NULL)
         gs_print_end(dispatch.print_buffer, job.code);
 }

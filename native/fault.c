@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fault_arch.h"
+#include "kernel_memory.h"
 #include "lost.h"
 #include "page.h"
 
@@ -246,11 +247,14 @@ GS_EXPORT void gs_fault_crash(bool enable) { crash = enable; }
 
 static void describe_segment(const fault *of, char *text, size_t room) {
     static const char *const verbs[] = {"used", "read from", "wrote to"};
-    if (of->code == SEGV_MAPERR || of->code == SEGV_ACCERR)
+    char place[64];
+    if (of->code != SEGV_MAPERR && of->code != SEGV_ACCERR)
+        snprintf(text, room, "used an address that no memory can have");
+    else if (gs_kernel_memory_describe(of->address, place, sizeof place))
+        snprintf(text, room, "%s address %p, %s", verbs[of->access], of->address, place);
+    else
         snprintf(text, room, "%s address %p, %s", verbs[of->access], of->address,
                  of->code == SEGV_MAPERR ? "where there is no memory" : "which does not allow that");
-    else
-        snprintf(text, room, "used an address that no memory can have");
 }
 
 static void describe_fault(const fault *of, char *text, size_t room) {
@@ -264,11 +268,8 @@ static void describe_fault(const fault *of, char *text, size_t room) {
     case SIGFPE:
         snprintf(text, room, "divided by zero at instruction %p", of->address);
         break;
-    case SIGILL:
-        snprintf(text, room, "came to an instruction that must not be reached, at %p", of->address);
-        break;
-    default:
-        snprintf(text, room, "came to a trap");
+    default: /* SIGILL or SIGTRAP, whichever the CPU has for it */
+        snprintf(text, room, "came to a trap (__builtin_trap, a failed assertion, or code that must not be reached)");
     }
 }
 

@@ -19,9 +19,9 @@ typedef struct gs_dispatch {
     uint64_t streams; /* not 0: results will not fit into the cache, so that writing around it is faster */
 } gs_dispatch;
 
-typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *scratch);
+typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
 
-/* Local memory, each local argument and the scratch memory after them begin at multiples of this. */
+/* Local memory and each local argument begin at multiples of this. */
 enum { GS_LOCAL_ALIGNMENT = 128 };
 
 static inline uint64_t gs_align_local(uint64_t bytes) {
@@ -50,7 +50,7 @@ typedef struct gs_code {
     const char *name; /* of the kernel */
     uint32_t group_size[3];
     gs_run_groups run;
-    uint64_t local_bytes, scratch_bytes;
+    uint64_t local_bytes, private_bytes, saved_bytes;
     bool has_loops;
     bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
@@ -139,7 +139,7 @@ void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *fr
 
 typedef struct gs_code_description {
     gs_run_groups run;
-    uint64_t local_bytes, scratch_bytes;
+    uint64_t local_bytes, private_bytes, saved_bytes;
     const char *const *formats;
     uint32_t format_count;
     uint32_t has_loops, may_wait;

@@ -186,7 +186,8 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->name = entry_point->name;
     code->run = from->run;
     code->local_bytes = from->local_bytes;
-    code->scratch_bytes = from->scratch_bytes;
+    code->private_bytes = from->private_bytes;
+    code->saved_bytes = from->saved_bytes;
     code->has_loops = from->has_loops;
     code->may_wait = from->may_wait;
     memcpy(code->group_size, from->group_size, sizeof code->group_size);

@@ -87,11 +87,15 @@ static void retire(gs_queue *queue, gs_command *submitted) {
 enum { LOOK_UP = 50000000 };
 
 /* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
-static bool wait_for_targets(const gs_queue *queue, const gs_command *command) {
-    for (uint32_t each = 0; each < command->target_count; each++)
-        while (gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
-            if (gs_context_is_lost(queue->context))
-                return false;
+static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
+    if (!gs_command_targets_are_reached(command)) {
+        queue->waits = true;
+        for (uint32_t each = 0; each < command->target_count; each++)
+            while (gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
+                if (gs_context_is_lost(queue->context))
+                    break;
+        queue->waits = false;
+    }
     return !gs_context_is_lost(queue->context);
 }
 
@@ -117,9 +121,12 @@ static gs_turn turn_of(const gs_queue *queue) {
 }
 
 /* Does the work of a command; false if the context is lost, by this command or another. */
-static bool perform(const gs_queue *queue, const gs_command *command) {
+static bool perform(gs_queue *queue, const gs_command *command) {
     const gs_errand errand = {queue->context, gs_command_describe, command};
-    bool guarded = command->operation != GS_NOTHING && command->operation != GS_HOST_FUNCTION;
+    bool is_function = command->operation == GS_HOST_FUNCTION;
+    bool guarded = command->operation != GS_NOTHING && !is_function;
+    if (is_function)
+        queue->waits = true;
     if (gs_priorities_are_used() && gs_command_is_work(command))
         gs_yield(turn_of(queue));
     const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
@@ -134,7 +141,18 @@ static bool perform(const gs_queue *queue, const gs_command *command) {
     gs_made_progress(gs_turn_begin(turn));
     if (guarded)
         gs_errand_begin(before);
+    if (is_function)
+        queue->waits = false;
     return !gs_context_is_lost(queue->context);
+}
+
+static bool pass_semaphores(gs_queue *queue, const gs_command *command) {
+    if (!gs_command_has_semaphores(command))
+        return true;
+    queue->waits = true;
+    bool passed = gs_semaphores_pass(command, queue->context);
+    queue->waits = false;
+    return passed;
 }
 
 /* Runs one command that is not itself a run of programs. `last_of`: the submitted command that ends with it.
@@ -144,7 +162,7 @@ static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_comm
     bool ready = wait_for_events(queue, command);
     if (waits_for_others(command))
         gs_runnable_end(&queue->runnable);
-    ready = ready && gs_semaphores_pass(command, queue->context);
+    ready = ready && pass_semaphores(queue, command);
     gs_interval interval = {timed ? gs_timestamp() : 0, 0};
     if (!ready || !perform(queue, command)) {
         if (last_of != NULL)
@@ -170,12 +188,14 @@ static bool is_its_turn(void *state) {
     return atomic_load_explicit(&command->run.turns->done, memory_order_acquire) + 1 >= command->run.turn;
 }
 
-static void wait_for_turn(const gs_queue *queue, gs_command *command) {
+static void wait_for_turn(gs_queue *queue, gs_command *command) {
     if (command->run.turns == NULL)
         return;
+    queue->waits = true;
     while (gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
         if (gs_context_is_lost(queue->context))
-            return;
+            break;
+    queue->waits = false;
 }
 
 static void execute_programs(gs_queue *queue, gs_command *command) {
@@ -430,6 +450,23 @@ bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
     if (timeout == GS_FOREVER && !has_completed(&wanted))
         gs_queue_help(queue, has_completed, &wanted);
     return gs_bell_wait(&queue->bell, has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
+}
+
+/* An engine may not have come to look at the first command. */
+static bool has_work(gs_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    bool held_up = queue->executing ? queue->waits : queue->first != NULL && !gs_command_targets_are_reached(queue->first);
+    pthread_mutex_unlock(&queue->lock);
+    return gs_queue_is_busy(queue) && !held_up;
+}
+
+bool gs_queues_work(const gs_context *context) {
+    bool work = false;
+    pthread_mutex_lock(&queues_lock);
+    for (gs_queue *each = queues; each != NULL && !work; each = each->next)
+        work = each->context == context && has_work(each);
+    pthread_mutex_unlock(&queues_lock);
+    return work;
 }
 
 bool gs_queues_are_busy(const gs_context *context) {

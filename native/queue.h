@@ -20,6 +20,7 @@ typedef struct gs_queue {
     bool executing;           /* and has begun; guarded by lock */
     bool called;              /* an engine is on its way and has not come yet; guarded by lock */
     _Atomic uint64_t submitted, retired, completed;
+    _Atomic bool waits; /* its command waits for something that somebody else does, or is a function of the program */
     gs_bell bell; /* rings when a command completes */
     uint32_t ordinal, index;
     ze_command_queue_flags_t flags;
@@ -64,6 +65,9 @@ bool gs_queue_is_busy(gs_queue *queue);
 /* Waits until everything submitted so far has run; false if the time is over before. */
 bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
 bool gs_queues_are_busy(const gs_context *context);
+
+/* True if a queue of the context has a kernel or a copy to do that nobody holds up. */
+bool gs_queues_work(const gs_context *context);
 
 /* How far each busy queue must come until all that it was given so far is done. */
 typedef struct gs_tickets gs_tickets;

@@ -169,6 +169,37 @@ class Size(Knob):
         return self.otherwise
 
 
+class Duration(Knob):
+    """A time such as 500ms, 10s or 2min, in nanoseconds; None if it is not set, or 0."""
+
+    values = "a time such as `500ms`, `10s` or `2min`"
+    _units = {"us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+
+    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
+        super().__init__(name, sentence, group)
+        self.otherwise = otherwise
+
+    def get(self) -> int | None:
+        text = self.text()
+        value = self._parse(text.lower()) if text else 0
+        if value is None:
+            problem = f"expected a time such as 500ms, 10s or 2min; using {self.otherwise}"
+            complain(self.name, text, problem)
+        return value or None
+
+    def _parse(self, text: str) -> int | None:
+        digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+        unit = self._units.get(text[len(digits) :].strip())
+        try:
+            value = int(float(digits) * unit) if unit is not None else -1
+        except (ValueError, OverflowError):
+            return None
+        return value if 0 <= value < 1 << 63 else None
+
+    def described_default(self) -> str:
+        return self.otherwise
+
+
 class Text(Knob):
     """Any text, understood by whoever asks for it."""
 
@@ -332,6 +363,13 @@ FAULTS = Choice(
     sentence="What a kernel does that uses memory that is not there, or traps. `lost`: its context "
     "is lost (`ZE_RESULT_ERROR_DEVICE_LOST`), and the program goes on. `crash`: the program gets "
     "the signal, for people with a debugger.",
+    group=_DEVICE,
+)
+KERNEL_LIMIT = Duration(
+    "GROUNDSTATE_KERNEL_LIMIT",
+    otherwise="no limit",
+    sentence="How long a kernel may run. One that takes longer is stopped, and its context is lost "
+    "(`ZE_RESULT_ERROR_DEVICE_LOST`). A number without a unit means seconds.",
     group=_DEVICE,
 )
 ERRORS = Choice(

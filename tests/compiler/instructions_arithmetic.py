@@ -68,9 +68,9 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "BitwiseXor": exactly(lambda a, b: a ^ b, False),
     "UDiv": exactly(lambda a, b: a // b if b else a, False),
     "SDiv": exactly(truncated, True),
-    "UMod": exactly(lambda a, b: a % b if b else 0, False),
-    "SRem": exactly(lambda a, b: a - truncated(a, b) * b if b else 0, True),
-    "SMod": exactly(lambda a, b: a % b if b else 0, True),
+    "UMod": exactly(lambda a, b: a % b if b else a, False),
+    "SRem": exactly(lambda a, b: a - truncated(a, b) * b if b else a, True),
+    "SMod": exactly(lambda a, b: a % b if b else a, True),
 }
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "IEqual": lambda a, b: a == b,

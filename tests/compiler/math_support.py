@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
+from groundstate.compiler.dispatch import Memory
 from groundstate.compiler.frontend import compile_opencl
 from groundstate.compiler.program import Program
 
@@ -58,7 +59,7 @@ def run(source: str, kernel: str, items: int, *arrays: Array, width: int = 8) ->
     for argument, copy in zip(signature.arguments, copies, strict=True):
         block[argument.offset : argument.offset + 8] = copy.ctypes.data.to_bytes(8, "little")
     arguments = (ctypes.c_char * len(block)).from_buffer(block)
-    scratch = np.zeros(code.scratch_bytes + code.local_bytes + 4096, np.uint8)
+    memory = Memory(code.local_bytes, code.private_bytes, code.saved_bytes)
     groups = items // GROUP
     dispatch = Dispatch(
         ctypes.addressof(arguments),
@@ -73,8 +74,7 @@ def run(source: str, kernel: str, items: int, *arrays: Array, width: int = 8) ->
     prototype = ctypes.CFUNCTYPE(
         None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p
     )
-    base = -(-(scratch.ctypes.data + 8) // 128) * 128  # a kernel notes its group in front of it
-    prototype(code.address)(ctypes.addressof(dispatch), 0, groups, base)
+    prototype(code.address)(ctypes.addressof(dispatch), 0, groups, memory.address)
     for array, copy in zip(arrays, copies, strict=True):
         array[...] = copy
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groundstate.compiler.dispatch import ALIGNMENT, Dispatch, RunGroups, aligned
+from groundstate.compiler.dispatch import ALIGNMENT, Dispatch, Memory, RunGroups, aligned
 from groundstate.compiler.frontend import compile_opencl
 from groundstate.compiler.program import Program
 
@@ -55,8 +55,7 @@ def run(
         block[argument.offset : argument.offset + len(data)] = data
     packed = (ctypes.c_char * len(block)).from_buffer(block)
     values = variables if variables is not None else new_variables(program)
-    # The eight bytes in front are the kernel's too: it notes there which group it is at.
-    scratch = np.zeros(local + code.scratch_bytes + 2 * ALIGNMENT, np.uint8)
+    memory = Memory(local, code.private_bytes, code.saved_bytes)
     dispatch = Dispatch(
         ctypes.addressof(packed),
         offset,
@@ -69,8 +68,7 @@ def run(
         streams,
     )
     count = groups[0] * groups[1] * groups[2]
-    start = aligned(scratch.ctypes.data + 8)
-    RunGroups(code.address)(ctypes.addressof(dispatch), 0, count, start)
+    RunGroups(code.address)(ctypes.addressof(dispatch), 0, count, memory.address)
 
 
 def new_variables(program: Program) -> Bytes:

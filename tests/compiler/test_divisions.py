@@ -1,16 +1,20 @@
-"""What lanes without work divide costs the others nothing."""
+"""Division by zero gives the dividend; what lanes without work divide costs the others nothing."""
 
 from __future__ import annotations
 
 import ctypes
 import re
 
+import numpy as np
 import pytest
 
 from groundstate.compiler import machine
 from groundstate.compiler.emit.arithmetic import WRITERS
 from groundstate.compiler.emit.text import Text
-from tests.compiler.runner import program_of
+from groundstate.compiler.spirv import fold_numbers
+from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv.types import Int
+from tests.compiler.runner import program_of, run
 
 PAIR = "<2 x i32>"
 FUNCTION = """
@@ -38,6 +42,88 @@ def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> 
     run(ctypes.addressof(dividends), ctypes.addressof(quotient))
     assert quotient.value == expected
 
+
+# --- By zero --------------------------------------------------------------------------------------
+
+NAMES = {
+    "char": "int8",
+    "uchar": "uint8",
+    "short": "int16",
+    "ushort": "uint16",
+    "int": "int32",
+    "uint": "uint32",
+    "long": "int64",
+    "ulong": "uint64",
+}
+DIVISION = """
+kernel void each(global const T *a, global const T *b, global T *quotients, global T *rests) {
+    size_t i = get_global_id(0);
+    quotients[i] = a[i] / b[i];
+    rests[i] = a[i] % b[i];
+}
+kernel void vectors(global const T *a, global const T *b, global T *quotients, global T *rests) {
+    size_t i = get_global_id(0);
+    if (i < 16) {
+        vstore4(vload4(i, a) / vload4(i, b), i, quotients);
+        vstore4(vload4(i, a) % vload4(i, b), i, rests);
+    }
+}
+kernel void by_one_for_all(global const T *a, global const T *b, global T *quotients,
+                           global T *rests) {
+    size_t i = get_global_id(0);
+    quotients[i] = a[i] / b[0];
+    rests[i] = a[i] % b[0];
+}
+kernel void of_one_for_all(global const T *a, global const T *b, global T *quotients,
+                           global T *rests) {
+    quotients[get_global_id(0)] = a[0] / b[0];
+    rests[get_global_id(0)] = a[0] % b[0];
+}
+"""
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("width", [1, 16])
+def test_division_by_zero_gives_the_dividend_and_leaves_it(kind: str, width: int) -> None:
+    program = program_of(DIVISION.replace("T *", f"{kind} *"))
+    numbers = np.random.default_rng(3).integers(0, 256, 512, np.uint8).view(NAMES[kind])[:64]
+    numbers[:2] = np.iinfo(NAMES[kind]).min, np.iinfo(NAMES[kind]).max
+    for kernel in ("each", "vectors", "by_one_for_all", "of_one_for_all"):
+        quotients, rests = np.zeros_like(numbers), np.ones_like(numbers)
+        zeros = np.zeros_like(numbers)
+        run(program, kernel, (2, 1, 1), (32, 1, 1), numbers, zeros, quotients, rests, width=width)
+        dividends = np.full_like(numbers, numbers[0]) if kernel == "of_one_for_all" else numbers
+        np.testing.assert_array_equal(quotients, dividends)
+        np.testing.assert_array_equal(rests, dividends)
+
+
+@pytest.mark.parametrize("kind", ["char", "short", "int", "long"])
+@pytest.mark.parametrize("width", [1, 16])
+def test_least_number_divided_by_minus_one_is_itself(kind: str, width: int) -> None:
+    program = program_of(DIVISION.replace("T *", f"{kind} *"))
+    least = np.full(64, np.iinfo(NAMES[kind]).min, NAMES[kind])
+    for kernel in ("each", "vectors", "by_one_for_all"):
+        quotients, rests = np.zeros_like(least), np.ones_like(least)
+        divisors = np.full_like(least, -1)
+        run(program, kernel, (2, 1, 1), (32, 1, 1), least, divisors, quotients, rests, width=width)
+        np.testing.assert_array_equal(quotients, least)
+        np.testing.assert_array_equal(rests, np.zeros_like(least))
+
+
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+@pytest.mark.parametrize("name", ["UDiv", "SDiv", "UMod", "SRem", "SMod"])
+def test_constants_are_divided_as_in_running_code(name: str, width: int) -> None:
+    fold = fold_numbers.BINARY[getattr(Op, name)]
+    minus_one = (1 << width) - 1
+    for dividend in (0, 1, 100, minus_one, 1 << (width - 1)):
+        assert fold(Int(width), dividend, 0) == dividend
+        assert fold(Int(width), dividend, 1) == (dividend if "Div" in name else 0)
+        if name.startswith("S"):
+            expected = -dividend & minus_one if name == "SDiv" else 0
+            assert fold(Int(width), dividend, minus_one) == expected
+
+
+# --- Lanes that a mask excludes -------------------------------------------------------------------
 
 MASKED = """
 kernel void rest(global const long *a, global const long *b, global long *out, uint step) {

@@ -63,7 +63,7 @@ def test_what_is_kept_is_what_was_found_out() -> None:
     first.check("twice")
     code = first.compile("twice", (8, 1, 1))
     again = second.compile("twice", (8, 1, 1))
-    assert (again.binary, again.scratch_bytes) == (code.binary, code.scratch_bytes)
+    assert (again.binary, again.private_bytes) == (code.binary, code.private_bytes)
     assert second.signature("twice") == first.signature("twice")
 
 

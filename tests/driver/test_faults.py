@@ -76,7 +76,7 @@ def submit_lost(queue: int, *lists: int, fence: int | None = None) -> None:
         (WRITE, "wrote to address 0x10, where there is no memory"),
         (READ, "read from address 0x10, where there is no memory"),
         (DIVIDE, "divided by zero at instruction 0x"),
-        (TRAP, "came to an instruction that must not be reached, at 0x"),
+        (TRAP, "came to a trap"),
         (RECURSE, "address 0x"),
         (BREAKPOINT, "came to a trap"),
     ],
@@ -128,7 +128,7 @@ kernel void divide(global const int *a, global const int *b, global int *out, in
 """
 
 
-def test_a_division_by_zero_gives_some_number(driver: int, device: int) -> None:
+def test_division_by_zero_is_no_fault_and_gives_the_dividend(driver: int, device: int) -> None:
     bench = KernelBench(driver, device)
     a, b, out = (bench.array(64, "int32") for _ in range(3))
     a[:], b[:] = 100, 7
@@ -136,9 +136,59 @@ def test_a_division_by_zero_gives_some_number(driver: int, device: int) -> None:
     module, commands = bench.module_of(spirv(DIVISION)), bench.immediate()
     launch(commands, bench.kernel_in(module, "divide", a, b, out, b"\0" * 4, size=(64, 1, 1)), 1)
     finish(commands)
-    good = (b == 7) & (a == 100)
-    assert len(set(out[good])) == 1
+    expected = a * 0 + 14 + 2 + 100 + 14
+    expected[[5, 40]] = 100 + 100 + 100 + 100
+    expected[3] = 0  # least / -1 + 0 + least / 0 + 0x80000000u / 0xffffffffu, modulo 2**32
+    assert list(out) == list(expected)
     bench.close()
+
+
+TRAPS = """
+kernel void some(global int *out, int at) {
+    size_t i = get_global_id(0);
+    if (i == at) __builtin_trap();
+    out[i] = 1;
+}
+kernel void all(global int *out, int at) {
+    if (at != 0) __builtin_trap();
+    out[get_global_id(0)] = 1;
+}
+void check(int holds) { if (!holds) __builtin_trap(); }
+int found(global int *out, int at) {
+    switch (at & 3) {
+    case 0: return out[at];
+    case 1: check(at < 2); return 1;
+    default: __builtin_trap();
+    }
+}
+kernel void called(global int *out, int at) { out[get_global_id(0)] = found(out, at); }
+kernel void behind_a_barrier(global int *out, int at) {
+    local int a[64];
+    size_t i = get_local_id(0);
+    a[i] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < 64; k++) check(a[k] + at < 64 + 5);
+    out[get_global_id(0)] = a[63 - i];
+}
+"""
+
+
+@pytest.mark.parametrize("groups", [1, 500])
+@pytest.mark.parametrize("kernel", ["some", "all", "called", "behind_a_barrier"])
+def test_trap_loses_the_context(driver: int, device: int, kernel: str, groups: int) -> None:
+    bench = KernelBench(driver, device)
+    module, out = bench.module_of(spirv(TRAPS)), bench.array(64 * groups, "int32")
+    commands, counts = bench.immediate(), ctypes.byref(group_count(groups))
+    if kernel != "some":
+        good = bench.kernel_in(module, kernel, out, b"\0" * 4, size=(64, 1, 1))
+        launch(commands, good, groups)
+        finish(commands)
+    bad = bench.kernel_in(module, kernel, out, b"\x0f\0\0\0", size=(64, 1, 1))
+    ze.zeCommandListAppendLaunchKernel(commands, bad, counts, None, 0, None)
+    assert ze.zeCommandListHostSynchronize(commands, FOREVER) == LOST
+    assert f"kernel '{kernel}' in group (" in last_error()
+    assert "came to a trap" in last_error()
+    check(ze.zeContextDestroy(bench.context))
 
 
 # --- What a loss means ----------------------------------------------------------------------------

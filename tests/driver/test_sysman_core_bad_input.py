@@ -70,7 +70,12 @@ def test_pointers_that_are_null(function: Function, sysman: int, driver: int) ->
             assert parameter.name in last_error()
 
 
-@by_function
+@pytest.mark.parametrize(
+    "function",
+    # one that is forced costs all contexts of the process: test_faults_endless.py has it
+    [function for function in FUNCTIONS if function.name != "zesDeviceReset"],
+    ids=lambda function: function.name,
+)
 @pytest.mark.parametrize("byte", [0x00, 0x41, 0xFF])
 def test_memory_that_nobody_initialised(
     function: Function, byte: int, bench: Bench, sysman: int

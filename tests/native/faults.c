@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "kernel.h"
+#include "kernel_memory.h"
 
 /* AddressSanitizer takes a lock when a handler jumps away, and does not expect another signal meanwhile. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -33,25 +34,25 @@ static _Atomic uint64_t *counter_of(const gs_dispatch *dispatch) {
     return *(_Atomic uint64_t *const *)dispatch->arguments;
 }
 
-static void count(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *scratch) {
-    (void)first, (void)scratch;
+static void count(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *local) {
+    (void)first, (void)local;
     atomic_fetch_add(counter_of(dispatch), groups);
 }
 
 UNCHECKED static void touch(uintptr_t address) { *(volatile int *)address = 1; }
 
 /* The group in the middle writes to where nothing is. */
-static void fail(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *scratch) {
+static void fail(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *local) {
     for (uint64_t group = first; group < first + groups; group++) {
-        ((uint64_t *)scratch)[-1] = group;
+        gs_header_of(local)->group = group;
         if (group == dispatch->group_counts[0] / 2)
             touch(16);
     }
 }
 
 /* Waits for something that never comes. */
-static void wait(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *scratch) {
-    (void)first, (void)groups, (void)scratch;
+static void wait(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *local) {
+    (void)first, (void)groups, (void)local;
     atomic_fetch_add(counter_of(dispatch), 1);
     while (atomic_load(counter_of(dispatch)) != UINT64_MAX)
         sched_yield();

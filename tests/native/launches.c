@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "kernel.h"
+#include "kernel_memory.h"
 
 enum { THREADS = 8, TURNS = 2000 / SLOWER, SIZES = 3 };
 
@@ -24,19 +25,21 @@ static uint64_t items_of(const gs_dispatch *dispatch) {
 }
 
 /* Adds its step for each work-item, after using all memory that it was promised. */
-static void count(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *scratch) {
+static void count(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *local) {
     (void)first;
-    REQUIRE((uintptr_t)scratch % GS_LOCAL_ALIGNMENT == 0);
+    REQUIRE((uintptr_t)local % GS_LOCAL_ALIGNMENT == 0);
     REQUIRE(word_of(dispatch, 2) == 128 && dispatch->local_bytes >= 256);
-    memset(scratch, 1, dispatch->local_bytes + 1000);
+    memset(local, 1, dispatch->local_bytes);
+    memset(gs_header_of(local)->private, 1, 1024);
+    memset(gs_header_of(local)->saved, 1, 1000);
     for (uint64_t group = 0; group < groups; group++)
         atomic_fetch_add(counter_of(dispatch), word_of(dispatch, 1) * items_of(dispatch));
 }
 
 /* Every group waits for all others. */
-static void meet(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *scratch) {
+static void meet(const gs_dispatch *dispatch, uint64_t first, uint64_t groups, char *local) {
     (void)first;
-    (void)scratch;
+    (void)local;
     for (uint64_t group = 0; group < groups; group++) {
         atomic_fetch_add(counter_of(dispatch), 1);
         while (atomic_load(counter_of(dispatch)) < dispatch->group_counts[0])
@@ -56,7 +59,8 @@ static gs_entry_point *add_kernel(gs_module *module, gs_run_groups run, bool has
                                               .most_local_bytes = 65536});
     REQUIRE(made != NULL);
     for (int each = 0; each < SIZES; each++)
-        REQUIRE(gs_code_add(module, made, &(gs_code_description){.run = run, .local_bytes = 100, .scratch_bytes = 1000,
+        REQUIRE(gs_code_add(module, made, &(gs_code_description){.run = run, .local_bytes = 100, .private_bytes = 1024,
+                                                                 .saved_bytes = 1000,
                                                                  .has_loops = has_loops, .may_wait = has_loops,
                                                                  .group_size = {GROUP_SIZES[each], 1, 1}}));
     return made;

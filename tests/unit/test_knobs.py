@@ -38,6 +38,34 @@ def test_number(monkeypatch: pytest.MonkeyPatch, text: str, value: object) -> No
     assert knobs.THREADS.get() == value
 
 
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("10s", 10**10),
+        ("500ms", 5 * 10**8),
+        ("2min", 120 * 10**9),
+        ("1.5 s", 15 * 10**8),
+        ("250us", 250_000),
+        ("1H", 3600 * 10**9),
+        ("3", 3 * 10**9),
+        ("0", None),
+        ("0s", None),
+    ],
+)
+def test_duration(monkeypatch: pytest.MonkeyPatch, text: str, nanoseconds: int | None) -> None:
+    monkeypatch.setenv("GROUNDSTATE_KERNEL_LIMIT", text)
+    assert knobs.KERNEL_LIMIT.get() == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["10q", "-1s", "s", "1 2s", "ten", "1e999s", "nan", "5 minutes"])
+def test_duration_that_is_none_is_as_if_it_were_not_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    monkeypatch.setenv("GROUNDSTATE_KERNEL_LIMIT", text)
+    assert knobs.KERNEL_LIMIT.get() is None
+    assert "expected a time such as 500ms, 10s or 2min" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "two", "4294967296", "1.5", "0x"])
 def test_number_out_of_range_is_as_if_it_were_not_set(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str

@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from groundstate.compiler.dispatch import ALIGNMENT, Dispatch, RunGroups, aligned
+from groundstate.compiler.dispatch import Dispatch, Memory, RunGroups, aligned
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import EntryPoint, Module
 from groundstate.compiler.spirv.opcodes import ExecutionMode
@@ -69,7 +69,7 @@ def _entries(array: Constant) -> Iterator[tuple[int, int]]:
 def run_once(code: KernelCode, variables: int) -> None:
     """Runs code without arguments for one work-item, with program-scope variables at an address."""
     local = aligned(code.local_bytes)
-    scratch = ctypes.create_string_buffer(local + code.scratch_bytes + ALIGNMENT)
+    memory = Memory(local, code.private_bytes, code.saved_bytes)
     one = (1, 1, 1)
     dispatch = Dispatch(None, (0, 0, 0), one, one, 1, None, variables, local, 0)
-    RunGroups(code.address)(ctypes.addressof(dispatch), 0, 1, aligned(ctypes.addressof(scratch)))
+    RunGroups(code.address)(ctypes.addressof(dispatch), 0, 1, memory.address)

@@ -230,6 +230,7 @@ class Instance:
         elif name in ENDS:
             if name in REFUSED:
                 self._refuse(current, name, instruction, REFUSED[name])
+            current.nodes.append(self.builder.new_node("Trap", Void(), self.where))
             self.exits.append((current, 0))
         else:
             return False
@@ -292,7 +293,7 @@ class Instance:
         """Puts a node in the place of a call to a function that the device knows."""
         node = self._node(instruction, known.op)
         node.literals = known.literals
-        operands = [("id", each) for each in instruction.operands[1:]]
+        operands = [("id", each) for each in instruction.operands[1:] if known.takes_arguments]
         if known.behind_pointer is not None:
             value = self.builder.new_node("Load", known.behind_pointer, self.where)
             self.builder.unresolved.append((value, operands, self))
@@ -346,6 +347,7 @@ class Instance:
         self.builder.unresolved.append((number, [("id", pointer)], self))
         current.nodes.append(number)
         nowhere = Block(self.where)
+        nowhere.nodes.append(self.builder.new_node("Trap", Void(), self.where))
         nowhere.successors = [rest]
         current.condition = number
         current.switch = [target.number for target in targets]

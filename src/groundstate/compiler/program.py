@@ -73,7 +73,8 @@ class KernelCode:
 
     address: int
     local_bytes: int
-    scratch_bytes: int
+    private_bytes: int
+    saved_bytes: int
     keep: object
     has_loops: bool = True
     may_wait: bool = True
@@ -380,7 +381,11 @@ class Program:
 
         code = self.write(name, group_size, width or None)
         formats = [each.hex() for each in code.formats]
-        description = {"scratch_bytes": code.scratch_bytes, "formats": formats}
+        description = {
+            "private_bytes": code.private_bytes,
+            "saved_bytes": code.saved_bytes,
+            "formats": formats,
+        }
         return description, machine.object_code(code.text, code.lanes, self._is_optimised)
 
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
@@ -396,7 +401,8 @@ class Program:
         return KernelCode(
             address=loaded.address,
             local_bytes=signature.local_bytes,
-            scratch_bytes=description["scratch_bytes"],
+            private_bytes=description["private_bytes"],
+            saved_bytes=description["saved_bytes"],
             keep=loaded,
             has_loops=not signature.loop_free,
             may_wait=signature.may_wait,

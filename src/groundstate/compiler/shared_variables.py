@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groundstate.compiler.interleaving import CHAINS
-from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.spirv.types import Int, Pointer
 
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric", "GenericCastToPtr"])
 COPIES = frozenset(["CopyMemory", "CopyMemorySized"])
@@ -33,13 +34,16 @@ def writers_of_variables(kernel: Kernel) -> dict[Node, list[Node]]:
 
 
 def passing_variables(kernel: Kernel, shared: Iterable[Node]) -> set[Node]:
-    """Those variables that nobody uses behind a barrier: they need not last until a sub-group goes
-    on there, while others have been running."""
+    """Those variables that may lie on the stack. Nobody uses them behind a barrier: they need not
+    last until a sub-group goes on there, while others have been running. And nobody can leave
+    them: an index that is only known when the kernel runs might lead to anything on the stack."""
     behind = _blocks_behind_barriers(kernel)
-    if not behind:
-        return set(shared)
     users = kernel.users()
-    return {each for each in shared if behind.isdisjoint(_blocks_of_uses(each, users))}
+    return {
+        each
+        for each in shared
+        if behind.isdisjoint(_blocks_of_uses(each, users)) and _stays_inside(each, users)
+    }
 
 
 def _blocks_behind_barriers(kernel: Kernel) -> set[Block]:
@@ -72,6 +76,74 @@ def _blocks_of_uses(variable: Node, users: Users) -> set[Block]:
                 if user.op in SAME_ADDRESS or user.op in CHAINS:
                     waiting.append(user)
     return found
+
+
+def _stays_inside(variable: Node, users: Users) -> bool:
+    """True if all that is read and written through a variable's address is known to lie in it."""
+    assert isinstance(variable.type, Pointer)
+    assert variable.type.pointee is not None
+    room = variable.type.pointee.size
+    waiting = [(variable, 0, 0)]
+    while waiting:
+        address, least, most = waiting.pop()
+        for user in users[address]:
+            if user.op in SAME_ADDRESS:
+                waiting.append((user, least, most))
+            elif user.op in CHAINS:
+                moved = _offsets(user)
+                if moved is None:
+                    return False
+                waiting.append((user, least + moved[0], most + moved[1]))
+            elif not user.op.startswith("Lifetime"):
+                size = _accessed_bytes(user)
+                if size is None or least < 0 or most + size > room:
+                    return False
+    return True
+
+
+def _offsets(chain: Node) -> tuple[int, int] | None:
+    """The least and the most bytes that an access chain leads on, if they are known."""
+    from groundstate.compiler.uniformity import chain_steps
+
+    least = most = 0
+    for index, (step, offset) in zip(chain.operands[1:], chain_steps(chain), strict=True):
+        bounds = (1, 1) if step is None else _bounds(index)
+        if bounds is None:
+            return None
+        bytes_of_one = offset if step is None else step
+        least += bounds[0] * bytes_of_one
+        most += bounds[1] * bytes_of_one
+    return least, most
+
+
+def _bounds(index: Node) -> tuple[int, int] | None:
+    """The least and the greatest number that an index can be, where it is easy to see."""
+    number = constant_int(index)
+    if number is not None:
+        return number, number
+    if index.op == "BitwiseAnd":
+        masks = [each for each in map(constant_int, index.operands) if each is not None]
+        return (0, min(masks)) if masks and min(masks) >= 0 else None
+    if index.op in ("SConvert", "UConvert") and isinstance(index.type, Int):
+        bounds = _bounds(index.operands[0])
+        if bounds is not None and bounds[0] >= 0 and not bounds[1] >> (index.type.width - 1):
+            return bounds
+    return None
+
+
+def _accessed_bytes(user: Node) -> int | None:
+    """How much a load, a store or a copy reads or writes, if that is known."""
+    if user.op == "Load":
+        return user.type.size
+    if user.op == "Store":
+        return user.operands[1].type.size
+    if user.op == "CopyMemorySized":
+        return constant_int(user.operands[2])
+    if user.op == "CopyMemory":
+        kinds = [each.type for each in user.operands[:2]]
+        sizes = [each.pointee.size for each in kinds if isinstance(each, Pointer) and each.pointee]
+        return max(sizes, default=None)
+    return None
 
 
 def _writers(variable: Node, users: Users) -> list[Node] | None:

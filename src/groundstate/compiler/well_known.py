@@ -1,8 +1,9 @@
 """Functions that compilers call by name, and that no module defines: the device knows them.
 
 They stay behind where a compiler has no instruction of SPIR-V for something: intrinsics of LLVM
-(`llvm.usub.sat.i32`), casts to an address space, conversions of SYCL's bfloat16, and functions of
-OpenCL C that are called as in C++ (`_Z3logd`, by numba-dpex). A call to one becomes a single node.
+(`llvm.usub.sat.i32`), casts to an address space, conversions of SYCL's bfloat16, traps and failed
+assertions, and functions of OpenCL C that are called as in C++ (`_Z3logd`, by numba-dpex). A call
+to one becomes a single node.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ BEHIND_POINTERS: dict[str, tuple[str, Type]] = {
     "__devicelib_ConvertFToBF16INTEL": ("ConvertFToBF16INTEL", Float(32)),
 }
 """Functions that take the address of their operand, with their instruction and its operand."""
+
+TRAPS = frozenset(
+    (
+        *("llvm.trap", "llvm.ubsantrap", "llvm.debugtrap", "abort"),
+        *("__assert_fail", "__devicelib_assert_fail"),
+    )
+)
+"""Functions that end a kernel because something is wrong."""
 
 ELEMENTWISE = frozenset(
     f"llvm.{name}"
@@ -67,6 +76,7 @@ class WellKnown:
     literals: tuple[object, ...] = ()
     behind_pointer: Type | None = None
     """The operand, if the argument points to it."""
+    takes_arguments: bool = True
 
 
 def well_known(name: str, kind: FunctionType | None) -> WellKnown | None:
@@ -78,6 +88,8 @@ def well_known(name: str, kind: FunctionType | None) -> WellKnown | None:
 def _by_name(name: str) -> WellKnown | None:
     if name in STORAGE_CASTS:
         return WellKnown("GenericCastToPtrExplicit", (STORAGE_CASTS[name],))
+    if name in TRAPS:
+        return WellKnown("Trap", takes_arguments=False)
     if name in BEHIND_POINTERS:
         op, operand = BEHIND_POINTERS[name]
         return WellKnown(op, behind_pointer=operand)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from groundstate import ze
+from groundstate import _raw, ze
 from groundstate.core.api import handle_array
 from groundstate.core.content import Content
 from groundstate.core.default_list import DefaultLists
@@ -58,6 +58,24 @@ class Context(Sharing):
     def _describe(self) -> str:
         labels = ", ".join(device.label for device in self.devices)
         return f"of device{'s' * (len(self.devices) != 1)} {labels}"
+
+    def close(self) -> None:
+        """Lets go of the context. Kernels that still run in it are stopped, and what was made in it
+        cannot be used any more then; a `with` block that ends well lets them run to their end."""
+        if not self.closed:
+            self._stop()
+        super().close()
+
+    def _finish(self) -> None:
+        super().close()
+
+    def _stop(self) -> None:
+        """Stops kernels, if the driver is one that can."""
+        try:
+            stop = self.api.library.find("gs_context_stop")
+        except _raw.MissingFunctionError:
+            return
+        stop(self.resource.argument)
 
     def choose_device(self, device: Device | None) -> Device:
         """The device that was meant: the one given, or the only one of the context."""

@@ -193,11 +193,6 @@ def _ray_tracing_structures_experimental(
 
 
 @handler
-def zeDeviceGetStatus(hDevice: int) -> None:
-    """The CPU that answers this call is not lost."""
-
-
-@handler
 def zeDeviceCanAccessPeer(hDevice: int, hPeerDevice: int, value: int) -> None:
     """All devices are parts of one machine with one memory."""
     write_bool(value, True)

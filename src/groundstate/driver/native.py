@@ -39,6 +39,9 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_object_end": (_BOOL, (_P,)),
     "gs_set_shared_in_device": (None, (_BOOL,)),
     "gs_fault_crash": (None, (_BOOL,)),
+    "gs_limit_set": (None, (_U64,)),
+    "gs_device_is_used": (_BOOL, (_P,)),
+    "gs_device_reset": (None, (_P,)),
     "gs_memory_file": (_INT, (_U64,)),
     "gs_allocation_find": (_BOOL, (_P, _P, _P)),
     "gs_allocation_share": (_INT, (_P, _P)),
@@ -218,6 +221,21 @@ def set_shared_in_device(enable: bool) -> None:
 def crash_on_faults(enable: bool) -> None:
     """Leaves faults on the device to the program and its debugger: GROUNDSTATE_FAULTS."""
     _call("gs_fault_crash", enable)
+
+
+def limit_kernels(nanoseconds: int) -> None:
+    """Stops kernels that run for longer; 0 lets them run: GROUNDSTATE_KERNEL_LIMIT."""
+    _call("gs_limit_set", nanoseconds)
+
+
+def is_used(device: int) -> bool:
+    """Whether this process has a context for a device or for a part of it."""
+    return bool(_call("gs_device_is_used", device))
+
+
+def reset_device(device: int) -> None:
+    """Stops what this process runs on a device, and loses the contexts that use it."""
+    _call("gs_device_reset", device)
 
 
 def say_errors(which: int) -> None:

@@ -55,7 +55,8 @@ class Signature:
 class KernelCode:
     address: int
     local_bytes: int
-    scratch_bytes: int
+    private_bytes: int
+    saved_bytes: int
     keep: object
     has_loops: bool
     formats: tuple[bytes, ...]
@@ -245,6 +246,7 @@ class Program:
             LIBRARY.address(name),
             LOCAL_BYTES.get(base, 0),
             256 if base in LOCAL_BYTES else 0,
+            0,
             LIBRARY,
             base in WITH_LOOPS,
             FORMATS.get(base, ()),

@@ -19,8 +19,8 @@ typedef struct dispatch {
     uint64_t local_bytes;
 } dispatch;
 
-#define KERNEL(name) void name(const dispatch *d, uint64_t first, uint64_t count, char *scratch)
-#define UNUSED (void)d, (void)first, (void)count, (void)scratch
+#define KERNEL(name) void name(const dispatch *d, uint64_t first, uint64_t count, char *local)
+#define UNUSED (void)d, (void)first, (void)count, (void)local
 #define POINTER(type, offset) (*(type *const *)(d->arguments + (offset)))
 #define VALUE(type, offset) (*(const type *)(d->arguments + (offset)))
 #define EACH_GROUP(group) for (uint64_t group = first; group < first + count; group++)
@@ -76,14 +76,15 @@ KERNEL(describe) {
     }
     out[9] = d->work_dimensions;
     out[10] = d->local_bytes;
-    out[11] = (uintptr_t)scratch % 128;
+    out[11] = (uintptr_t)local % 128;
 }
 
 /* (uint64_t *out, local char *left, local char *right): where local memory lies; fills all of it. */
 KERNEL(locals) {
     UNUSED;
     uint64_t *out = POINTER(uint64_t, 0);
-    memset(scratch, 7, d->local_bytes + 256);
+    memset(local, 7, d->local_bytes);
+    memset(((char **)local)[-2], 7, 256); /* private memory */
     EACH_GROUP(group) {
         out[3 * group] = VALUE(uint64_t, 8);
         out[3 * group + 1] = VALUE(uint64_t, 16);
@@ -210,7 +211,7 @@ KERNEL(strike) {
     UNUSED;
     volatile uint64_t *address = POINTER(volatile uint64_t, 16);
     EACH_GROUP(group) {
-        ((uint64_t *)scratch)[-1] = group;
+        ((uint64_t *)local)[-1] = group;
         if (group != VALUE(uint64_t, 8))
             continue;
         switch (VALUE(uint64_t, 0)) {
@@ -230,7 +231,7 @@ KERNEL(strike) {
         case 3:
             __builtin_trap();
         case 4:
-            recurse(scratch);
+            recurse((volatile char *)&group);
             break;
         case 5:
 #if defined(__x86_64__)

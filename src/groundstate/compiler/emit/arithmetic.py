@@ -97,7 +97,9 @@ def _spread(t: str, number: str) -> str:
 
 
 def _divide(kind: str) -> Writer:
-    """A division that does not trap: by zero, and the least number by -1, give some number."""
+    """A division that never faults: by zero, and of the least number by -1, it is one by 1. So the
+    quotient is the dividend. The rest of one by zero is the dividend, too: then the quotient times
+    the divisor and the rest are the dividend, which compilers rely on."""
 
     def write(text: Text, t: str, s: str, operands: list[str]) -> str:
         del s
@@ -106,7 +108,7 @@ def _divide(kind: str) -> Writer:
         dividend, divisor = (text.emit(f"freeze {t} {each}") for each in operands)
         i1 = t.replace(t.strip("<>").split(" x ")[-1], "i1")
         one, zero = _spread(t, "1"), _spread(t, "0")
-        bad = text.emit(f"icmp eq {t} {divisor}, {zero}")
+        bad = is_zero = text.emit(f"icmp eq {t} {divisor}, {zero}")
         if kind in ("sdiv", "srem"):
             width = int(t.rstrip(">").rsplit("i", 1)[1])
             least = text.emit(f"icmp eq {t} {dividend}, {_spread(t, str(-(1 << (width - 1))))}")
@@ -116,7 +118,7 @@ def _divide(kind: str) -> Writer:
         safe = text.emit(f"select {i1} {bad}, {t} {one}, {t} {divisor}")
         result = text.emit(f"{kind} {t} {dividend}, {safe}")
         if kind in ("srem", "urem"):
-            return text.emit(f"select {i1} {bad}, {t} {zero}, {t} {result}")
+            return text.emit(f"select {i1} {is_zero}, {t} {dividend}, {t} {result}")
         return result
 
     return write

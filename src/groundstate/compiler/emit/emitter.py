@@ -220,8 +220,8 @@ class KernelContext:
         self.print_buffer = "null"
         self.reads_ahead = False
         """Whether it asks for what the next group will read."""
-        self.scratch_bounds = ("%scratch", "%owns", "%shared")
-        """Where local memory starts, where it ends, and where private memory ends."""
+        self.room_bytes = 0
+        """At the end of private memory, for arrays of variable length."""
         self.subgroups = 1
         self.nowhere: str | None = None
         """A place that inactive lanes read and write, where there is need for one."""

@@ -25,6 +25,13 @@ def _classify(emitter: Emitter, node: Node) -> None:
     _each_component(emitter, node, node.operands[:1], [("i32", str(classes))])
 
 
+@handles("Trap")
+def _trap(emitter: Emitter, node: Node) -> None:
+    """Stops the kernel: a lane is here, or this would not run."""
+    del node
+    emitter.text.call("void", "llvm.trap", [])
+
+
 def _each_component(
     emitter: Emitter, node: Node, operands: list[Node], more: list[tuple[str, str]]
 ) -> None:

@@ -55,9 +55,13 @@ OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES 
 OFFSET_STREAMS = 96
 """Where native/kernel.h puts the members of gs_dispatch."""
 
+OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = -24, -16, -8
+"""Where native/kernel_memory.h puts the members of the header, from local memory."""
+
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
-    "ptr %scratch, ptr %owns, ptr %own, ptr %shared, ptr %tally, i1 %follows"
+    "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
+    "ptr noalias %saved, ptr %shared, ptr %tally, i1 %follows"
 )
 FOLLOWS = (
     "  %g.more = add i64 %g, 1",
@@ -76,8 +80,10 @@ class Code:
     """LLVM IR of a kernel variant, and the memory that it needs."""
 
     text: str
-    scratch_bytes: int
-    """For each worker, behind local memory."""
+    private_bytes: int
+    """Private memory, for each worker."""
+    saved_bytes: int
+    """What sub-groups keep at barriers and what they share, for each worker."""
     lanes: int
     """How many work-items run side by side."""
     formats: tuple[bytes, ...] = ()
@@ -115,7 +121,7 @@ class KernelWriter:
         self.private: dict[Node, str] = {}
         """The names of the addresses of private variables."""
         self.private_offsets: dict[str, int] = {}
-        """Where those lie in a sub-group's memory that have their place there."""
+        """Where those lie in a sub-group's private memory that have their place there."""
         self.private_bytes = 0
         self.passing = passing_variables(self.kernel, uniformity.shared)
 
@@ -127,7 +133,7 @@ class KernelWriter:
         self._write_ids()
         entry_mask = self._entry_mask()
         flow = ControlFlow(self.emitter, self.graph, entry_mask, "done")
-        flow.context_base = "%own"
+        flow.context_base = "%saved"
         if not self.graph.reducible and self.width > 1:
             from groundstate.compiler.emit.control import NeedsOneLane
 
@@ -140,28 +146,34 @@ class KernelWriter:
         text.do("ret i32 0")
         self._insert_resume(prologue, flow.resume_points)
         context = -(-flow.context_bytes // 64) * 64
-        own_bytes = context + self.private_bytes
         shared_bytes = cells * CELL_BYTES * self.subgroups
+        self.private_bytes = -(-self.private_bytes // 64) * 64
         lines = [
             "; " + self.kernel.name,
-            *self._step_lines(context),
-            *self._run_lines(own_bytes, shared_bytes, has_barriers),
+            *self._step_lines(),
+            *self._run_lines(context, shared_bytes, has_barriers),
         ]
         lines += text.declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
         table_bytes = TABLE_BYTES if self.context.tallied else 0
         return Code(
             "\n".join(lines) + "\n",
-            own_bytes * self.subgroups + shared_bytes + table_bytes,
+            self._all_private_bytes,
+            context * self.subgroups + shared_bytes + table_bytes,
             self.width,
             tuple(self.context.formats),
         )
 
+    @property
+    def _all_private_bytes(self) -> int:
+        """Of all sub-groups, with the room for arrays of variable length behind."""
+        return self.private_bytes * self.subgroups + self.context.room_bytes
+
     # --- step -----------------------------------------------------------------------------------
 
-    def _step_lines(self, context: int) -> list[str]:
+    def _step_lines(self) -> list[str]:
         private = [
-            f"  {name} = getelementptr i8, ptr %own, i64 {context + offset}"
+            f"  {name} = getelementptr i8, ptr %private, i64 {offset}"
             for name, offset in self.private_offsets.items()
         ]
         return [
@@ -194,7 +206,7 @@ class KernelWriter:
         for argument, type_ in zip(self.signature.arguments, self.types, strict=True):
             self.context.arguments.append(self._argument(block, argument, type_))
         for identifier, (memory, offset) in self.placement.items():
-            base = "%scratch"
+            base = "%local"
             if memory == "global":
                 base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
             name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
@@ -212,7 +224,7 @@ class KernelWriter:
         place = text.emit(f"getelementptr i8, ptr {block}, i64 {argument.offset}")
         if argument.kind == "local":
             offset = text.emit(f"load i64, ptr {place}, align 1, !invariant.load !0")
-            return Lanes("ptr", text.emit(f"getelementptr i8, ptr %scratch, i64 {offset}"))
+            return Lanes("ptr", text.emit(f"getelementptr i8, ptr %local, i64 {offset}"))
         if isinstance(type_, Pointer) and argument.kind == "value":
             return Lanes("ptr", place)  # a structure passed by value: it lies in the block
         return self._load_value(place, 0, type_)
@@ -383,18 +395,19 @@ class KernelWriter:
 
     # --- run ------------------------------------------------------------------------------------
 
-    def _run_lines(self, own_bytes: int, shared_bytes: int, has_barriers: bool) -> list[str]:
+    def _run_lines(self, context: int, shared_bytes: int, has_barriers: bool) -> list[str]:
         tallied = self.context.tallied
         call = (
             "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
-            "ptr %scratch, ptr %owns, ptr %own, ptr %shared, "
+            "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
+            "ptr %saved, ptr %shared, "
             f"ptr {'%tally' if tallied else 'null'}, "
             f"i1 {'%follows' if self.context.reads_ahead else 'false'})"
         )
         again = "%stop" if has_barriers else "0"
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
-            "ptr %scratch) nounwind {",
+            "ptr %local) nounwind {",
             "entry:",
             f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
             f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
@@ -402,14 +415,19 @@ class KernelWriter:
             "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
             "  %end = add i64 %first, %count",
             f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
-            "  %local = load i64, ptr %pl, align 8, !invariant.load !0",
-            "  %owns = getelementptr i8, ptr %scratch, i64 %local",
-            f"  %shared = getelementptr i8, ptr %owns, i64 {own_bytes * self.subgroups}",
+            "  %local.bytes = load i64, ptr %pl, align 8, !invariant.load !0",
+            "  %local.end = getelementptr i8, ptr %local, i64 %local.bytes",
+            f"  %pp = getelementptr i8, ptr %local, i64 {OFFSET_PRIVATE}",
+            "  %privates = load ptr, ptr %pp, align 8",
+            f"  %privates.end = getelementptr i8, ptr %privates, i64 {self._all_private_bytes}",
+            f"  %ps = getelementptr i8, ptr %local, i64 {OFFSET_SAVED}",
+            "  %saveds = load ptr, ptr %ps, align 8",
+            f"  %shared = getelementptr i8, ptr %saveds, i64 {context * self.subgroups}",
             "  %x0 = urem i64 %first, %cx",
             "  %row0 = udiv i64 %first, %cx",
             "  %y0 = urem i64 %row0, %cy",
             "  %z0 = udiv i64 %row0, %cy",
-            "  %mark = getelementptr i8, ptr %scratch, i64 -8",
+            f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
             f"  %behind = getelementptr i8, ptr %shared, i64 {shared_bytes}",
             *(start_lines("%behind", self.items) if tallied else ["  br label %start"]),
             "start:",
@@ -430,8 +448,10 @@ class KernelWriter:
             "  br label %subs",
             "subs:",
             "  %s = phi i64 [ 0, %round ], [ %s.next, %subs ]",
-            f"  %at = mul i64 %s, {own_bytes}",
-            "  %own = getelementptr i8, ptr %owns, i64 %at",
+            f"  %private.at = mul i64 %s, {self.private_bytes}",
+            "  %private = getelementptr i8, ptr %privates, i64 %private.at",
+            f"  %saved.at = mul i64 %s, {context}",
+            "  %saved = getelementptr i8, ptr %saveds, i64 %saved.at",
             f"  %stop = {call}",
             "  %s.next = add i64 %s, 1",
             f"  %s.more = icmp ult i64 %s.next, {self.subgroups}",

@@ -13,11 +13,14 @@ from groundstate.compiler.spirv.types import Pointer, Type
 STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP, STORAGE_FUNCTION = 4, 5, 7
 WORKGROUP_MEMORY, CROSS_WORKGROUP_MEMORY = 0x100, 0x200
 ROOM_ALIGNMENT = 64
+ROOM_BYTES = 8 << 20
+"""For all arrays of variable length that a sub-group has at a time."""
+TAKEN_ROOM = "%room"
 
 
 class _Places:
-    """Where the addresses of all lanes lead. Local memory is at the start of the scratch memory,
-    what is private to work-items behind it, and all else is global."""
+    """Where the addresses of all lanes lead: to local memory, to what is private to work-items, or
+    else to global memory."""
 
     def __init__(self, emitter: Emitter, pointer: Lanes) -> None:
         text = emitter.text
@@ -25,25 +28,26 @@ class _Places:
         self.wide, self.bits = text.vector_type("i64"), text.vector_type("i1")
         address = text.vector_type("ptr")
         self.number = text.emit(f"ptrtoint {address} {text.as_vector(pointer)} to {self.wide}")
-        bounds = emitter.context.scratch_bounds
-        numbers = [text.emit(f"ptrtoint ptr {each} to i64") for each in bounds]
-        self.start, self.middle, self.end = (text.splat("i64", each) for each in numbers)
 
     def are_in(self, storage: int) -> str:
         """Which of the addresses lead to some memory."""
         if storage == STORAGE_WORKGROUP:
-            return self._between(self.start, self.middle)
+            return self._between("%local", "%local.end")
         if storage == STORAGE_FUNCTION:
-            return self._between(self.middle, self.end)
+            return self._between("%privates", "%privates.end")
         if storage == STORAGE_CROSS_WORKGROUP:
-            inside = self._between(self.start, self.end)
-            return self.text.emit(f"xor {self.bits} {inside}, {self.text.splat('i1', 'true')}")
+            text = self.text
+            local, private = map(self.are_in, (STORAGE_WORKGROUP, STORAGE_FUNCTION))
+            inside = text.emit(f"or {self.bits} {local}, {private}")
+            return text.emit(f"xor {self.bits} {inside}, {text.splat('i1', 'true')}")
         raise BuildError(f"no generic pointer leads to storage class {storage}")
 
     def _between(self, first: str, end: str) -> str:
         text = self.text
-        after = text.emit(f"icmp uge {self.wide} {self.number}, {first}")
-        before = text.emit(f"icmp ult {self.wide} {self.number}, {end}")
+        numbers = [text.emit(f"ptrtoint ptr {each} to i64") for each in (first, end)]
+        bounds = [text.splat("i64", each) for each in numbers]
+        after = text.emit(f"icmp uge {self.wide} {self.number}, {bounds[0]}")
+        before = text.emit(f"icmp ult {self.wide} {self.number}, {bounds[1]}")
         return text.emit(f"and {self.bits} {after}, {before}")
 
 
@@ -96,17 +100,26 @@ def _variable(emitter: Emitter, node: Node) -> None:
 
 @handles("VariableLengthArrayINTEL")
 def _variable_length(emitter: Emitter, node: Node) -> None:
-    """Room on the stack for each lane's array, as much for each as the longest takes."""
+    """Room for each lane's array at the end of private memory, as much for each as the longest
+    takes. An array for which there is no room begins where private memory ends, so that whoever
+    uses it is stopped."""
     if any(map(is_group_barrier, emitter.kernel.nodes())):
         raise BuildError("an array of variable length does not outlive a barrier")
     text = emitter.text
+    taken = _taken_room(emitter)
+    start = text.emit(f"load ptr, ptr {taken}")
+    most = ROOM_BYTES // emitter.width // ROOM_ALIGNMENT * ROOM_ALIGNMENT
+    size = max(1, _element(node).size)
     length = _longest(emitter, emitter.scalar(node.operands[0]))
-    size = _element(node).size
-    exact = text.emit(f"mul i64 {length}, {size}")
+    longest = text.call("i64", "llvm.umin.i64", [("i64", length), ("i64", str(most // size + 1))])
+    exact = text.emit(f"mul i64 {longest}, {size}")
     more = text.emit(f"add i64 {exact}, {ROOM_ALIGNMENT - 1}")
     room = text.emit(f"and i64 {more}, -{ROOM_ALIGNMENT}")
     total = text.emit(f"mul i64 {room}, {emitter.width}")
-    base = text.emit(f"alloca i8, i64 {total}, align {ROOM_ALIGNMENT}")
+    end = text.emit(f"getelementptr i8, ptr {start}, i64 {total}")
+    fits = text.emit(f"icmp ule ptr {end}, %privates.end")
+    base = text.emit(f"select i1 {fits}, ptr {start}, ptr %privates.end")
+    text.do(f"store ptr {text.emit(f'select i1 {fits}, ptr {end}, ptr {start}')}, ptr {taken}")
     if emitter.width == 1:
         emitter.define(node, Lanes("ptr", base))
         return
@@ -142,15 +155,29 @@ def _longest(emitter: Emitter, length: Lanes) -> str:
     return text.emit(f"zext {length.type} {name} to i64")
 
 
+def _taken_room(emitter: Emitter) -> str:
+    """Where it stands how far the room for arrays of variable length is taken."""
+    if emitter.context.room_bytes == 0:
+        emitter.context.room_bytes = ROOM_BYTES
+        start = f"getelementptr i8, ptr %privates.end, i64 -{ROOM_BYTES}"
+        emitter.allocas += [
+            f"  {TAKEN_ROOM} = alloca ptr",
+            f"  {TAKEN_ROOM}.start = {start}",
+            f"  store ptr {TAKEN_ROOM}.start, ptr {TAKEN_ROOM}",
+        ]
+    return TAKEN_ROOM
+
+
 @handles("SaveMemoryINTEL")
 def _save(emitter: Emitter, node: Node) -> None:
-    emitter.define(node, Lanes("ptr", emitter.text.call("ptr", "llvm.stacksave.p0", [])))
+    taken = _taken_room(emitter)
+    emitter.define(node, Lanes("ptr", emitter.text.emit(f"load ptr, ptr {taken}")))
 
 
 @handles("RestoreMemoryINTEL")
 def _restore(emitter: Emitter, node: Node) -> None:
-    """Gives back what was taken from the stack since. Where only some lanes are, others may still
-    need it: it is given back when the sub-group ends."""
+    """Gives back the room that was taken since. Where only some lanes are, others may still need
+    it: it is given back when the sub-group ends."""
     pointer = emitter.scalar(node.operands[0])
     if emitter.block not in emitter.uniformity.partial and pointer.stride == 0:
-        emitter.text.call("void", "llvm.stackrestore.p0", [("ptr", pointer.name)])
+        emitter.text.do(f"store ptr {pointer.name}, ptr {_taken_room(emitter)}")

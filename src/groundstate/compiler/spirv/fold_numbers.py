@@ -46,20 +46,21 @@ def wrapped(compute: Callable[[int, int], int]) -> Binary:
 
 
 def unsigned_divide(kind: t.Type, a: int, b: int) -> int:
-    """The quotient; by zero it is undefined, and all ones here as in hardware."""
-    return a // b if b else mask(width_of(kind))
+    """The quotient. By zero it is undefined in SPIR-V, and here the dividend, which is the rest,
+    too: so quotient * divisor + rest is the dividend, as always."""
+    del kind
+    return a // b if b else a
 
 
 def unsigned_modulo(kind: t.Type, a: int, b: int) -> int:
     """The rest of a division."""
+    del kind
     return a % b if b else a
 
 
 def signed_divide(kind: t.Type, a: int, b: int) -> int:
     """The quotient, rounded toward zero."""
-    x, y = as_signed(kind, a), as_signed(kind, b)
-    if y == 0:
-        return mask(width_of(kind))
+    x, y = as_signed(kind, a), as_signed(kind, b) or 1
     quotient = abs(x) // abs(y)
     return (quotient if (x < 0) == (y < 0) else -quotient) & mask(width_of(kind))
 

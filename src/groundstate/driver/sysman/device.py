@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 
 from groundstate import ze, zes
@@ -115,13 +116,21 @@ def zesDeviceReset(hDevice: int, force: int) -> None:
 
 @handler
 def zesDeviceResetExt(hDevice: int, pProperties: int) -> None:
-    _reset(hDevice, bool(zes.zes_reset_properties_t.from_address(pProperties).force))
+    properties = zes.zes_reset_properties_t.from_address(pProperties)
+    if not zes.ZES_RESET_TYPE_WARM <= properties.resetType <= zes.ZES_RESET_TYPE_FLR:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ENUMERATION,
+            f"resetType {properties.resetType:#x} is no zes_reset_type_t",
+        )
+    _reset(hDevice, bool(properties.force))
 
 
 def _reset(hDevice: int, force: bool) -> None:
     device = kinds.watched(hDevice)
-    users = device.processes()
-    if users and not force:
+    own = os.getpid()
+    users = [] if force else device.processes()
+    users = [each for each in users if each.pid != own or device.is_used_here()]
+    if users:
         raise Failure(
             ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
             f"{len(users)} processes use the device, among them {users[0].pid}: end them first",

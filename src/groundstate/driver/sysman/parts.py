@@ -414,8 +414,10 @@ class Watched:
         """Switches error correction on or off, from the next reset on."""
         raise Unsupported("only the firmware's setup can change the correction of errors")
 
+    def is_used_here(self) -> bool:
+        """Whether this process uses the device; `processes` counts it in any case."""
+        return True
+
     def reset(self) -> None:
-        raise Unsupported(
-            "a device cannot be reset apart from its machine; end the processes that use it, whose "
-            "state is all that it has, or restart the machine"
-        )
+        """Starts the device anew, at the cost of the state that this process has on it."""
+        raise Unsupported("this device cannot be reset apart from its machine")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from groundstate import zes
+from groundstate.driver import native
 from groundstate.driver.platform import Device
 from groundstate.driver.sysman.activity import PROCESSES, Meter, Page, Place, Record, Seen
 from groundstate.driver.sysman.parts import Engine, MemoryModule, MemoryState, Process, Watched
@@ -219,6 +220,13 @@ class Counted(Watched):
 
     def processes(self) -> Sequence[Process]:
         return processes_of(self.device)
+
+    def is_used_here(self) -> bool:
+        return native.is_used(self.device.handle)
+
+    def reset(self) -> None:
+        """All state of the device lives in the processes that use it. Others keep theirs."""
+        native.reset_device(self.device.handle)
 
     def subdevices(self) -> Sequence[bytes]:
         return [subdevice.uuid for subdevice in self.device.subdevices]

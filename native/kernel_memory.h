@@ -1,0 +1,27 @@
+/* The memory that compiled code has for itself while it runs: local memory of the group, private memory of its
+ * work-items, and what sub-groups save at barriers. Each lies between pages that nobody may touch, so that an index
+ * which is out of bounds is a fault and not a write into the process. */
+#ifndef GS_KERNEL_MEMORY_H
+#define GS_KERNEL_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Lies right before local memory; docs/compiler.md describes it, and the layout is part of that contract. */
+typedef struct gs_memory_header {
+    char *saved;
+    char *private;
+    uint64_t group; /* written by the code: the number of the group that it is at */
+} gs_memory_header;
+
+/* The local memory of the calling thread, with its header before it, or NULL if there is no memory. What an earlier
+ * kernel left in it stays. `local` is a multiple of GS_LOCAL_ALIGNMENT; `private` is one of what it must be aligned to. */
+char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved);
+
+/* If an address is in a guard of the calling thread's memory, says where: "24 bytes behind local memory". */
+bool gs_kernel_memory_describe(const void *address, char *text, size_t room);
+
+static inline gs_memory_header *gs_header_of(char *local) { return (gs_memory_header *)local - 1; }
+
+#endif
