@@ -64,9 +64,10 @@ class Context(Sharing):
         cannot be used any more then; a `with` block that ends well lets them run to their end."""
         if not self.closed:
             self._stop()
-        super().close()
+        self._finish()
 
     def _finish(self) -> None:
+        self._default_lists = DefaultLists()
         super().close()
 
     def _stop(self) -> None:
@@ -101,11 +102,6 @@ class Context(Sharing):
         [8, 8, 8]
         """
         return self._default_lists.of(self, self.choose_device(device))
-
-    def close(self) -> None:
-        """Lets go of the driver's object; what was made in the context goes on working."""
-        self._default_lists = DefaultLists()
-        super().close()
 
     # --- Memory -----------------------------------------------------------------------------------
 
