@@ -48,3 +48,13 @@ def test_names_on_the_command_line_do_change_it() -> None:
     command += ["--eval=show: ; @echo $(LIBRARY)", "show"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "elsewhere/libze_groundstate.so.1"
+
+
+@pytest.mark.parametrize("build", ["../build/native", "../native/../build/native", None])
+def test_objects_have_one_name_however_the_folder_is_written(build: str | None) -> None:
+    """Else headers that changed would not recompile what `pip install` has compiled."""
+    command = ["make", "-C", str(REPOSITORY / "native"), "--no-print-directory"]
+    command += [f"BUILD={build}"] if build else []
+    command += ["--eval=show: ; @echo $(firstword $(OBJECTS))", "show"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith(f"{REPOSITORY}/build/native/")
