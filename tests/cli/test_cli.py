@@ -17,7 +17,7 @@ from groundstate import standin, ze
 from groundstate.cli.main import main
 from groundstate.cli.parser import plain_sentence
 
-COMMANDS = ("info", "run", "env")
+COMMANDS = ("info", "doctor", "run", "env")
 
 
 def groundstate(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -88,7 +88,7 @@ def test_the_script_is_the_same_as_the_module() -> None:
     ("arguments", "sentence"),
     [
         (["inof"], "groundstate: there is no command 'inof'; did you mean 'info'?"),
-        (["xyz"], "groundstate: there is no command 'xyz'; the commands are info, run, env"),
+        (["xyz"], "groundstate: there is no command 'xyz'; the commands are info, doctor, run"),
         (["info", "--colour"], "groundstate info: there is no option '--colour'"),
         (["run"], "groundstate run: name a program to run: groundstate run -- PROGRAM"),
         (["run", "--topology", "x", "ls"], "'x' is not a number of devices such as 2, or 2x4"),
@@ -260,3 +260,23 @@ def test_env_can_be_evaluated_by_a_shell() -> None:
     script = done.stdout + '\nprintf "%s" "$GROUNDSTATE_TOPOLOGY $ZE_ENABLE_ALT_DRIVERS"'
     shell = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
     assert shell.stdout == f"2x2 {standin.library()}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["--version"], {"argparse", "rich", "llvmlite", "groundstate.core", "groundstate.knobs"}),
+        (["--help"], {"rich", "llvmlite", "groundstate.core", "groundstate.cli.info"}),
+        (["env"], {"rich", "llvmlite", "groundstate.core", "groundstate.capture"}),
+    ],
+)
+def test_commands_import_only_what_they_need(arguments: list[str], unneeded: set[str]) -> None:
+    code = (
+        "import contextlib, io, sys\nfrom groundstate.cli.main import main\n"
+        f"with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        f"    main({arguments!r})\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert not unneeded & set(done.stdout.split())

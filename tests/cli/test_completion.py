@@ -125,8 +125,8 @@ def test_every_command_is_listed_with_its_own_summary() -> None:
             "there is no 'fsh' for --shell; did you mean 'fish'?",
         ),
         (
-            "argument --lanes: invalid choice: 3 (choose from 1, 4, 8)",
-            "there is no '3' for --lanes; choose from 1, 4, 8",
+            "argument --lanes: invalid choice: 3 (choose from 1, 4, 32)",
+            "there is no '3' for --lanes; choose from 1, 4, 32",
         ),
         (
             "argument VIEW: invalid choice: 'cals' (choose from 'info', 'calls')",

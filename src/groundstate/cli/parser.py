@@ -65,5 +65,5 @@ def guess(word: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(word, list(known), n=1)
+    near = [] if word.isdecimal() else get_close_matches(word, list(known), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -20,6 +20,8 @@ COUNT = 4096
 RUNS = 10
 TIME_LIMIT_S = 120
 KERNEL = Path(__file__).with_name("square.spv")
+OWN = "groundstate: "
+"""How a sentence of the driver begins."""
 SOURCE = "kernel void square(global int *n) { int i = get_global_id(0); n[i] = i * i; }"
 
 
@@ -46,7 +48,8 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode < 0:
         return f"ended by {signal.Signals(-done.returncode).name}"
     said = done.stderr.strip().splitlines()
-    return said[-1] if said else f"ended with status {done.returncode}"
+    own = [line.removeprefix(OWN) for line in said if line.startswith(OWN)]
+    return (own or said[-1:] or [f"ended with status {done.returncode}"])[0]
 
 
 def findings(fact: dict[str, Any]) -> Iterator[Finding]:
