@@ -37,6 +37,14 @@ bool gs_is_sysman_initialised(void); /* for the functions of system management *
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Answers ZE_RESULT_NOT_READY, and takes the place of an earlier failure's description. */
 ze_result_t gs_not_ready(enum gs_function function);
+enum { GS_ERROR_BYTES = 1024 };
+typedef struct gs_error {
+    char text[GS_ERROR_BYTES];
+    enum gs_function not_ready;
+} gs_error;
+/* For a function that succeeds although something failed inside it: the last error stays the one before. */
+void gs_error_save(gs_error *saved);
+void gs_error_restore(const gs_error *saved);
 /* Gives the description of a failure, which a call made on behalf of `function` has recorded, that one's name. */
 ze_result_t gs_fail_for(enum gs_function function, ze_result_t result);
 ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,

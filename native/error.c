@@ -12,7 +12,7 @@
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
 enum { MOST_SAID = 32 };
 
-static _Thread_local char last_error[1024];
+static _Thread_local char last_error[GS_ERROR_BYTES];
 /* The function that last answered ZE_RESULT_NOT_READY, if nothing failed since. Programs poll with these functions, so
  * the sentence is written when somebody asks for it. */
 static _Thread_local enum gs_function not_ready = GS_FN_COUNT;
@@ -74,6 +74,16 @@ ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
 ze_result_t gs_not_ready(enum gs_function function) {
     not_ready = function;
     return ZE_RESULT_NOT_READY;
+}
+
+void gs_error_save(gs_error *saved) {
+    memcpy(saved->text, last_error, sizeof last_error);
+    saved->not_ready = not_ready;
+}
+
+void gs_error_restore(const gs_error *saved) {
+    memcpy(last_error, saved->text, sizeof last_error);
+    not_ready = saved->not_ready;
 }
 
 ze_result_t gs_fail_for(enum gs_function function, ze_result_t result) {

@@ -357,9 +357,12 @@ ze_result_t gs_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_d
                                     ze_image_properties_t *pImageProperties) {
     (void)hDevice;
     gs_image_view view = {0};
+    gs_error before;
+    gs_error_save(&before);
     ze_result_t result = describe(GS_FN_zeImageGetProperties, desc, &view);
     if (result == ZE_RESULT_ERROR_INVALID_ENUMERATION)
         return result;
+    gs_error_restore(&before);
     bool supported = result == ZE_RESULT_SUCCESS;
     pImageProperties->samplerFilterFlags = supported ? filters_of(&view) : 0;
     if (pImageProperties->stype != ZE_STRUCTURE_TYPE_IMAGE_PROPERTIES)

@@ -102,6 +102,7 @@ def test_arguments_in_the_table_exist() -> None:
         ("zeA: maxGroupSizeX is 4", "zeA: Device.compute_properties.max_group_size_x is 4"),
         ("zeA: the module has no kernel 'dstptr'", "zeA: the module has no kernel 'dstptr'"),
         ("zesA: ZES_DEVICE_ECC_STATE_ENABLED", "zesA: sysman.EccState.ENABLED"),
+        ("zeA: the list's ZE_FENCE_FLAG_SIGNALED's", "zeA: the list's Fence(..., signaled=True)'s"),
         ("plain words stay", "plain words stay"),
         ("", ""),
     ],

@@ -75,6 +75,17 @@ def test_not_ready_takes_the_place_of_an_earlier_description(bench: Bench) -> No
         assert last_error().startswith("zeContextDestroy: "), name
 
 
+def test_an_answer_of_no_leaves_the_description_of_the_last_error(bench: Bench) -> None:
+    assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
+    layout = ze.ZE_IMAGE_FORMAT_LAYOUT_8
+    wide = ze.ze_image_desc_t(width=1 << 40, height=1, depth=1, format=ze.ze_image_format_t(layout))
+    support = ze.ze_image_format_support_ext_properties_t(supported=1)
+    properties = ze.ze_image_properties_t(pNext=ctypes.addressof(support))
+    check(ze.zeImageGetProperties(bench.device, ctypes.byref(wide), ctypes.byref(properties)))
+    assert support.supported == 0
+    assert last_error().startswith("zeContextDestroy: ")
+
+
 def test_not_ready_in_one_thread_leaves_the_description_of_another(bench: Bench) -> None:
     asks = blocked(bench)
     assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE

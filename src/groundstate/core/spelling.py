@@ -118,7 +118,7 @@ _CONDITIONS = {
 """Conditions of the specification, which stand in a sentence as they stand there."""
 
 _PREFIX = re.compile(r"z[a-z]+[A-Z]\w*: ")
-_QUOTED = re.compile(r"('[^']*')")
+_QUOTED = re.compile(r"((?<!\w)'[^']*'(?!\w))")
 _CONDITION = re.compile(r"not allowed: (.*)")
 _NULL = re.compile(r"^(\w+)(?= must not be null)|^(\w+)(?= is null\b)")
 _FIELD = re.compile(r"\b\w*(?:desc|State)->(\w+)")
