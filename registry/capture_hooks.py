@@ -139,7 +139,9 @@ OTHERS: dict[str, Hook] = {
     "zeEventHostReset": Hook(("gc_times_leaving(hEvent)",)),
     "zeEventCreate": Hook(after=("gc_times_made_event(result, hEventPool, phEvent)",)),
     "zeEventDestroy": Hook(("gc_times_unmaking_event(hEvent)",)),
-    "zeEventHostSignal": Hook(("gc_signalling(call)",), ("gc_signalled(call, result)",)),
+    "zeEventHostSignal": Hook(
+        ("gc_times_superseded(hEvent)", "gc_signalling(call)"), ("gc_signalled(call, result)",)
+    ),
 }
 
 
@@ -161,6 +163,10 @@ def hook_of(function: Function) -> Hook:
     elif _is_measured(function):
         before.append(f"hSignalEvent = gc_times_event(call, {handle}, hSignalEvent)")
         after.insert(0, f"gc_times_appended(call, result, {handle})")
+    elif name == "zeCommandListAppendSignalEvent":
+        before.append("gc_times_superseded(hEvent)")
+    elif any(parameter.name == "hSignalEvent" for parameter in function.parameters):
+        before.append("gc_times_superseded(hSignalEvent)")
     return Hook(tuple(before), tuple(after))
 
 
