@@ -129,7 +129,9 @@ OTHERS: dict[str, Hook] = {
     ),
     "zeCommandListBeginGraphCaptureExt": Hook(("gc_captures_graph()",)),
     "zeCommandListBeginCaptureIntoGraphExt": Hook(("gc_captures_graph()",)),
-    "zeContextDestroy": Hook(("gc_times_unmaking_context(hContext)",)),
+    "zeContextDestroy": Hook(
+        ("gc_times_unmaking_context(hContext)", "gc_memory_unmaking_context()")
+    ),
     "zeCommandQueueSynchronize": Hook(after=("gc_times_ended(result, hCommandQueue)",)),
     "zeCommandListHostSynchronize": Hook(after=("gc_times_ended(result, hCommandList)",)),
     "zeFenceHostSynchronize": Hook(after=("gc_times_passed(result, hFence)",)),

@@ -582,6 +582,7 @@ static ze_result_t record_zeContextDestroy(ze_context_handle_t hContext)
         return ((ze_pfnContextDestroy_t)gc_next[GS_FN_zeContextDestroy])(hContext);
     gc_word(call, (uint64_t)(uintptr_t)hContext);
     gc_times_unmaking_context(hContext);
+    gc_memory_unmaking_context();
     gc_enter(call);
     ze_result_t result = ((ze_pfnContextDestroy_t)gc_next[GS_FN_zeContextDestroy])(hContext);
     gc_leave(call, (uint64_t)(uintptr_t)result);
