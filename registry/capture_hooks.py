@@ -129,7 +129,9 @@ OTHERS: dict[str, Hook] = {
     ),
     "zeCommandListBeginGraphCaptureExt": Hook(("gc_captures_graph()",)),
     "zeCommandListBeginCaptureIntoGraphExt": Hook(("gc_captures_graph()",)),
-    "zeContextDestroy": Hook(("gc_times_unmaking_context(hContext)",)),
+    "zeContextDestroy": Hook(
+        ("gc_times_unmaking_context(hContext)", "gc_memory_unmaking_context()")
+    ),
     "zeCommandQueueSynchronize": Hook(after=("gc_times_ended(result, hCommandQueue)",)),
     "zeCommandListHostSynchronize": Hook(after=("gc_times_ended(result, hCommandList)",)),
     "zeFenceHostSynchronize": Hook(after=("gc_times_passed(result, hFence)",)),
@@ -139,7 +141,9 @@ OTHERS: dict[str, Hook] = {
     "zeEventHostReset": Hook(("gc_times_leaving(hEvent)",)),
     "zeEventCreate": Hook(after=("gc_times_made_event(result, hEventPool, phEvent)",)),
     "zeEventDestroy": Hook(("gc_times_unmaking_event(hEvent)",)),
-    "zeEventHostSignal": Hook(("gc_signalling(call)",), ("gc_signalled(call, result)",)),
+    "zeEventHostSignal": Hook(
+        ("gc_times_superseded(hEvent)", "gc_signalling(call)"), ("gc_signalled(call, result)",)
+    ),
 }
 
 
@@ -161,6 +165,10 @@ def hook_of(function: Function) -> Hook:
     elif _is_measured(function):
         before.append(f"hSignalEvent = gc_times_event(call, {handle}, hSignalEvent)")
         after.insert(0, f"gc_times_appended(call, result, {handle})")
+    elif name == "zeCommandListAppendSignalEvent":
+        before.append("gc_times_superseded(hEvent)")
+    elif any(parameter.name == "hSignalEvent" for parameter in function.parameters):
+        before.append("gc_times_superseded(hSignalEvent)")
     return Hook(tuple(before), tuple(after))
 
 

@@ -344,6 +344,25 @@ static void count_written(void) {
     }
 }
 
+/* What differs now was written after the last look, by the host perhaps. */
+static void end_shadow(gc_range *range) {
+    changed.count = 0;
+    gc_shadow_end(range, note_changed);
+    suspect_changed();
+    uncertain = uncertain || changed.count > 0;
+}
+
+/* Memory that is still allocated goes with its context, and must not be read any more. */
+void gc_memory_unmaking_context(void) {
+    if (!is_on)
+        return;
+    pthread_mutex_lock(&lock);
+    for (size_t each = 0; each < gc_range_count && gc_shadow_any(); each++)
+        if (gc_ranges[each]->shadow != NULL)
+            end_shadow(gc_ranges[each]);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Decides for each range how to find what is written there next. */
 static void choose_ways(void) {
     if (changed.count == 0 && !gc_shadow_any())
@@ -351,8 +370,8 @@ static void choose_ways(void) {
     count_written();
     for (size_t each = 0; each < gc_range_count; each++) {
         gc_range *range = gc_ranges[each];
-        if (range->shadow != NULL)
-            gc_shadow_reconsider(range, range->written);
+        if (range->shadow != NULL && gc_shadow_is_calm(range, range->written))
+            end_shadow(range);
         else if (range->written > 0)
             gc_shadow_consider(range, range->written);
         range->written = 0;

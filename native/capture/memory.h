@@ -29,6 +29,8 @@ void gc_memory_share(const void *at);
 void gc_memory_leave(gc_call *call, const void *at, size_t size);
 void gc_memory_left(gc_call *call, bool freed);
 
+void gc_memory_unmaking_context(void);
+
 /* Stores what the host wrote, and of `reads` what is the program's own memory. */
 void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight);
 /* Our driver, if its device is in this process; to be asked what a loader in front of it cannot. */

@@ -329,8 +329,8 @@ static int load_script(lua_State *state) {
         return lua.luaL_error(state, "%s", lua.lua_tolstring(state, -1, NULL));
     lua.lua_callk(state, 0, 0, 0, NULL);
     if (!hooks_something)
-        return lua.luaL_error(state, "%s: hooks nothing: none of its functions has the name of a Level Zero function or of an "
-                                     "event", path);
+        fprintf(stderr, "groundstate: script: %s hooks nothing: no global function has the name of a Level Zero function or of "
+                        "an event\n", path);
     return 0;
 }
 

@@ -105,7 +105,7 @@ static int no_field(lua_State *state, const gc_layout *layout) {
 static int struct_index(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     if (is_self(state, 2)) {
-        gc_push_pointer(state, gc_take_pointer(state, 1, (gc_owner){layout->name, "_self"}));
+        gc_push_self(state, 1);
         return 1;
     }
     const gc_field *field = field_here(state, 2);
@@ -135,11 +135,12 @@ static int struct_newindex(lua_State *state) {
     return 0;
 }
 
-/* Goes from a field's name to the next field; the last one is _self. */
+/* Goes from a field's name to the next field. The last two are both names of the address. */
 static int struct_next(lua_State *state) {
     const gc_layout *layout = layout_here(state);
     int next = 0;
-    if (is_self(state, 2))
+    bool is_before_last = is_key(state, 2, "_self");
+    if (is_self(state, 2) && !is_before_last)
         return 0;
     if (lua.lua_type(state, 2) == LUA_STRING) {
         const gc_field *field = field_here(state, 2);
@@ -147,7 +148,7 @@ static int struct_next(lua_State *state) {
     }
     const char *address = live_self(state, (gc_owner){layout->name, "_self"});
     const gc_field *field = next < layout->count ? &gc_fields[layout->first + next] : NULL;
-    lua.lua_pushstring(state, field != NULL ? field->name : "_self");
+    lua.lua_pushstring(state, field != NULL ? field->name : is_before_last ? "__self" : "_self");
     if (field != NULL)
         push_value(state, &field->type, address + field->offset, layout->family);
     else
@@ -231,7 +232,7 @@ static char *array_element(lua_State *state, const gc_type *type) {
 static int array_index(lua_State *state) {
     const gc_type *type = array_here(state);
     if (is_self(state, 2)) {
-        gc_push_pointer(state, gc_take_pointer(state, 1, (gc_owner){"array", "_self"}));
+        gc_push_self(state, 1);
         return 1;
     }
     gc_type one = *type;

@@ -74,8 +74,7 @@ static bool is_gone(lua_State *state, int table, const void *address) {
     return is_there && gc_block_at(address) != block;
 }
 
-/* Pushes a table's address; a script that fills a table may call it __self as well. */
-static int push_self(lua_State *state, int index) {
+int gc_push_self(lua_State *state, int index) {
     lua.lua_pushstring(state, "_self");
     int type = lua.lua_rawget(state, index);
     if (type != LUA_NIL)
@@ -86,14 +85,14 @@ static int push_self(lua_State *state, int index) {
 }
 
 bool gc_has_self(lua_State *state, int index) {
-    bool has = push_self(state, index) != LUA_NIL;
+    bool has = gc_push_self(state, index) != LUA_NIL;
     lua_pop(state, 1);
     return has;
 }
 
 static void *self_of(lua_State *state, int index, gc_owner of) {
     index = lua.lua_absindex(state, index);
-    if (push_self(state, index) != LUA_LIGHTUSERDATA)
+    if (gc_push_self(state, index) != LUA_LIGHTUSERDATA)
         lua.luaL_error(state, "%s of %s must be a struct or a pointer, not a table without _self", of.name, of.owner);
     void *address = lua.lua_touserdata(state, -1);
     lua_pop(state, 1);

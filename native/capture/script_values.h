@@ -16,6 +16,8 @@ void gc_push_word(lua_State *state, const gc_type *type, uint64_t word, char fam
 uint64_t gc_take_word(lua_State *state, int index, const gc_type *type, gc_owner of);
 
 /* An address: of a pointer, a struct, an array or a number; nil is null. */
+/* Pushes the address that a table has, and its type; a script that fills a table may call it __self as well. */
+int gc_push_self(lua_State *state, int index);
 /* Whether a table says where its struct is. */
 bool gc_has_self(lua_State *state, int index);
 void *gc_take_pointer(lua_State *state, int index, gc_owner of);

@@ -72,24 +72,19 @@ static void ignore(uintptr_t begin, uintptr_t end) {
 }
 
 /* The pages are protected before they are compared for the last time, so that no write is lost in between. */
-static void watch_again(gc_range *range) {
+void gc_shadow_end(gc_range *range, gc_pages_found found) {
     uintptr_t begin = gc_page_floor(range->begin), end = gc_page_ceiling(range->end);
-    range->calm = range->rewrites = 0;
-    if (!gc_pages_watch(begin, end))
-        return;
+    bool is_watched = gc_pages_watch(begin, end);
     gc_pages_written(begin, end, ignore);
-    if (memcmp(range->shadow, (const void *)range->begin, size_of(range)) != 0) {
-        gc_pages_unwatch(begin, end);
-        return;
-    }
-    set_watched(range, true);
+    gc_shadow_compare(range, found);
+    set_watched(range, is_watched);
     gc_shadow_drop(range);
+    range->rewrites = 0;
 }
 
-void gc_shadow_reconsider(gc_range *range, size_t pages) {
+bool gc_shadow_is_calm(gc_range *range, size_t pages) {
     range->calm = is_much(range, pages) ? 0 : range->calm + 1;
-    if (range->calm >= CALM)
-        watch_again(range);
+    return range->calm >= CALM;
 }
 
 void gc_shadow_drop(gc_range *range) {

@@ -13,8 +13,10 @@ bool gc_shadow_any(void);
 void gc_shadow_consider(gc_range *range, size_t pages);
 /* Tells of all pages that differ from the shadow, which then has them. */
 void gc_shadow_compare(gc_range *range, gc_pages_found found);
-/* After a submission: the range is watched again if little of it was written for some time. */
-void gc_shadow_reconsider(gc_range *range, size_t pages);
+/* After a submission: whether little of the range was written for some time. */
+bool gc_shadow_is_calm(gc_range *range, size_t pages);
+/* The range is watched again at once; tells of the pages that differ from the shadow by now. */
+void gc_shadow_end(gc_range *range, gc_pages_found found);
 /* Gives the copy back. */
 void gc_shadow_drop(gc_range *range);
 

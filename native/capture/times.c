@@ -1,5 +1,6 @@
 /* Commands wait here for their times: those of an immediate list until they have ended, those of a regular list from each
  * execution until its end. An event is good for one measurement at a time; what cannot be told from a later one is left out. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ typedef struct measured {
     uint64_t submission, append, start, end;
 } measured;
 
-static bool is_on;
+static atomic_bool is_on;
 static gc_handles lists, timers;
 static timed_list *under_way;
 static uint64_t turns;
@@ -265,6 +266,12 @@ void gc_times_unmaking_context(ze_context_handle_t context) {
 static bool make_room(timed_list *list) {
     if (list->count < list->room)
         return true;
+    if (list->begin > list->room / 2) { /* what has been done with makes room */
+        memmove(list->commands, list->commands + list->begin, (list->count - list->begin) * sizeof *list->commands);
+        list->count -= list->begin;
+        list->begin = 0;
+        return true;
+    }
     size_t room = list->room * 2 + 16;
     command *commands = realloc(list->commands, room * sizeof *commands);
     if (commands == NULL)
@@ -405,6 +412,17 @@ void gc_times_signalled(ze_result_t result, ze_event_handle_t event) {
 
 void gc_times_leaving(ze_event_handle_t event) {
     gc_times_signalled(ZE_RESULT_SUCCESS, event);
+}
+
+void gc_times_superseded(ze_event_handle_t handle) {
+    if (!is_on || handle == NULL)
+        return;
+    pthread_mutex_lock(&gc_times_lock);
+    take_times_of(handle);
+    gc_timed_event *event = gc_timed_events_get(handle);
+    if (event != NULL)
+        event->turn = ++turns;
+    pthread_mutex_unlock(&gc_times_lock);
 }
 
 void gc_times_made_event(ze_result_t result, ze_event_pool_handle_t pool, const ze_event_handle_t *made) {

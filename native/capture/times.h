@@ -33,6 +33,8 @@ void gc_times_passed(ze_result_t result, ze_fence_handle_t fence);
 void gc_times_signalled(ze_result_t result, ze_event_handle_t event);
 /* An event is about to lose its timestamps. */
 void gc_times_leaving(ze_event_handle_t event);
+/* The event will be signalled by something that is not measured. */
+void gc_times_superseded(ze_event_handle_t event);
 void gc_times_made_event(ze_result_t result, ze_event_pool_handle_t pool, const ze_event_handle_t *found);
 void gc_times_unmaking_event(ze_event_handle_t event);
 

@@ -124,10 +124,10 @@ def test_record_ends_with_where_the_recording_is(tmp_path: Path, library: Path) 
     assert again.stderr.startswith("groundstate record: out: has a recording already")
 
 
-@pytest.mark.parametrize("name", ["TERM", "KILL", "INT"])
+@pytest.mark.parametrize("name", ["TERM", "KILL", "ABRT"])
 def test_record_ends_as_its_program_does(tmp_path: Path, library: Path, name: str) -> None:
     done = run("record", "--", "sh", "-c", f"kill -{name} $$", cwd=tmp_path)
-    assert -done.returncode == {"TERM": 15, "KILL": 9, "INT": 2}[name]
+    assert -done.returncode == {"TERM": 15, "KILL": 9, "ABRT": 6}[name]
     assert "was killed by signal" in done.stderr
 
 

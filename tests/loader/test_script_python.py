@@ -160,7 +160,7 @@ def free(call):
 def test_a_script_needs_a_program(hello: Path, tmp_path: Path) -> None:
     done = scripted(tmp_path / "missing.py", hello)
     assert done.returncode == 1
-    assert "there is no file" in done.stderr
+    assert "missing.py: no such file" in done.stderr
     other = subprocess.run(
         [sys.executable, "-m", "groundstate", "script"], capture_output=True, text=True
     )

@@ -582,6 +582,7 @@ static ze_result_t record_zeContextDestroy(ze_context_handle_t hContext)
         return ((ze_pfnContextDestroy_t)gc_next[GS_FN_zeContextDestroy])(hContext);
     gc_word(call, (uint64_t)(uintptr_t)hContext);
     gc_times_unmaking_context(hContext);
+    gc_memory_unmaking_context();
     gc_enter(call);
     ze_result_t result = ((ze_pfnContextDestroy_t)gc_next[GS_FN_zeContextDestroy])(hContext);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -843,6 +844,7 @@ static ze_result_t record_zeCommandListAppendWriteGlobalTimestamp(ze_command_lis
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendWriteGlobalTimestamp_t)gc_next[GS_FN_zeCommandListAppendWriteGlobalTimestamp])(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1012,6 +1014,7 @@ static ze_result_t record_zeCommandListAppendBarrier(ze_command_list_handle_t hC
     gc_word(call, (uint64_t)(uintptr_t)phWaitEvents);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendBarrier_t)gc_next[GS_FN_zeCommandListAppendBarrier])(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1036,6 +1039,7 @@ static ze_result_t record_zeCommandListAppendMemoryRangesBarrier(ze_command_list
     gc_copy(call, pRanges, (numRanges) * sizeof *pRanges, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendMemoryRangesBarrier_t)gc_next[GS_FN_zeCommandListAppendMemoryRangesBarrier])(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1577,6 +1581,7 @@ static ze_result_t record_zeCommandListAppendSignalEvent(ze_command_list_handle_
     gc_word(call, (uint64_t)(uintptr_t)hCommandList);
     gc_word(call, (uint64_t)(uintptr_t)hEvent);
     gc_appending(call, hCommandList, 0);
+    gc_times_superseded(hEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendSignalEvent_t)gc_next[GS_FN_zeCommandListAppendSignalEvent])(hCommandList, hEvent);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -1609,6 +1614,7 @@ static ze_result_t record_zeEventHostSignal(ze_event_handle_t hEvent)
     if (call == NULL)
         return ((ze_pfnEventHostSignal_t)gc_next[GS_FN_zeEventHostSignal])(hEvent);
     gc_word(call, (uint64_t)(uintptr_t)hEvent);
+    gc_times_superseded(hEvent);
     gc_signalling(call);
     gc_enter(call);
     ze_result_t result = ((ze_pfnEventHostSignal_t)gc_next[GS_FN_zeEventHostSignal])(hEvent);
@@ -1710,6 +1716,7 @@ static ze_result_t record_zeCommandListAppendQueryKernelTimestamps(ze_command_li
     gc_copy(call, pOffsets, (numEvents) * sizeof *pOffsets, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendQueryKernelTimestamps_t)gc_next[GS_FN_zeCommandListAppendQueryKernelTimestamps])(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3832,6 +3839,7 @@ static ze_result_t record_zeCommandListAppendSignalExternalSemaphoreExt(ze_comma
     gc_structs_ze_external_semaphore_signal_params_ext_t(call, signalParams, numSemaphores, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendSignalExternalSemaphoreExt_t)gc_next[GS_FN_zeCommandListAppendSignalExternalSemaphoreExt])(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -3856,6 +3864,7 @@ static ze_result_t record_zeCommandListAppendWaitExternalSemaphoreExt(ze_command
     gc_structs_ze_external_semaphore_wait_params_ext_t(call, waitParams, numSemaphores, GC_BEFORE);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, GC_WAITS);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendWaitExternalSemaphoreExt_t)gc_next[GS_FN_zeCommandListAppendWaitExternalSemaphoreExt])(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -4254,6 +4263,7 @@ static ze_result_t record_zeCommandListAppendGraphExt(ze_command_list_handle_t h
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_gathers_graphs(call);
     gc_appending(call, hCommandList, numWaitEvents > 0 ? GC_WAITS : 0);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendGraphExt_t)gc_next[GS_FN_zeCommandListAppendGraphExt])(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
@@ -4348,6 +4358,7 @@ static ze_result_t record_zeCommandListAppendHostFunction(ze_command_list_handle
     gc_chain(call, pNext, GC_BEFORE, gc_find_ze);
     gc_copy(call, phWaitEvents, (numWaitEvents) * sizeof *phWaitEvents, GC_BEFORE);
     gc_appending(call, hCommandList, GC_WAITS | GC_CALLS_HOST);
+    gc_times_superseded(hSignalEvent);
     gc_enter(call);
     ze_result_t result = ((ze_pfnCommandListAppendHostFunction_t)gc_next[GS_FN_zeCommandListAppendHostFunction])(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
     gc_leave(call, (uint64_t)(uintptr_t)result);
