@@ -335,7 +335,7 @@ DEVICE_ID = Number(
 IP_VERSION = Number(
     "GROUNDSTATE_IP_VERSION",
     minimum=0,
-    otherwise="`0x02400009`, 9.0.9",
+    otherwise="`0x08c00000`, 35.0.0",
     sentence="The version of its hardware that the device reports, by which libraries choose their "
     "kernels. oneMKL refuses versions that it does not know; see sycl.md.",
     group=_DEVICE,

@@ -49,6 +49,13 @@ def native(
     return built(compiler, sycl, source, folder / "native", "-lze_loader"), str(spirv)
 
 
+def test_device_is_no_gpu_that_sycl_knows(compiler: str, sycl: Path, tmp_path: Path) -> None:
+    """So nobody expects matrix instructions of it."""
+    source = PROGRAMS / "sycl_architecture.cpp"
+    done = run_on_the_driver(built(compiler, sycl, source, tmp_path / "architecture"))
+    assert succeeded(done).startswith("unknown, 0 matrix combinations, version ")
+
+
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_spirv_and_the_objects_of_level_zero(native: tuple[Path, str], adapter: str) -> None:
     program, spirv = native

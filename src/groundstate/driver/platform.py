@@ -63,9 +63,10 @@ DEVICE_TYPES = {
 }
 """As what the machine is reported, one time for each."""
 
-IP_VERSION = 9 << 22 | 9
-"""What libraries choose their kernels by. This is the oldest that oneMKL knows: it asks least of a
-device, it has double precision, and its kernels are there as SPIR-V."""
+IP_VERSION = 35 << 22
+"""What libraries choose their kernels by, 35.0.0. oneMKL knows the architecture and has kernels for
+it as SPIR-V only, so it does not complain that native ones are refused. SYCL knows no GPU of this
+version, and so expects no matrix instructions of it."""
 
 MINIMUM_QUEUES = 4
 """Queues are threads, not hardware: a program may use several even on one core."""

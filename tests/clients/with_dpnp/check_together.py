@@ -7,6 +7,8 @@ that has dpnp, on every device.
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,6 +27,18 @@ def difference(size: int) -> float:
     array = dpnp.array(numbers)
     ours = dpnp.asnumpy(dpnp.sort(dpnp.sin(array) * 3 + array))
     return float(np.abs(ours - np.sort(np.sin(numbers) * 3 + numbers)).max())
+
+
+def test_product_of_matrices_prints_no_warning() -> None:
+    """oneMKL prints what it has to say once for each process, on standard output."""
+    program = (
+        "import dpnp; a = dpnp.ones((64, 64), dtype='f4'); print(float(dpnp.matmul(a, a)[0, 0]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "64.0\n"
+    assert "MKL" not in done.stderr
 
 
 def test_threads() -> None:
