@@ -444,10 +444,6 @@ def test_runtime_requirements_of_nothing(device: int) -> None:
     assert failed.value.result == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
 
 
-def test_a_device_is_not_lost(device: int) -> None:
-    assert call("zeDeviceGetStatus", device) is None
-
-
 def test_handlers_take_the_arguments_of_the_registry() -> None:
     for noun in set(NOUNS.values()):
         importlib.import_module(f"groundstate.driver.sysman.{noun}")
