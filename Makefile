@@ -57,7 +57,7 @@ test-lowest: ## run the core of the tests with the lowest versions that pyprojec
 	$(VENV)/lowest/bin/python -m pytest $(or $(PYTEST),-n auto --dist loadfile tests/unit tests/compiler tests/driver tests/core)
 
 .PHONY: spirv
-spirv: $(VENV)/.installed-dev native ## write the SPIR-V that tests use where there is no compiler: SPIRV=tests/core/test_module.py
+spirv: $(VENV)/.installed-dev native ## compile again the SPIR-V that tests use without ziglang; that of changed tests: SPIRV=tests/core/test_module.py
 	$(PY) -m tests.prebuilt $(SPIRV)
 
 .PHONY: survey

@@ -15,6 +15,7 @@ CALLS = list(calls())
 GROUPS = [CALLS[start : start + AT_ONCE] for start in range(0, len(CALLS), AT_ONCE)]
 
 
+@pytest.mark.needs_compiler
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0][0])
 def test_functions(group: list[tuple[str, str]]) -> None:
     source = "\n".join(f"kernel void k{n}{kernel}" for n, (_, kernel) in enumerate(group))

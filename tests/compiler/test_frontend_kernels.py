@@ -26,6 +26,7 @@ TESTED_BY_THEMSELVES = {"images"}
 """Kernels whose arguments no case can describe: test_images_used.py runs them."""
 
 
+@pytest.mark.needs_compiler
 @pytest.mark.parametrize(("file", "standard"), BUILDS)
 def test_file_compiles(file: str, standard: str) -> None:
     spirv = compile_opencl(read(file), options=[f"-cl-std={standard}"], name=f"{file}.cl")
@@ -35,6 +36,7 @@ def test_file_compiles(file: str, standard: str) -> None:
     assert imports(text) == []
 
 
+@pytest.mark.needs_compiler
 @pytest.mark.parametrize("file", FILES)
 def test_file_compiles_without_optimisation(file: str) -> None:
     spirv = compile_opencl(read(file), options=["-cl-opt-disable"], name=f"{file}.cl")

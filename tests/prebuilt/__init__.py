@@ -1,8 +1,9 @@
 """The SPIR-V of the tests' OpenCL C, for machines without the compiler.
 
-Each test file that compiles OpenCL C has a zip file here, in a folder named like its own. `make
-spirv` writes them all again; `make spirv SPIRV=tests/core/test_module.py` those of some files. The
-comment of a zip file says which compiler made what is in it.
+Each test file that compiles OpenCL C has a zip file here, in a folder named like its own, whose
+comment says which compiler made what is in it. After a change of the compiler, `make spirv`
+compiles everything in them again. After a change of tests, `make spirv
+SPIRV=tests/core/test_module.py` finds out what they compile now.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from groundstate.compiler.frontend import Compiled, CompileError, compile_with_log
 from groundstate.compiler.opencl import clang, prebuilt
 from groundstate.compiler.opencl.prebuilt import Prebuilt
 
@@ -66,16 +68,32 @@ def entries(archive: Path) -> Iterator[tuple[str, Prebuilt]]:
             yield name, entry
 
 
-def write(archive: Path, recorded: Path) -> int:
-    """Puts all entries in a folder into a zip file, or removes it if there are none."""
-    found = sorted(recorded.glob(f"*{prebuilt.SUFFIX}"))
-    if not found:
+def write(archive: Path, kept: dict[str, bytes]) -> None:
+    """Writes a zip file of these entries, or removes it if there are none."""
+    if not kept:
         archive.unlink(missing_ok=True)
-        return 0
+        return
     archive.parent.mkdir(exist_ok=True)
     with zipfile.ZipFile(archive, "w", compresslevel=9) as file:
         file.comment = compiler_version().encode()
-        for path in found:
-            information = zipfile.ZipInfo(path.name, FIRST_DATE)
-            file.writestr(information, path.read_bytes(), zipfile.ZIP_DEFLATED)
-    return len(found)
+        for name, content in sorted(kept.items()):
+            file.writestr(zipfile.ZipInfo(name, FIRST_DATE), content, zipfile.ZIP_DEFLATED)
+
+
+def compiled_again(entry: Prebuilt) -> Prebuilt:
+    """The entry as the compiler makes it of the same source today."""
+    words = [f"-cl-std={entry.standard}", *([] if entry.optimise else ["-O0"]), *entry.given]
+    try:
+        made = compile_with_log(entry.source, options=words, name=entry.name)
+    except CompileError as problem:
+        made = Compiled(b"", problem.log)
+    settings = (entry.source, entry.name, entry.standard, entry.optimise, entry.given)
+    return Prebuilt(*settings, made.log, made.spirv)
+
+
+def compile_again(archive: Path) -> bool:
+    """Compiles everything in a zip file again; says whether all of it still can be, or cannot."""
+    before = dict(entries(archive))
+    after = {name: compiled_again(entry) for name, entry in before.items()}
+    write(archive, {name: prebuilt.pack(entry) for name, entry in after.items()})
+    return all(bool(before[name].spirv) == bool(after[name].spirv) for name in before)

@@ -1,9 +1,11 @@
-"""Writes the kept SPIR-V again: runs test files, and keeps what they compile.
+"""Writes the kept SPIR-V again.
 
-    python -m tests.prebuilt [FILE...]
+    python -m tests.prebuilt              compiles what is kept again: the compiler has changed
+    python -m tests.prebuilt FILE...      runs test files and keeps what they compile
+    python -m tests.prebuilt all          runs all test files
 
-Without files, all of them. Each runs in a process of its own, so that what it compiles does not
-depend on what ran before it. Tests that need the compiler are left out: theirs is not kept.
+Each test file runs in a process of its own, so that what it compiles does not depend on what ran
+before it. Tests that need the compiler are left out: what they compile is not kept.
 """
 
 from __future__ import annotations
@@ -23,22 +25,24 @@ NO_TESTS = 5
 
 
 def main(arguments: list[str]) -> int:
-    given = [Path(name).resolve() for name in arguments]
-    modules = given or sorted(prebuilt.TESTS.glob("*/test_*.py"))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        passed = list(pool.map(write, modules))
-    if not given:
+    everything = arguments == ["all"]
+    modules = [Path(name).resolve() for name in arguments]
+    if everything:
+        modules = sorted(prebuilt.TESTS.glob("*/test_*.py"))
         for archive in prebuilt.archives():
-            if not prebuilt.module_of(archive).exists():
+            if prebuilt.module_of(archive) not in modules:
                 archive.unlink()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        if modules:
+            passed = list(pool.map(run, modules))
+        else:
+            passed = list(pool.map(prebuilt.compile_again, prebuilt.archives()))
     total = sum(archive.stat().st_size for archive in prebuilt.archives())
     print(f"{len(prebuilt.archives())} zip files, {total / 1e6:.1f} MB in all")
-    for module in (module for module, ok in zip(modules, passed, strict=True) if not ok):
-        print(f"{module}: a test failed; what it did not compile is not kept", file=sys.stderr)
     return 0 if all(passed) else 1
 
 
-def write(module: Path) -> bool:
+def run(module: Path) -> bool:
     """Runs a test file and keeps what it compiles; says whether its tests pass."""
     with tempfile.TemporaryDirectory() as recorded:
         environment = {**os.environ, knobs.PREBUILT_SPIRV.name: recorded}
@@ -46,10 +50,13 @@ def write(module: Path) -> bool:
         done = subprocess.run(
             command, cwd=prebuilt.TESTS.parent, env=environment, capture_output=True, check=False
         )
-        count = prebuilt.write(prebuilt.archive_of(module), Path(recorded))
-        if count:
-            print(f"{module.relative_to(prebuilt.TESTS.parent)}: {count}", flush=True)
-        return done.returncode in (0, NO_TESTS)
+        kept = {path.name: path.read_bytes() for path in Path(recorded).glob("*.spirv")}
+        prebuilt.write(prebuilt.archive_of(module), kept)
+    passed = done.returncode in (0, NO_TESTS)
+    remark = "" if passed else "; a test fails, and what it did not come to is not kept"
+    if kept or not passed:
+        print(f"{module.relative_to(prebuilt.TESTS.parent)}: {len(kept)}{remark}", flush=True)
+    return passed
 
 
 if __name__ == "__main__":
