@@ -14,6 +14,8 @@ from tests.dnn.reference.judge import PASSED, WRONG, judge
 from tests.dnn.reference.problem import Problem
 from tests.dnn.reference.worker import Reference
 
+pytestmark = pytest.mark.needs_compiler
+
 SAMPLE = 4
 
 

@@ -24,13 +24,13 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """The date of all entries, so that equal ones make equal files."""
 
 
-def compiler_is_there() -> bool:
-    """Whether OpenCL C can be compiled here."""
+def missing_compiler() -> str:
+    """Why OpenCL C cannot be compiled here; nothing if it can."""
     try:
         clang.find()
-    except clang.ClangMissingError:
-        return False
-    return True
+    except clang.ClangMissingError as problem:
+        return str(problem)
+    return ""
 
 
 def compiler_version() -> str:

@@ -16,8 +16,6 @@ from tests import prebuilt
 
 REASON = "OpenCL C cannot be compiled here: install ziglang (pip install 'groundstate[opencl]')"
 NOT_KEPT = f"the SPIR-V of a kernel is not kept, and {REASON}"
-MISSING_SENTENCE = "OpenCL C needs clang, and there is none here"
-"""How the front end's own sentence begins, wherever it ends up."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,21 +24,22 @@ def pytest_configure(config: pytest.Config) -> None:
         "needs_compiler: compiles OpenCL C that is not kept as SPIR-V: it is made by chance, or "
         "the compiler itself is tested",
     )
-    if not prebuilt.compiler_is_there():
+    if prebuilt.missing_compiler():
         os.environ[knobs.PREBUILT_SPIRV.name] = str(prebuilt.FOLDER)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("needs_compiler") and not prebuilt.compiler_is_there():
+    if item.get_closest_marker("needs_compiler") and prebuilt.missing_compiler():
         pytest.skip(REASON)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, Any]:
     report = yield
-    if report.failed and not prebuilt.compiler_is_there():
+    missing = prebuilt.missing_compiler() if report.failed else ""
+    if missing:
         said = "\n".join([report.longreprtext, *(text for _, text in report.sections)])
-        if MISSING_SENTENCE in said:
+        if missing in said:  # the front end's sentence, wherever it came out
             report.outcome = "skipped"
             report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {NOT_KEPT}")
     return report
