@@ -149,5 +149,5 @@ packages:
 	tools/debian-packages g++ libze1 libze-dev spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
-	    prometheus chromium \
+	    prometheus chromium jq \
 	    $$(tools/libpython-package $(PYTHON))
