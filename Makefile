@@ -147,7 +147,7 @@ $(VENV)/clients/.installed: Makefile | $(VENV)/.installed-dev
 .PHONY: packages
 packages:
 	tools/debian-packages g++ libze1 libze-dev spirv-tools spirv-headers \
-	    ocl-icd-libopencl1 pocl-opencl-icd \
+	    ocl-icd-libopencl1 pocl-opencl-icd jq \
 	    clang-15 llvm-15 llvm-spirv-15 \
-	    prometheus chromium jq \
+	    prometheus chromium \
 	    $$(tools/libpython-package $(PYTHON))

@@ -74,7 +74,7 @@ def test_modules_that_a_page_names_exist(page: Path) -> None:
 @every_page
 def test_make_targets_that_a_page_names_exist(page: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.M))
     text = page.read_text(encoding="utf-8")
-    named = re.findall(r"(?:^|`)make ([a-z][a-z-]*)", text, re.M)
+    named = re.findall(r"(?:^|`)make ([a-z][a-z0-9-]*)", text, re.M)
     assert set(named) <= targets

@@ -122,13 +122,15 @@ def test_a_c_program_without_libpython_says_which_package_to_install(
 ) -> None:
     place = tmp_path / "environment"
     subprocess.run(["cp", "-a", str(installs.having([])), str(place)], check=True)
-    settings = site_of(place) / "groundstate" / "_native" / "interpreter.cfg"
-    text = settings.read_text()
-    settings.unlink()  # it is a link to the file of other environments
-    text = re.sub(r"(?m)^version=.*", "version=3.99", text)
-    settings.write_text(re.sub(r"(?m)^libpython=.*", "libpython=", text))
+    site = site_of(place)
+    moved = site.parent.rename(site.parent.with_name("python3.99"))  # a Python that nobody has
+    native = moved / "site-packages" / "groundstate" / "_native"
+    settings = native / "interpreter.cfg"
+    if settings.exists():
+        settings.unlink()  # it is a link to the file of other environments
+        settings.write_text("version=3.99\n")
     world.provide("./my_app", tmp_path, place / "bin")
-    driver = next(settings.parent.glob("libze_groundstate.so.1"))
+    driver = native / "libze_groundstate.so.1"
     done = subprocess.run(
         [tmp_path / "my_app"],
         env={"ZE_ENABLE_ALT_DRIVERS": str(driver), "PATH": "/usr/bin:/bin"},
@@ -136,8 +138,8 @@ def test_a_c_program_without_libpython_says_which_package_to_install(
         text=True,
     )
     assert done.returncode != 0
-    assert "there is no libpython3.99.so.1.0" in done.stderr
-    assert "apt-get install libpython3.99" in done.stderr
+    assert "no libpython3.99.so" in done.stderr
+    assert "apt install libpython3.99" in done.stderr
 
 
 def test_run_finds_the_neural_network_library_without_a_run_path(base: Reader) -> None:

@@ -17,7 +17,7 @@ class NumPyMissing(RuntimeError):  # noqa: N818 (named for what happened)
     """Tolerances need NumPy."""
 
     def __init__(self) -> None:
-        super().__init__("telling how numbers differ needs NumPy: pip install numpy")
+        super().__init__("comparing with tolerances needs NumPy: pip install numpy")
 
 
 @dataclass(frozen=True)
