@@ -14,6 +14,8 @@ from .installs import Installs, site_of
 from .pages import PAGES, ROOT
 from .world import World
 
+pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
+
 FOR_DEVELOPERS = {"bench", "dev", "test"}
 
 
