@@ -202,7 +202,7 @@ LOADER_HEADERS := $(if $(LOADER),libze-dev)
 .PHONY: packages
 packages:
 	tools/debian-packages g++ $(LOADER) $(LOADER_HEADERS) spirv-tools spirv-headers \
-	    ocl-icd-libopencl1 pocl-opencl-icd \
+	    ocl-icd-libopencl1 pocl-opencl-icd jq \
 	    clang-15 llvm-15 llvm-spirv-15 \
 	    prometheus chromium zsh fish mandoc \
 	    $$(tools/libpython-package $(PYTHON))

@@ -220,8 +220,7 @@ static ze_result_t find_interpreter(const gs_settings *at) {
     if (shared)
         libpython = running;
     if (libpython == NULL)
-        return refuse("the driver is partly Python, and there is no libpython%s.so.1.0 to run it with; install it "
-                      "(Debian: apt-get install libpython%s)",
+        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s)",
                       at->version, at->version);
     ze_result_t result = check_version(at, libpython);
     if (result != ZE_RESULT_SUCCESS)

@@ -22,10 +22,11 @@ CAPTURE_NAME = "libze_capture.so"
 REDIRECT_NAME = "libze_redirect.so"
 OPENCL_NAME = "libgroundstate_opencl.so"
 PRIVATE_PREFIX = "groundstate-links-"
-DNNL_NAME = "libgroundstate_dnnl.so.3"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
 """What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
+
+DNNL_NAME = "libgroundstate_dnnl.so.3"
 
 
 class LibraryMissing(RuntimeError):  # noqa: N818 (named for what happened)
@@ -44,12 +45,12 @@ def library() -> Path:
 
 
 def folder() -> Path:
-    """A folder with the driver under the loader's names, and the neural-network library."""
+    """A folder with nothing in it but the driver under the loader's names."""
     return folder_for(library())
 
 
 def folder_for(target: Path) -> Path:
-    """A folder with a library under the loader's names, and the neural-network library.
+    """A folder with nothing in it but a library under the loader's names.
 
     It lies beside the library, in the user's cache if that place is read-only, or in a temporary
     folder of the user's own if there is no place in the cache either. The driver and the capture
@@ -119,7 +120,10 @@ def first_of(place: Path, listed: str) -> str:
 
 
 def _linked(place: Path, target: Path) -> Path:
-    """Makes `place` if needed and points its links at `target` and the library beside it."""
+    """Makes `place` if needed and points its links at `target`.
+
+    One more leads to the neural-network library, which programs that use it find in no other way.
+    """
     if not place.is_dir():
         place.mkdir(parents=True, exist_ok=True)
         place.chmod(0o755)  # for other users too, whatever the umask

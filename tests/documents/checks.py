@@ -27,6 +27,15 @@ void reader(ze_context_handle_t context, ze_device_handle_t device, ze_command_l
 """
 """Around statements of a page, with the names that a reader takes for what they say."""
 
+CPP_STATEMENTS = """\
+#include <level_zero/ze_api.h>
+INCLUDES
+void reader(ze_driver_handle_t driver, ze_device_handle_t device, ze_context_handle_t context,
+            ze_command_list_handle_t list, void *pointer) {
+STATEMENTS
+}
+"""
+
 
 def problem_with(block: Block, folder: Path) -> str | None:
     """What is wrong with a block, or None."""
@@ -64,6 +73,21 @@ def c_code(block: Block, folder: Path) -> str | None:
     source.write_text(block.text if is_program else STATEMENTS.format(text=block.text))
     compiler = os.environ.get("CC", "cc").split()
     command = [*compiler, *FLAGS, f"-I{ROOT / 'native' / 'generated'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stderr if done.returncode else None
+
+
+def cpp_code(block: Block, folder: Path) -> str | None:
+    """Compiles a program, or statements with the names that a reader takes for what they say."""
+    lines = block.text.splitlines()
+    includes = "\n".join(line for line in lines if line.startswith("#"))
+    statements = "\n".join(line for line in lines if not line.startswith("#"))
+    source = folder / "block.cpp"
+    text = block.text if "main(" in statements else CPP_STATEMENTS
+    source.write_text(text.replace("INCLUDES", includes).replace("STATEMENTS", statements))
+    compiler = os.environ.get("CXX", "g++").split()
+    include = f"-I{ROOT / 'src' / 'groundstate' / 'include'}"
+    command = [*compiler, "-std=c++17", "-fsyntax-only", "-Wall", include, str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr if done.returncode else None
 
@@ -113,6 +137,7 @@ def promql(block: Block, folder: Path) -> str | None:
 CHECKS = {
     "text tree": listed_files,
     "c": c_code,
+    "cpp": cpp_code,
     "json": json_text,
     "ini": ini_text,
     "promql": promql,

@@ -48,7 +48,8 @@ class Installs:
         place = self.folder / "wheel"
         with self._alone("wheel"):
             if not (place / "done").exists():
-                pip("wheel", "--quiet", "--no-deps", "--wheel-dir", str(place), str(ROOT))
+                source = copy_of_checkout(self.folder / "source")
+                pip("wheel", "--quiet", "--no-deps", "--wheel-dir", str(place), str(source))
                 (place / "done").touch()
         (wheel,) = place.glob("*.whl")
         return wheel
@@ -79,6 +80,16 @@ class Installs:
         with (self.folder / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def copy_of_checkout(place: Path) -> Path:
+    """What a wheel is built from, with objects that are compiled already; others may use those."""
+    parts = ("native", "src", "build/native", "pyproject.toml", "setup.py", "README.md", "LICENSE")
+    for part in parts:
+        if (ROOT / part).exists():
+            (place / part).parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "-a", str(ROOT / part), str(place / part)], check=True)
+    return place
 
 
 def pip(*arguments: str, python: Path | None = None) -> None:

@@ -94,7 +94,7 @@ def inline_commands(page: Path) -> list[Block]:
     prose = _FENCE.sub(lambda block: re.sub(r"[^\n]", " ", block[0]), text)
     blocks = []
     for found in _INLINE.finditer(prose):
-        command = " ".join(found[1].split())
+        command = " ".join(found[1].replace("\\|", "|").split())  # a table has to escape it
         if has_arguments(command) and not has_placeholders(command):
             blocks.append(_block(page, text, found, "sh inline", command + "\n"))
     return blocks

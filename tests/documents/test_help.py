@@ -15,6 +15,8 @@ from .pages import ROOT, Block, Command
 from .sessions import Session
 from .world import World
 
+pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
+
 UNRUN = {
     "python3 with_dpnp.py": "needs dpnp; tests/clients runs such programs",
     "| source": "needs the shell fish; tests/cli compares the words",
@@ -61,7 +63,6 @@ def forget_results(example: str, folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-@pytest.mark.timeout(1200)
 def test_examples_of_help_run(installs: Installs, world: World, tmp_path: Path) -> None:
     page = ROOT / "src" / "groundstate" / "cli" / "main.py"
     helps = dict(all_helps(installs))

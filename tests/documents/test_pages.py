@@ -12,6 +12,8 @@ from .pages import LANGUAGES, PAGES, fenced_blocks, parts
 from .sessions import Session
 from .world import World
 
+pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_names_its_language(page: Path) -> None:

@@ -15,6 +15,8 @@ from groundstate.compiler.frontend import compile_opencl
 from .seeds.guide import AROUND, CONTRADICTIONS, Around
 from .seeds.texts import GUIDE, SeedBlock, blocks
 
+pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
+
 HERE = Path(__file__).with_name("seeds")
 BLOCKS = {block.number: block for block in blocks(GUIDE)}
 KERNEL = 27

@@ -25,6 +25,10 @@ MODULES = ("kernels.spv", "blur.spv", "k.spv")
 
 WRONG = "kernel void wrong(global int *a) {\n    a[0] = 1\n}\n"
 
+PROGRAM = (
+    "import sys, groundstate as gs\nif 'pyzes' in sys.modules: import pyzes\nprint(gs.devices())\n"
+)
+
 
 class World:
     """Makes what is taken for granted, once for all pages where that takes long."""
@@ -44,7 +48,7 @@ class World:
             "places.json": lambda to, _: void(to.write_text('["0x7f5d11c7e000"]')),
             "program.c": lambda to, _: copy(ASSUMED / "program.c", to),
             "with_pyzes.py": lambda to, _: void(to.write_text("import pyzes\npyzes.zesInit(0)\n")),
-            "program.py": lambda to, _: void(to.write_text("import pyzes\npyzes.zesInit(0)\n")),
+            "program.py": lambda to, _: void(to.write_text(PROGRAM)),
             "trace": lambda to, bin: self._recording(to, bin, "5"),
             "monday": lambda to, bin: self._recording(to, bin, "10"),
             "tuesday": lambda to, bin: self._recording(to, bin, "15"),
