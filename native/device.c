@@ -203,7 +203,7 @@ ze_result_t gs_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_de
                            "zeContextCreateEx: device %u of the list belongs to another driver", each);
     if (was_reset((gs_driver *)hDriver, numDevices, phDevices))
         return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
-                       "zeContextCreate: the device was reset; call zeDeviceGetStatus to use it again");
+                       "%s: the device was reset; call zeDeviceGetStatus to use it again", name);
     return create_context((gs_driver *)hDriver, numDevices, phDevices, (gs_context **)phContext);
 }
 

@@ -67,7 +67,7 @@ static bool has_parts(job *job) { return atomic_load(&job->taken) < job->parts; 
 /* Takes parts until there are none. A worker leaves the job if there is work of higher priority; the thread that
  * brought it waits. */
 static void work_on(job *job, bool is_mine) {
-    for (;; gs_made_progress(job->turn)) {
+    for (;;) {
         if (gs_priorities_are_used() && has_parts(job) && gs_must_yield(job->turn)) {
             if (!is_mine)
                 return;
@@ -77,6 +77,7 @@ static void work_on(job *job, bool is_mine) {
         if (part >= job->parts)
             return;
         gs_guard(job->part, job->argument, part, NULL);
+        gs_made_progress(job->turn);
     }
 }
 

@@ -68,10 +68,8 @@ void gs_runnable_work(gs_runnable *runnable) {
     pthread_mutex_unlock(&runnable->scheduler->lock);
 }
 
-void gs_runnable_end(gs_runnable *runnable) {
+void gs_runnable_remove(gs_runnable *runnable) {
     gs_scheduler *scheduler = runnable->scheduler;
-    if (!runnable->is_listed)
-        return;
     pthread_mutex_lock(&scheduler->lock);
     *runnable->link = runnable->after;
     if (runnable->after != NULL)
@@ -136,7 +134,7 @@ void gs_yield(gs_turn turn) {
 }
 
 void gs_made_progress(gs_turn turn) {
-    if (gs_priorities_are_used() && turn.scheduler != NULL)
+    if (turn.scheduler != NULL)
         turn.scheduler->progress[turn.rank]++;
 }
 

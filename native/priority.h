@@ -1,5 +1,5 @@
 /* Priorities of queues. While a queue has work that can run, those of lower priority on the same device wait: before
- * a command, and between the parts of one. None of this costs anything while all queues have normal priority. */
+ * a command, and between the parts of one. Next to nothing of this is done while all queues have normal priority. */
 #ifndef GS_PRIORITY_H
 #define GS_PRIORITY_H
 
@@ -48,14 +48,18 @@ void gs_runnable_close(gs_runnable *runnable);
 /* How many queues there are of another priority than normal. */
 extern _Atomic uint32_t gs_special_queues;
 static inline bool gs_priorities_are_used(void) {
-    return atomic_load_explicit(&gs_special_queues, memory_order_relaxed) > 0;
+    return __builtin_expect(atomic_load_explicit(&gs_special_queues, memory_order_relaxed) > 0, 0);
 }
 
 /* The queue's next command is this one, once its events are signalled; it works; it has nothing to do, or waits for
  * something that no event tells of. */
 void gs_runnable_wait(gs_runnable *runnable, const struct gs_command *next);
 void gs_runnable_work(gs_runnable *runnable);
-void gs_runnable_end(gs_runnable *runnable);
+void gs_runnable_remove(gs_runnable *runnable);
+static inline void gs_runnable_end(gs_runnable *runnable) {
+    if (runnable->is_listed)
+        gs_runnable_remove(runnable);
+}
 
 /* True if work of higher priority can run. If it makes no progress it may itself wait for what is held up, so that
  * the answer becomes false after a moment. */

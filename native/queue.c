@@ -125,12 +125,14 @@ static bool perform(gs_queue *queue, const gs_command *command) {
     const gs_errand errand = {queue->context, gs_command_describe, command};
     bool is_function = command->operation == GS_HOST_FUNCTION;
     bool guarded = command->operation != GS_NOTHING && !is_function;
+    bool is_ranked = gs_priorities_are_used() && gs_command_is_work(command);
     if (is_function)
         queue->waits = true;
-    if (gs_priorities_are_used() && gs_command_is_work(command))
+    if (is_ranked) {
         gs_yield(turn_of(queue));
+        gs_turn_begin(turn_of(queue));
+    }
     const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
-    gs_turn turn = gs_turn_begin(turn_of(queue));
     gs_gate_enter();
     gs_device *device = command->device != NULL ? command->device : queue->device;
     gs_record *record = gs_command_is_work(command) ? device->record : NULL;
@@ -138,7 +140,8 @@ static bool perform(gs_queue *queue, const gs_command *command) {
     gs_command_perform(command, device);
     gs_activity_end();
     gs_gate_leave();
-    gs_made_progress(gs_turn_begin(turn));
+    if (is_ranked)
+        gs_made_progress(gs_turn_begin((gs_turn){0}));
     if (guarded)
         gs_errand_begin(before);
     if (is_function)
@@ -160,7 +163,7 @@ static bool pass_semaphores(gs_queue *queue, const gs_command *command) {
 static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
     bool timed = command->signal != NULL && command->signal->timestamps;
     bool ready = wait_for_events(queue, command);
-    if (waits_for_others(command))
+    if (queue->runnable.is_listed && waits_for_others(command))
         gs_runnable_end(&queue->runnable);
     ready = ready && pass_semaphores(queue, command);
     gs_interval interval = {timed ? gs_timestamp() : 0, 0};
@@ -202,7 +205,7 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
     bool retired = false;
     bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
     wait_for_events(queue, command);
-    if (waits_for_others(command))
+    if (queue->runnable.is_listed && waits_for_others(command))
         gs_runnable_end(&queue->runnable);
     wait_for_turn(queue, command);
     gs_interval interval = {gs_timestamp(), 0};

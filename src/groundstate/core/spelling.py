@@ -56,6 +56,7 @@ _FUNCTIONS = {
     "zeContextCreateEx": "Context(devices)",
     "zeContextDestroy": "Context.close()",
     "zeDeviceGetImageProperties": "Device.image_properties",
+    "zeDeviceGetStatus": "Device.check_status()",
     "zeEventCounterBasedCloseIpcHandle": "Event.close()",
     "zeEventCounterBasedCreate": "Event.counter_based()",
     "zeEventDestroy": "Event.close()",

@@ -120,7 +120,7 @@ def zesDeviceResetExt(hDevice: int, pProperties: int) -> None:
     if not zes.ZES_RESET_TYPE_WARM <= properties.resetType <= zes.ZES_RESET_TYPE_FLR:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ENUMERATION,
-            f"resetType {properties.resetType:#x} is no zes_reset_type_t",
+            f"resetType {properties.resetType:#x} is no kind of reset: WARM, COLD or FLR",
         )
     _reset(hDevice, bool(properties.force))
 
