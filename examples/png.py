@@ -1,10 +1,19 @@
 """Pictures as PNG files, for the examples that make some."""
 
 import struct
+import sys
+import tempfile
 import zlib
 from pathlib import Path
 
 CHANNELS = 3
+
+
+def picture_path(name: str) -> Path:
+    """Where a picture goes: the path on the command line, or a new folder that is only ours."""
+    if len(sys.argv) > 1:
+        return Path(sys.argv[1])
+    return Path(tempfile.mkdtemp(prefix="groundstate-")) / name
 
 
 def write_png(path: Path, pixels: bytes, width: int, height: int) -> None:

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -17,7 +18,17 @@ enum {
 };
 
 #if defined(__x86_64__)
-static bool can_stream(void) { return __builtin_cpu_supports("avx"); }
+static bool has_avx;
+
+/* Whether the processor has AVX and the system saves its registers. __builtin_cpu_supports would say it, but
+ * not every compiler's runtime library has what that needs. */
+__attribute__((constructor, target("xsave"))) static void look_for_avx(void) {
+    unsigned eax, ebx, ecx = 0, edx;
+    const unsigned needed = bit_OSXSAVE | bit_AVX, saved = 6;
+    has_avx = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & needed) == needed && (_xgetbv(0) & saved) == saved;
+}
+
+static bool can_stream(void) { return has_avx; }
 
 /* Copies with stores that bypass the cache. */
 __attribute__((target("avx"))) static void stream(char *destination, const char *source, size_t size) {

@@ -1,6 +1,6 @@
 /* The interpreter inside the driver.
  *
- * It loads the libpython noted in interpreter.cfg when the library was built, and starts an interpreter that
+ * It loads the libpython of the Python that the package is installed in (settings.h), and starts an interpreter that
  * belongs to the driver. If the process runs Python already, that is a second one, apart from the first: code
  * that calls the driver from one thread while another waits for it with Python's lock would wait for ever.
  * Only a program that uses the bindings of this package, which release that lock, shares its interpreter
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -200,6 +201,8 @@ static ze_result_t check_version(const gs_settings *at, void *libpython) {
     *(void **)&get_version = dlsym(libpython, "Py_GetVersion");
     const char *running = get_version != NULL ? get_version() : "without a version";
     size_t length = strlen(at->version);
+    if (length == 0) /* nothing says which Python the package was installed for */
+        return ZE_RESULT_SUCCESS;
     if (strncmp(running, at->version, length) == 0 && running[length] == '.')
         return ZE_RESULT_SUCCESS;
     return refuse("this process runs Python %.*s, but the driver %s was installed for Python %s; install "
@@ -217,8 +220,7 @@ static ze_result_t find_interpreter(const gs_settings *at) {
     if (shared)
         libpython = running;
     if (libpython == NULL)
-        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s), "
-                      "then reinstall groundstate",
+        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s)",
                       at->version, at->version);
     ze_result_t result = check_version(at, libpython);
     if (result != ZE_RESULT_SUCCESS)
@@ -321,6 +323,17 @@ static ze_result_t start(void) {
     if (interrupted)
         return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
+}
+
+/* For `groundstate doctor`: the libpython that a program without Python would run the driver with. */
+GS_EXPORT void gs_libpython(char *path, size_t size);
+void gs_libpython(char *path, size_t size) {
+    gs_settings at;
+    gs_find_settings(&at);
+    if (at.libpython[0] != 0)
+        snprintf(path, size, "%s", at.libpython);
+    else
+        snprintf(path, size, "libpython%s.so.1.0", at.version);
 }
 
 /* For the bindings of this package: an interpreter of our own would only cost time. */
@@ -438,7 +451,7 @@ int gs_guest_call(void *handler, const char *types, const gs_word *arguments, ui
 /* Lets a hosting Python run its signal handlers, which it does on its main thread only. If one raises (KeyboardInterrupt), the exception is set
  * aside until the call that waits has returned to Python, which it now should. */
 bool gs_python_interrupt(void) {
-    if (!knows_host || !started || gettid() != getpid() || !is_usable(&host))
+    if (!knows_host || !started || syscall(SYS_gettid) != getpid() || !is_usable(&host))
         return false;
     int state = host.PyGILState_Ensure();
     bool interrupted = host.PyErr_CheckSignals() != 0;

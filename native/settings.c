@@ -8,7 +8,7 @@
 
 #include "settings.h"
 
-static bool strip_last(char *path, int parts) {
+bool gs_strip_last(char *path, int parts) {
     for (; parts > 0; parts--) {
         char *slash = strrchr(path, '/');
         if (slash == NULL)
@@ -39,29 +39,27 @@ static void take_setting(gs_settings *to, char *line) {
             snprintf(known[each].value, known[each].size, "%s", equals + 1);
 }
 
+/* interpreter.cfg beside the library, which a checkout has. */
+static void read_config(gs_settings *to) {
+    char file[PATH_MAX], line[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s", to->library);
+    gs_strip_last(file, 1);
+    strncat(file, "/interpreter.cfg", sizeof file - strlen(file) - 1);
+    FILE *stream = fopen(file, "r");
+    if (stream == NULL)
+        return;
+    while (fgets(line, sizeof line, stream) != NULL)
+        take_setting(to, line);
+    fclose(stream);
+}
+
 void gs_find_settings(gs_settings *to) {
     *to = (gs_settings){0};
     Dl_info self;
-    char file[PATH_MAX];
     if (dladdr((void *)gs_find_settings, &self) == 0 || realpath(self.dli_fname, to->library) == NULL)
         return;
-    snprintf(file, sizeof file, "%s", to->library);
-    strip_last(file, 1);
-    strncat(file, "/interpreter.cfg", sizeof file - strlen(file) - 1);
-    FILE *stream = fopen(file, "r");
-    if (stream != NULL) {
-        char line[PATH_MAX + 32];
-        while (fgets(line, sizeof line, stream) != NULL)
-            take_setting(to, line);
-        fclose(stream);
-    }
+    read_config(to);
     snprintf(to->root, sizeof to->root, "%s", to->library);
-    strip_last(to->root, 3);
-    const char *folder = strrchr(to->root, '/');
-    if (folder != NULL && strcmp(folder, "/site-packages") == 0) {
-        snprintf(to->site, sizeof to->site, "%s", to->root);
-        snprintf(to->executable, sizeof to->executable, "%s", to->root);
-        if (strip_last(to->executable, 3))
-            strncat(to->executable, "/bin/python3", sizeof to->executable - strlen(to->executable) - 1);
-    }
+    gs_strip_last(to->root, 3);
+    gs_find_installed_python(to);
 }

@@ -3,14 +3,22 @@
 #define GS_SETTINGS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 typedef struct gs_settings {
     char library[PATH_MAX]; /* this very library */
     char version[16], executable[PATH_MAX], libpython[PATH_MAX], site[PATH_MAX], root[PATH_MAX];
 } gs_settings;
 
-/* Where the package, its interpreter and its site-packages are. The library lies in <root>/groundstate/_native;
- * when <root> is a site-packages folder, that decides, since the package may have been moved as a whole. */
+/* Where the package, its interpreter and its site-packages are. The library lies in <root>/groundstate/_native.
+ * In a checkout, interpreter.cfg beside it says the rest; elsewhere, the place of the library does. */
 void gs_find_settings(gs_settings *to);
+
+/* Fills in what can be told from `root` alone: the Python whose site-packages it is, or else the first one on PATH
+ * if nothing is known of another (installed_python.c). */
+void gs_find_installed_python(gs_settings *to);
+
+/* Cuts the last parts off a path; false if it has not got so many. */
+bool gs_strip_last(char *path, int parts);
 
 #endif

@@ -38,7 +38,7 @@ enum { FORM_BYTES, FORM_DIGESTS };
 enum { FLAG_INCOMPLETE = 1 };
 
 static pthread_key_t call_key;
-static pthread_once_t call_once = PTHREAD_ONCE_INIT;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static _Thread_local gc_call *call_here __attribute__((tls_model("initial-exec")));
 static atomic_uint threads;
 
@@ -55,7 +55,7 @@ static void make_key(void) {
 }
 
 static gc_call *new_call(void) {
-    pthread_once(&call_once, make_key);
+    pthread_once(&key_once, make_key);
     gc_call *call = calloc(1, sizeof *call);
     if (call == NULL)
         return NULL;

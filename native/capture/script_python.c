@@ -97,7 +97,7 @@ static bool python_load(const char *script) {
     void *libpython = at.libpython[0] != 0 ? gs_open_apart(at.libpython, GS_SCRIPTS_APART) : NULL;
     if (libpython == NULL || !look_up(&python, libpython)) {
         fprintf(stderr, "groundstate: scripts in Python need libpython%s.so; install it (Debian: apt install "
-                        "libpython%s), then reinstall groundstate\n", at.version, at.version);
+                        "libpython%s)\n", at.version, at.version);
         return false;
     }
     start_interpreter(&at, libpython);

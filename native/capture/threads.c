@@ -51,7 +51,7 @@ static gc_company present; /* as of the last look into the folder */
 /* Looks at all threads. An entry is at most 32 bytes long: what leaves room for more is the end of the list. */
 static void look_for_others(void) {
     _Alignas(entry) char buffer[4096];
-    long own = (long)gettid(), length = sizeof buffer;
+    long own = syscall(SYS_gettid), length = sizeof buffer;
     present = (gc_company){.is_unknown = lseek(folder, 0, SEEK_SET) != 0};
     while (!present.is_unknown && length > (long)sizeof buffer - 32) {
         length = syscall(SYS_getdents64, folder, buffer, sizeof buffer);

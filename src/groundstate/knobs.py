@@ -37,6 +37,10 @@ class Knob:
         return os.environ.get(self.name, "").strip()
 
     @abstractmethod
+    def get(self) -> object:
+        """What the variable says, or the default."""
+
+    @abstractmethod
     def described_default(self) -> str:
         """The default in the words of the documentation."""
 
@@ -299,6 +303,13 @@ ERRORS = Choice(
     "there, modules that cannot be built, mistakes of the driver. `groundstate run` sets that.",
     group=_DEVICE,
 )
+PROGRESS = Flag(
+    "GROUNDSTATE_PROGRESS",
+    default=True,
+    sentence="Whether work that takes longer than two seconds, compiling a large kernel say, is "
+    "announced on stderr, if that is a terminal.",
+    group=_DEVICE,
+)
 LIBRARY = Text(
     "GROUNDSTATE_LIBRARY",
     values="a path",
@@ -461,10 +472,18 @@ def cache_folder() -> str | None:
     folder = CACHE.get()
     if folder == "0":
         return None
+    return os.path.abspath(folder) if folder else default_cache_folder()
+
+
+def default_cache_folder() -> str | None:
+    """The folder of the disk cache unless GROUNDSTATE_CACHE says otherwise.
+
+    None for a user without a home: one that the system does not know, in a container for example.
+    """
     home = USER_CACHE.get()
     # A relative XDG_CACHE_HOME is to be ignored, says its specification.
     base = home if os.path.isabs(home) else os.path.expanduser("~/.cache")
-    return os.path.abspath(folder) if folder else os.path.join(base, "groundstate")
+    return os.path.join(base, "groundstate") if os.path.isabs(base) else None
 
 
 def library() -> str:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from groundstate import knobs
@@ -18,6 +21,7 @@ from groundstate import knobs
 CAPTURE_NAME = "libze_capture.so"
 REDIRECT_NAME = "libze_redirect.so"
 OPENCL_NAME = "libgroundstate_opencl.so"
+PRIVATE_PREFIX = "groundstate-links-"
 LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
 """What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
@@ -46,15 +50,28 @@ def folder() -> Path:
 def folder_for(target: Path) -> Path:
     """A folder with nothing in it but a library under the loader's names.
 
-    It lies beside the library, or in the user's cache when that place is read-only. The driver and
-    the capture library have one each, so that neither changes what the other's programs find.
+    It lies beside the library, in the user's cache if that place is read-only, or in a temporary
+    folder of the user's own if there is no place in the cache either. The driver and the capture
+    library have one each, so that neither changes what the other's programs find.
     """
     name = "capture" if target.name == CAPTURE_NAME else "loader"
-    try:
-        return _linked(target.parent / name, target)
-    except OSError:
-        digest = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
-        return _linked(Path.home() / ".cache" / "groundstate" / f"{name}-{digest}", target)
+    distinct = f"{name}-{hashlib.sha256(os.fsencode(target)).hexdigest()[:16]}"
+    cache = knobs.default_cache_folder()
+    for place in (target.parent / name, Path(cache, distinct) if cache else None):
+        with suppress(OSError):
+            if place is not None:
+                return _linked(place, target)
+    return _linked(_private_folder() / distinct, target)
+
+
+def _private_folder() -> Path:
+    """A temporary folder that nobody else can write to, the same one each time."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PRIVATE_PREFIX}*"):
+        with suppress(OSError):
+            status = folder.lstat()
+            if status.st_uid == os.geteuid() and status.st_mode == stat.S_IFDIR | 0o700:
+                return folder
+    return Path(tempfile.mkdtemp(prefix=PRIVATE_PREFIX))
 
 
 def environment(
@@ -102,7 +119,9 @@ def first_of(place: Path, listed: str) -> str:
 
 def _linked(place: Path, target: Path) -> Path:
     """Makes `place` if needed and points its links at `target`."""
-    place.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if not place.is_dir():
+        place.mkdir(parents=True, exist_ok=True)
+        place.chmod(0o755)  # for other users too, whatever the umask
     for name in LINK_NAMES:
         link = place / name
         if not (link.is_symlink() and link.readlink() == target):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
@@ -93,7 +94,14 @@ EXPECTED = {
         "sums of rows: [[3.0], [12.0]]\n",
         "a row of the source is as long as a column of weights (dnnl_invalid_arguments)\n",
     ],
-    "mandelbrot.py": ["The Mandelbrot set, 1536 x 1024 pixels, computed by", "picture.png"],
+    "mandelbrot.py": [
+        "The Mandelbrot set, 1536 x 1024 pixels, computed by",
+        "  compiled in ",
+        "  first run ",
+        " million pixels a second\n",
+        "  plain C ",
+        "picture.png",
+    ],
     "gpt2.py": ["GPT-2, 5 tokens of the prompt at once", "scores (2x)", "total", "goes on with "],
     "resnet18.py": ["ResNet-18, 1 x 3 x 32 x 32 pixels", "stem pool", "total", "is of class "],
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
@@ -204,3 +212,20 @@ def test_the_mandelbrot_set_is_right(tmp_path: Path) -> None:
             assert is_black == (steps == 400), (x, y, steps)
             compared[is_black] += 1
     assert min(compared.values()) > 100
+
+
+def test_pictures_go_to_a_new_folder_each_time(tmp_path: Path) -> None:
+    """A fixed name in a shared folder would belong to the first user who runs the example."""
+    shown = [
+        subprocess.run(
+            [sys.executable, str(EXAMPLES / "pipeline.py")],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout.splitlines()[-1]
+        for _ in range(2)
+    ]
+    assert len({Path(path) for path in shown}) == 2
+    assert all(Path(path).parent.stat().st_mode & 0o777 == 0o700 for path in shown)

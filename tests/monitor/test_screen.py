@@ -11,8 +11,9 @@ from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from groundstate.monitor import draw
+from groundstate.monitor import draw, words
 from groundstate.monitor.app import TopApp
+from groundstate.monitor.gauges import Gauge
 from groundstate.monitor.processes import COLUMNS
 from groundstate.monitor.readings import Process, Reading
 from groundstate.monitor.table import ProcessTable, column_at, widths_for
@@ -300,6 +301,27 @@ def test_device_names_and_commands_are_not_markup() -> None:
         assert "odd" in str(app.query_one(DevicePanel).border_title)
 
     play(session, make=odd)
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"),
+    [
+        (None, " " * 10),
+        (0.0, "·" * 10),
+        (0.001, "╸" + "·" * 9),
+        (0.5, "━" * 5 + "·" * 5),
+        (0.55, "━" * 5 + "╸" + "·" * 4),
+        (1.0, "━" * 10),
+        (7.0, "━" * 10),
+    ],
+)
+def test_bars_can_be_read_without_colour(share: float | None, drawn: str) -> None:
+    assert draw.bar(share, 10, draw.COLOURS["compute"]).plain == drawn
+
+
+def test_unknown_gauge_has_no_bar() -> None:
+    row = draw.gauge_row(Gauge("heat", words.DASH, None), [], 100).plain
+    assert row.split() == ["heat", words.DASH]
 
 
 @pytest.mark.parametrize("width", [0, 1, 7, 40])

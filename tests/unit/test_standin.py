@@ -73,6 +73,22 @@ class TestFolder:
         assert folder.is_relative_to(tmp_path / "home" / ".cache" / "groundstate")
         assert (folder / "libze_loader.so.1").samefile(built)
 
+    def test_no_place_at_all_but_a_temporary_one(
+        self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (built.parent / "loader").touch()
+        monkeypatch.setenv("HOME", "/proc")
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        squatted = tmp_path / f"{standin.PRIVATE_PREFIX}open"  # others can write to it
+        squatted.mkdir(mode=0o777)
+        squatted.chmod(0o777)
+        folder = standin.folder()
+        assert folder.parent.stat().st_mode & 0o777 == 0o700
+        assert folder.parent != squatted
+        assert (folder / "libze_loader.so.1").samefile(built)
+        assert standin.folder() == folder, "the next program uses the same one"
+
     def test_missing_library_says_how_to_build_it(self, built: Path) -> None:
         built.unlink()
         with pytest.raises(standin.LibraryMissing, match="make native"):

@@ -30,7 +30,12 @@ def run(args: argparse.Namespace) -> int:
     """Prints the state of the cache, or clears it."""
     folder = knobs.cache_folder()
     if folder is None:
-        print(f"The cache is switched off by {knobs.CACHE.name}.")
+        why = (
+            f"switched off by {knobs.CACHE.name}"
+            if knobs.CACHE.text()
+            else "nowhere: no home folder"
+        )
+        print(f"The cache is {why}.")
         return 0
     if args.clear:
         print(f"Freed {readable(cache.clear())} in {folder}.")

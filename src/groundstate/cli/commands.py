@@ -15,6 +15,7 @@ from groundstate.version import __version__
 
 COMMANDS = {
     "info": "show drivers, devices and what they can do",
+    "doctor": "say what works here and what is missing",
     "run": "run a Level Zero program on this driver",
     "env": "print the variables that send programs to this driver",
     "record": "run a program and record its calls",
@@ -28,6 +29,8 @@ COMMANDS = {
     "dis": "show a SPIR-V module as text",
     "survey": "compile all kernels in libraries",
     "cache": "show or clear the cache of compiled kernels",
+    "completion": "print a script that completes commands in a shell",
+    "man": "show the manual page",
 }
 """What the help lists, in its order. Each is a module of this package, with `add_parser`."""
 
@@ -40,6 +43,7 @@ Programs written for Level Zero (C, C++, SYCL, Python) run on it unchanged, with
 EXAMPLES = """\
 examples:
   groundstate info                          what this machine offers to Level Zero programs
+  groundstate doctor                        what works here, and what is missing
   groundstate run -- ./my_app               run a program on the CPU device
   groundstate run --topology 2x4 -- ./app   as if there were two devices of four sub-devices each
   eval "$(groundstate env)"                 run everything in this shell on the CPU device

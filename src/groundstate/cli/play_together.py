@@ -31,7 +31,11 @@ def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
         prepare(folder, len(streams))
         outputs = [(folder / f"report-{number}").open("w+") for number in range(len(streams))]
         running = [
-            subprocess.Popen(_command(args, stream, f"{folder}:{number}"), stdout=output)
+            subprocess.Popen(
+                _command(args, stream, f"{folder}:{number}"),
+                stdout=output,
+                process_group=0,  # Ctrl-C is for this process, which ends the others
+            )
             for number, (stream, output) in enumerate(zip(streams, outputs, strict=True))
         ]
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from groundstate.announce import Announced
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.program import Program
 
@@ -115,7 +116,11 @@ def make(stage: Stage, some: list[Variant]) -> str | bytes:
             names = ", ".join(variant.kernel for variant in some)
             raise BuildError(f"an object file is of one kernel; name it with --kernel: {names}")
         return stage.make(some[0])
-    return "\n".join(_titled(stage, variant) for variant in some)
+    made = []
+    for number, variant in enumerate(some, 1):
+        with Announced(f"compiling kernel {variant.kernel} ({number} of {len(some)})"):
+            made.append(_titled(stage, variant))
+    return "\n".join(made)
 
 
 def _titled(stage: Stage, variant: Variant) -> str:

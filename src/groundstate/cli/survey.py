@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from groundstate.announce import Announced
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import complain, describe
 from groundstate.cli.run import positive
@@ -103,7 +104,8 @@ def run(args: argparse.Namespace) -> int:
     missing = [path for path in args.paths if not os.path.exists(path)]
     if missing:
         return complain("survey", f"{missing[0]}: no such file")
-    collection = collect(map(Path, args.paths))
+    with Announced("looking for modules"):
+        collection = collect(map(Path, args.paths))
     chosen = choose(collection, args.sample)
     widths = tuple(dict.fromkeys(args.widths or [BEST]))
     try:

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from groundstate.announce import Announced
 from groundstate.compiler import cache
 from groundstate.compiler.opencl import clang, messages, options
 from groundstate.compiler.opencl.messages import Message
@@ -92,7 +93,8 @@ def compile_with_log(
     stored = cache.get(key)
     if stored is not None:
         return _unpack(stored)
-    compiled = _compile(compiler, understood, text)
+    with Announced(f"compiling {name}"):
+        compiled = _compile(compiler, understood, text)
     cache.put(key, _pack(compiled))
     return compiled
 

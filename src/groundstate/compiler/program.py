@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from groundstate.announce import Announced
 from groundstate.compiler import kept, object_file
 from groundstate.compiler.constructors import find_constructors, run_once
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
@@ -59,6 +60,10 @@ NATIVE_MAGIC = b"GSNATIVE"
 
 UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"))
 """The build options that ask for code that is written quickly and runs slowly."""
+
+
+NAME_CHARACTERS = 60
+"""Of the name of a kernel, in what is shown while it is compiled."""
 
 
 @record()
@@ -342,18 +347,30 @@ class Program:
     def _is_optimised(self) -> bool:
         return UNOPTIMISED.isdisjoint(self.options.split())
 
+    def _described(self, name: str) -> str:
+        """A kernel, and which one of those that the program has is compiled now."""
+        shown = name if len(name) <= NAME_CHARACTERS else name[: NAME_CHARACTERS - 3] + "..."
+        if name not in self.kernel_names:
+            return shown  # one that initialises variables
+        compiled = {each for each, _, _ in self._codes if each in self.kernel_names} - {name}
+        return f"{shown} ({len(compiled) + 1} of {len(self.kernel_names)})"
+
+    def _compile(
+        self, name: str, group_size: GroupSize, width: int
+    ) -> tuple[dict[str, Any], bytes]:
+        from groundstate.compiler import machine
+
+        code = self.write(name, group_size, width or None)
+        formats = [each.hex() for each in code.formats]
+        description = {"scratch_bytes": code.scratch_bytes, "formats": formats}
+        return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
         what = (name, *group_size, width)
         known = self._recall(*what)
         if known is None:
-            from groundstate.compiler import machine
-
-            code = self.write(name, group_size, width or None)
-            formats = [each.hex() for each in code.formats]
-            known = (
-                {"scratch_bytes": code.scratch_bytes, "formats": formats},
-                machine.object_code(code.text, code.lanes, self._is_optimised),
-            )
+            with Announced(f"compiling kernel {self._described(name)}"):
+                known = self._compile(name, group_size, width)
             self._note(*known, *what)
         description, binary = known
         loaded = in_memory(binary)

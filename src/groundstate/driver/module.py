@@ -11,6 +11,7 @@ from _thread import allocate_lock
 from itertools import count
 
 from groundstate import ze
+from groundstate.announce import Announced
 from groundstate.driver import build_log, build_options, native, native_kernel, specialization
 from groundstate.driver.api import (
     Failure,
@@ -178,10 +179,11 @@ def _build(inputs: list[_Input], is_native: bool) -> Program:
     if is_native:
         programs = [Program.from_native(each.binary) for each in inputs]
         return programs[0] if len(programs) == 1 else Program.link(programs)
-    programs = [
-        Program(each.binary, options=each.options, constants=each.constants) for each in inputs
-    ]
-    return programs[0] if len(programs) == 1 else Program.link(programs)
+    with Announced(f"reading a module of {sum(len(each.binary) for each in inputs) >> 10} KiB"):
+        programs = [
+            Program(each.binary, options=each.options, constants=each.constants) for each in inputs
+        ]
+        return programs[0] if len(programs) == 1 else Program.link(programs)
 
 
 @handler

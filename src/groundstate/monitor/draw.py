@@ -13,7 +13,7 @@ from groundstate.monitor import words
 from groundstate.monitor.gauges import Gauge, History, gauges, subdevice_gauges
 from groundstate.monitor.readings import Device, Engine
 
-TRACK = Style(color="#2b3440")
+TRACK = Style(color="#4a5666")
 LABEL = Style(color="#8b98a8")
 VALUE = Style(color="#e6edf3", bold=True)
 PLAIN = Style(color="#d7dfe8")
@@ -37,6 +37,8 @@ COLOURS = {
 WARM = Style(color="#f2a94f")
 HOT = Style(color="#f4716b")
 
+REST = "·"
+"""What a bar lacks to the whole."""
 LEVELS = "▁▂▃▄▅▆▇"
 """The columns of a sparkline. Without the highest, so that rows do not touch each other."""
 
@@ -56,15 +58,18 @@ def colour(name: str, share: float | None) -> Style:
 
 
 def bar(share: float | None, width: int, style: Style) -> Text:
-    """A line of which a part is bright; without one, a line of nothing but its track."""
-    halves = 0 if share is None else round(min(max(share, 0.0), 1.0) * width * 2)
-    if share and halves == 0 and width:
+    """A thick line as long as the share, and dots up to the whole, so that it can be read without
+    colour. What is unknown has no bar."""
+    if share is None:
+        return Text(" " * width)
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    if share > 0 and halves == 0 and width:
         halves = 1  # little is not nothing
     full, half = divmod(halves, 2)
     text = Text("━" * full, style)
     if half:
         text.append("╸", style)
-    return text.append("━" * (width - full - half), TRACK)
+    return text.append(REST * (width - full - half), TRACK)
 
 
 def sparkline(shares: Sequence[float | None], width: int, name: str) -> Text:
