@@ -100,7 +100,7 @@ def test_a_tooltip_and_the_details_tell_of_a_span(small: Page) -> None:
     small.mouse("mouseReleased", x, y, button="left", clickCount=1)
     details = small.run("document.getElementById('details').textContent")
     assert "1 of this name" in details
-    assert "device timestamps of the recording" in details
+    assert "measured by the program" in details
 
 
 def test_wheel_keys_and_drag_move_the_view(small: Page) -> None:
