@@ -13,11 +13,11 @@ import pytest
 from .installs import Installs
 from .pages import ROOT
 
+pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
+
 SOURCE = ROOT / "src"
 RUN = """\
 import doctest, importlib, sys
-
-pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
 for name in sys.argv[1:]:
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     print("==", name, result.attempted, result.failed, flush=True)
