@@ -194,6 +194,15 @@ ze_result_t gs_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 
 /* --- Contexts ---------------------------------------------------------------------------------------- */
 
+static ze_result_t create_unless_reset(enum gs_function function, gs_driver *driver, uint32_t count,
+                                       ze_device_handle_t *devices, gs_context **context) {
+    if (was_reset(driver, count, devices))
+        return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
+                       "%s: the device was reset; call zeDeviceGetStatus to use it again",
+                       gs_function_names[function]);
+    return create_context(driver, count, devices, context);
+}
+
 ze_result_t gs_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t *desc, uint32_t numDevices,
                                  ze_device_handle_t *phDevices, ze_context_handle_t *phContext) {
     (void)desc;
@@ -201,15 +210,14 @@ ze_result_t gs_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_de
         if (((gs_device *)phDevices[each])->driver != (gs_driver *)hDriver)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                            "zeContextCreateEx: device %u of the list belongs to another driver", each);
-    if (was_reset((gs_driver *)hDriver, numDevices, phDevices))
-        return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
-                       "%s: the device was reset; call zeDeviceGetStatus to use it again", name);
-    return create_context((gs_driver *)hDriver, numDevices, phDevices, (gs_context **)phContext);
+    return create_unless_reset(GS_FN_zeContextCreateEx, (gs_driver *)hDriver, numDevices, phDevices,
+                               (gs_context **)phContext);
 }
 
 ze_result_t gs_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t *desc,
                                ze_context_handle_t *phContext) {
-    return gs_zeContextCreateEx(hDriver, desc, 0, NULL, phContext);
+    (void)desc;
+    return create_unless_reset(GS_FN_zeContextCreate, (gs_driver *)hDriver, 0, NULL, (gs_context **)phContext);
 }
 
 static bool is_idle(void *context) { return !gs_queues_are_busy(context); }

@@ -219,7 +219,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k.spv"
     assert main(["dis", str(path)]) == 1
-    assert "No such file" in capsys.readouterr().err
+    assert "no such file" in capsys.readouterr().err
     path.write_bytes(b"text")
     assert main(["dis", str(path)]) == 1
     assert "at least 20 bytes" in capsys.readouterr().err
