@@ -235,7 +235,9 @@ class Case:
         if not callable(self.expected):
             return np.asarray(self.expected)
         given = [data for _, data in self.inputs]
-        if "shape" in signature(self.expected).parameters:
+        # NumPy 1 has ufuncs whose signature cannot be asked for.
+        of_ufunc = isinstance(self.expected, np.ufunc)
+        if not of_ufunc and "shape" in signature(self.expected).parameters:
             return np.asarray(self.expected(*given, shape=shape))
         return np.asarray(self.expected(*given))
 
