@@ -96,3 +96,12 @@ def test_packed_parts_come_apart() -> None:
 def test_what_is_damaged_is_a_value_error(damaged: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         kept.unpack(damaged)
+
+
+def test_code_for_older_cpus_is_another_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.machine_identity.cache_clear()
+    native = kept.machine_identity()
+    monkeypatch.setenv("GROUNDSTATE_MAX_ISA", "sse4")
+    kept.machine_identity.cache_clear()
+    assert kept.machine_identity() != native
+    kept.machine_identity.cache_clear()

@@ -14,6 +14,7 @@ import os
 from functools import cache
 from typing import Any
 
+from groundstate import knobs
 from groundstate.compiler import cache as disk
 from groundstate.version import __version__
 
@@ -58,7 +59,10 @@ def _key(identity: bytes, what: tuple[object, ...]) -> bytes:
 
 @cache
 def machine_identity() -> str:
-    """Changes with the CPU and with LLVM. Neither is asked: importing LLVM takes a while."""
+    """Changes with the CPU, with what of it is used, and with LLVM.
+
+    Neither is asked: importing LLVM takes a while.
+    """
     package = importlib.util.find_spec("llvmlite")
     origin = package.origin if package is not None else None
     status = os.stat(origin) if origin else None
@@ -67,7 +71,8 @@ def machine_identity() -> str:
         first = file.read(1 << 14).split("\n\n")[0]
     wanted = ("vendor_id", "cpu family", "model", "flags", "CPU ", "Features")
     lines = sorted(line for line in first.splitlines() if line.startswith(wanted))
-    return hashlib.sha256("\n".join([llvm, *lines]).encode()).hexdigest()
+    facts = [llvm, knobs.MAX_ISA.get(), *lines]
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
 def compiler_state() -> str:
