@@ -143,7 +143,6 @@ class KernelWriter:
         own_bytes = context + self.private_bytes
         shared_bytes = cells * CELL_BYTES * self.subgroups
         lines = [
-            "; " + self.kernel.name,
             *self._step_lines(context),
             *self._run_lines(own_bytes, shared_bytes, has_barriers),
         ]
