@@ -502,7 +502,7 @@ def cache_folder() -> str | None:
     return os.path.join(base, "groundstate") if os.path.isabs(base) else None
 
 
-_NEWER = {"avx2": ("avx512", "avx10", "amx", "evex512")}
+_NEWER: dict[str, tuple[str, ...]] = {"avx2": ("avx512", "avx10", "amx", "evex512")}
 _NEWER["sse4"] = (*_NEWER["avx2"], "avx", "fma", "f16c", "vaes", "vpclmul")
 """How the names of features begin that came after a generation, by Linux and LLVM alike."""
 
