@@ -60,7 +60,7 @@ static uint64_t start_time(void) {
 
 /* Memory for a page: a file if possible, else memory that nobody else sees. */
 static page *map_page(int *fd) {
-    *fd = gs_memory_file(PAGE_BYTES);
+    *fd = gs_memory_file_named("groundstate", PAGE_BYTES);
     int kind = *fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void *memory = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, kind, *fd, 0);
     return memory != MAP_FAILED ? memory : NULL;

@@ -18,6 +18,7 @@ from registry.model import CType, Direction, Field, Function, Parameter, Registr
 NULL_HANDLE = "ZE_RESULT_ERROR_INVALID_NULL_HANDLE"
 NULL_POINTER = "ZE_RESULT_ERROR_INVALID_NULL_POINTER"
 BAD_ENUM = "ZE_RESULT_ERROR_INVALID_ENUMERATION"
+BAD_SIZE = "ZE_RESULT_ERROR_INVALID_SIZE"
 BAD_EVENT = "ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT"
 UNINITIALISED = "ZE_RESULT_ERROR_UNINITIALIZED"
 
@@ -85,6 +86,7 @@ def checks_of(function: Function) -> list[Check]:
         *_enums(function, registry),
         *_members(function, registry),
         *_conditions(function, registry),
+        *_missing_arrays(function, registry),
     ]
 
 
@@ -236,6 +238,21 @@ def _conditions(function: Function, registry: Registry) -> list[Check]:
             if is_executable(condition, function, registry):
                 checks.append(_condition(function, result, condition))
     return checks
+
+
+def _missing_arrays(function: Function, registry: Registry) -> list[Check]:
+    """Arrays of handles that may be left out, where a count says that they are not.
+
+    The specification names this error for most functions; the others get it, too.
+    """
+    stated = {check.condition for check in _conditions(function, registry)}
+    missing = []
+    for array in _handle_arrays(function, registry):
+        condition = f"(nullptr == {array.parameter}) && (0 < {array.count})"
+        optional = any(p.optional for p in function.parameters if p.name == array.parameter)
+        if optional and condition not in stated:
+            missing.append(_condition(function, BAD_SIZE, condition))
+    return missing
 
 
 def _condition(function: Function, result: str, condition: str) -> Check:

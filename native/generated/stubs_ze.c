@@ -3401,6 +3401,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_lis
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists");
+    if ((NULL == phWaitEvents) && (0 < numWaitEvents))
+        return gs_fail_condition(GS_FN_zeCommandListImmediateAppendCommandListsExp, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandListImmediate, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListImmediateAppendCommandListsExp, hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateAppendCommandListsExp)
@@ -3424,6 +3426,8 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
     if (NULL == phCommandLists)
         return gs_fail_pointer(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists");
+    if ((NULL == phWaitEvents) && (0 < numWaitEvents))
+        return gs_fail_condition(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandListImmediate, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListImmediateAppendCommandListsWithParameters)
@@ -3461,6 +3465,8 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_lis
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "desc");
     if (NULL == pCommandId)
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "pCommandId");
+    if ((NULL == phKernels) && (0 < numKernels))
+        return gs_fail_condition(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phKernels) && (0 < numKernels)");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListGetNextCommandIdWithKernelsExp)
@@ -3519,6 +3525,8 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (NULL != phWaitEvents[i] && (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT)))
             return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+    if ((NULL == phWaitEvents) && (0 < numWaitEvents))
+        return gs_fail_condition(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListUpdateMutableCommandWaitEventsExp)
@@ -3957,6 +3965,8 @@ GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hComm
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
+    if ((NULL == phWaitEvents) && (0 < numWaitEvents))
+        return gs_fail_condition(GS_FN_zeCommandListAppendGraphExt, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListAppendGraphExt, hCommandList, GS_KIND_COMMAND_LIST);
     if (gs_zeCommandListAppendGraphExt)

@@ -274,6 +274,78 @@ def constant_of_itself() -> bytes:
     return module("OpStore %out %a Aligned 4", types)
 
 
+def address_of_itself() -> bytes:
+    """An address that is computed from itself."""
+    types = "%p_ulong = OpTypePointer Input %ulong"
+    return module(
+        """
+        %a = OpInBoundsAccessChain %p_ulong %b %zero
+        %b = OpBitcast %p_ulong %a
+        %x = OpLoad %ulong %b
+        """,
+        types,
+    )
+
+
+def addresses_of_each_other() -> bytes:
+    """The same in two blocks, of which each comes first."""
+    types = "%p_ulong = OpTypePointer Input %ulong"
+    return module(
+        f"""
+        {SUM}
+        %odd = OpIEqual %bool %sum %one
+        OpBranchConditional %odd %left %right
+        %left = OpLabel
+        %a = OpBitcast %p_ulong %b
+        OpBranch %right
+        %right = OpLabel
+        %b = OpBitcast %p_ulong %a
+        %x = OpLoad %ulong %b
+        OpBranchConditional %odd %left %end
+        %end = OpLabel
+        """,
+        types,
+    )
+
+
+def addresses_that_nothing_reaches() -> bytes:
+    """The same where no path leads: that is no mistake, and no reason to hang."""
+    types = "%p_ulong = OpTypePointer Input %ulong"
+    return module(
+        """
+        OpBranch %end
+        %left = OpLabel
+        %a = OpBitcast %p_ulong %b
+        %x = OpLoad %ulong %a
+        OpBranch %right
+        %right = OpLabel
+        %b = OpBitcast %p_ulong %a
+        %y = OpLoad %ulong %b
+        OpBranch %left
+        %end = OpLabel
+        """,
+        types,
+    )
+
+
+def nested_selections(depth: int = 200_000) -> bytes:
+    """Selections within selections."""
+    lines = [SUM, "%odd = OpIEqual %bool %sum %one"]
+    for number in range(depth):
+        lines.append(f"OpSelectionMerge %m{number} None\nOpBranchConditional %odd %b{number} ")
+        lines[-1] += f"%m{number}\n%b{number} = OpLabel"
+    for number in reversed(range(depth)):
+        lines.append(f"OpBranch %m{number}\n%m{number} = OpLabel")
+    return module("\n".join(lines))
+
+
+def name_with_a_new_line() -> bytes:
+    """The name of a kernel that would go on as LLVM IR."""
+    name = "k?define void @injected() { ret void }"
+    plain = assemble(HEAD.replace('"k"', f'"{name}"') + TYPES + START + END)
+    return plain.replace(name.encode(), name.replace("?", "\n").encode())
+
+
 MODULES = {
     make.__name__: make
     for make in (
@@ -298,5 +370,10 @@ MODULES = {
         function_as_argument,
         large_argument,
         constant_of_itself,
+        address_of_itself,
+        addresses_of_each_other,
+        addresses_that_nothing_reaches,
+        nested_selections,
+        name_with_a_new_line,
     )
 }

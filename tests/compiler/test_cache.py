@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -18,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GROUNDSTATE_CACHE", str(path))
     monkeypatch.delenv("GROUNDSTATE_CACHE_SIZE", raising=False)
     cache._written_since_looking.clear()
+    cache._keys.clear()
     return path
 
 
@@ -55,12 +60,102 @@ def test_the_folder_is_private(folder: Path) -> None:
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    folder: Path, capsys: pytest.CaptureFixture[str], mode: int
+) -> None:
     cache.put(b"key", b"value")
-    folder.chmod(0o777)
+    folder.chmod(mode)
     assert cache.get(b"key") is None
     cache.put(b"another", b"value")
     assert len(files(folder)) == 1
+    assert "nothing is kept there; chmod go-w it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+@pytest.mark.parametrize("level", ["folder", "file"])
+def test_nothing_below_it_that_others_can_write_to_is_used(
+    folder: Path, level: str, mode: int
+) -> None:
+    cache.put(b"key", b"value")
+    (path,) = files(folder)
+    (path if level == "file" else path.parent).chmod(mode)
+    assert cache.get(b"key") is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
+@pytest.mark.parametrize("level", ["root", "folder", "file", "key"])
+def test_what_another_user_owns_is_not_used(folder: Path, level: str) -> None:
+    cache.put(b"key", b"value")
+    (path,) = files(folder)
+    owned = {"root": folder, "folder": path.parent, "file": path, "key": folder / "key"}[level]
+    os.chown(owned, 65534, 65534)
+    cache._keys.clear()
+    assert cache.get(b"key") is None
+
+
+def test_an_entry_with_a_plain_digest_is_not_believed(folder: Path) -> None:
+    """Whoever cannot read the key cannot write an entry."""
+    cache.put(b"key", b"value")
+    (path,) = files(folder)
+    path.write_bytes(hashlib.sha256(b"forged").digest() + b"forged")
+    assert cache.get(b"key") is None
+
+
+def test_an_entry_under_another_name_is_not_believed(folder: Path) -> None:
+    cache.put(b"key", b"value")
+    cache.put(b"other", b"something else")
+    own, other = (folder.joinpath(*cache._place(key)) for key in (b"key", b"other"))
+    own.write_bytes(other.read_bytes())
+    assert cache.get(b"key") is None
+
+
+def test_a_key_that_others_can_read_is_replaced(folder: Path) -> None:
+    cache.put(b"key", b"value")
+    key = folder / "key"
+    before = key.read_bytes()
+    key.chmod(0o644)
+    cache._keys.clear()
+    assert cache.get(b"key") is None
+    cache.put(b"key", b"value")
+    assert cache.get(b"key") == b"value"
+    assert key.read_bytes() != before
+    assert key.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("what", ["entry", "key", "growth"])
+@pytest.mark.parametrize("how", ["pipe", "link", "folder", "socket"])
+def test_what_is_no_regular_file_neither_hangs_nor_counts(
+    folder: Path, tmp_path: Path, what: str, how: str
+) -> None:
+    cache.put(b"key", b"value")
+    path = {"entry": files(folder)[0], "key": folder / "key", "growth": folder / "growth"}[what]
+    elsewhere = tmp_path / "elsewhere"
+    path.replace(elsewhere)
+    if how == "pipe":
+        os.mkfifo(path)
+    elif how == "link":
+        path.symlink_to(elsewhere)
+    elif how == "folder":
+        path.mkdir()
+    else:
+        os.mknod(path, 0o600 | stat.S_IFSOCK)
+    cache._keys.clear()
+    cache._written_since_looking.clear()
+    if what != "growth":
+        assert cache.get(b"key") is None
+    cache.put(b"another", b"value")
+
+
+def test_the_same_key_for_processes_that_start_at_once(folder: Path) -> None:
+    program = (
+        "from groundstate.compiler import cache, private_files\n"
+        "with cache._root(make=True) as root: print(private_files.key(root.fd).hex())"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(6)
+    ]
+    assert len({each.communicate()[0] for each in started}) == 1
 
 
 def test_switched_off(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -103,9 +198,13 @@ def test_what_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatc
     assert cache.get(b"7") == value
 
 
+def noted(folder: Path) -> int:
+    return sum(map(int, (folder / cache.GROWTH).read_text().split()))
+
+
 def age(key: bytes, seconds: int) -> None:
     root = os.environ["GROUNDSTATE_CACHE"]
-    path = cache._path(root, key)
+    path = os.path.join(root, *cache._place(key))
     then = os.stat(path).st_mtime - seconds
     os.utime(path, (then, then))
 
@@ -119,7 +218,7 @@ def test_a_process_does_not_count_what_others_have_counted(
     cache._written_since_looking.clear()  # as in another process
     cache.put(b"second", b"x" * 1000)
     assert not counted
-    assert cache._noted_growth(str(folder)) == 2 * (1000 + cache.DIGEST_BYTES)
+    assert noted(folder) == 2 * (1000 + cache.DIGEST_BYTES)
 
 
 @pytest.mark.parametrize("damage", [None, b"nonsense", b"1\n" * 40_000])
@@ -129,7 +228,7 @@ def test_what_is_noted_wrongly_is_counted_anew(folder: Path, damage: bytes | Non
     notes.unlink() if damage is None else notes.write_bytes(damage)
     cache._written_since_looking.clear()
     cache.put(b"second", b"x" * 1000)
-    assert cache._noted_growth(str(folder)) == 2 * (1000 + cache.DIGEST_BYTES)
+    assert noted(folder) == 2 * (1000 + cache.DIGEST_BYTES)
 
 
 def test_the_limit_holds_within_one_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ EXPECTED = {
     "array_of_constants": "parts",
     "calls_that_double": "operations with all that it calls",
     "recursion": "recursion is not supported",
-    "long_chain_of_blocks": "30002 blocks",
+    "long_chain_of_blocks": "more than 10000 blocks",
     "nested_loops": "loops nest deeper",
     "deep_structures": "types are nested",
     "group_of_all_numbers": "requires groups of 4294967295 x 4294967295 x 4294967295",
@@ -27,6 +27,10 @@ EXPECTED = {
     "function_as_argument": "cannot be passed",
     "large_argument": "cannot be passed",
     "constant_of_itself": "defined by itself",
+    "address_of_itself": "is used before it is computed",
+    "addresses_of_each_other": "where it may not be computed",
+    "nested_selections": "the function has more than 10000 blocks",
+    "name_with_a_new_line": "has a character that cannot be printed",
 }
 """What is said about those that are refused; the others are only large, and are compiled."""
 

@@ -258,22 +258,25 @@ def test_what_nobody_knows_is_kept_and_does_no_harm() -> None:
     assert len(module.function(5).blocks[0].instructions) == 2
 
 
-def test_values_may_be_used_in_front_of_their_definition() -> None:
+def test_a_block_may_stand_in_front_of_one_that_dominates_it() -> None:
     module = read_text(
         """
-        %takes = OpTypeFunction %void
+        %takes = OpTypeFunction %void %uint
         %f = OpFunction %void None %takes
+        %n = OpFunctionParameter %uint
+        %start = OpLabel
+        OpBranch %b
         %a = OpLabel
         %y = OpIAdd %uint %x %x
-        OpBranch %b
-        %b = OpLabel
-        %x = OpIAdd %uint %y %y
         OpReturn
+        %b = OpLabel
+        %x = OpIAdd %uint %n %n
+        OpBranch %a
         OpFunctionEnd
         """
     )
     function = module.function(module.function_ids[0])
-    assert [len(block.instructions) for block in function.blocks] == [2, 2]
+    assert [len(block.instructions) for block in function.blocks] == [1, 2, 2]
 
 
 def test_continued_structures_and_composites() -> None:

@@ -3,6 +3,8 @@
 import ctypes
 import mmap
 import os
+import struct
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +124,51 @@ def test_a_handle_with_any_byte_changed_never_crashes(bench: Bench) -> None:
             check(ze.zeMemGetAddressRange(bench.context, pointer, None, ctypes.byref(size)))
             assert size.value <= mmap.PAGESIZE, f"byte {position} makes memory out of nothing"
             check(ze.zeMemCloseIpcHandle(bench.context, pointer))
+
+
+FORGERIES = {
+    "a file": lambda path: os.open(path, os.O_RDWR),
+    "a file that is open for reading": lambda path: os.open(path, os.O_RDONLY),
+    "memory of somebody else": lambda path: os.memfd_create("groundstate"),
+    "unsealed memory with such a name": lambda path: os.memfd_create("groundstate-" + "00" * 16),
+}
+
+
+@pytest.mark.parametrize("passed", [False, True], ids=["by number", "as a descriptor"])
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_handle_opens_no_other_file(
+    bench: Bench, tmp_path: Path, what: str, passed: bool
+) -> None:
+    """The bytes say where a file is, and who writes them need not have been given a handle."""
+    path = tmp_path / "private"
+    path.write_bytes(b"private" * 1000)
+    fd = FORGERIES[what](path)
+    os.ftruncate(fd, 4096) if "memory" in what else None
+    status = os.fstat(fd)
+    handle = memory_handle(bench, bench.local(4096))
+    number = fd if passed else -1
+    forged = struct.pack("<i", number) + bytes(handle)[4:8]
+    forged += struct.pack("<IiQQQQ", os.getpid(), fd, status.st_ino, status.st_dev, 4096, 0)
+    try:
+        for secret in (bytes(16), bytes(handle)[48:]):
+            bad, opened = ze.ze_ipc_mem_handle_t(), ctypes.c_void_p()
+            ctypes.memmove(ctypes.byref(bad), forged + secret, 64)
+            result = ze.zeMemOpenIpcHandle(
+                bench.context, bench.device, bad, 0, ctypes.byref(opened)
+            )
+            assert result == INVALID
+            assert opened.value is None
+    finally:
+        os.close(fd)
+    assert path.read_bytes() == b"private" * 1000
+
+
+def test_a_handle_without_its_secret_opens_nothing(bench: Bench) -> None:
+    handle = memory_handle(bench, bench.local(4096))
+    guessed, opened = ze.ze_ipc_mem_handle_t.from_buffer_copy(handle), ctypes.c_void_p()
+    ctypes.memset(ctypes.addressof(guessed) + 48, 0x5A, 16)
+    result = ze.zeMemOpenIpcHandle(bench.context, bench.device, guessed, 0, ctypes.byref(opened))
+    assert result == INVALID
 
 
 def test_a_handle_to_freed_memory_is_refused(bench: Bench) -> None:

@@ -139,6 +139,24 @@ def test_checks_of_a_function_in_order() -> None:
     ]
 
 
+def test_no_array_of_handles_is_read_where_it_is_missing() -> None:
+    """Where one may be left out, a count above zero without it is refused."""
+    arrays = 0
+    for function in REGISTRY.functions.values():
+        checks = checks_of(function)
+        for array in (each for each in checks if each.kind is CheckKind.HANDLE_ARRAY):
+            condition = f"(nullptr == {array.parameter}) && (0 < {array.count})"
+            guarded = [each for each in checks if condition == each.condition]
+            required = [
+                each
+                for each in checks
+                if each.kind is CheckKind.POINTER and each.subject == array.parameter
+            ]
+            assert guarded or required, (function.name, array.parameter)
+            arrays += 1
+    assert arrays > 40
+
+
 def test_only_functions_without_handles_ask_for_initialisation() -> None:
     asking = {
         function.name

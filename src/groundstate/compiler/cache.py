@@ -2,9 +2,11 @@
 
 An entry is a file named after the hash of its key. It is written under another name and then
 renamed, so a process sees all of it or nothing, and any number of processes share the folder
-without locks. Each begins with a digest of its value: one that was damaged counts as absent. The
-folder is the user's own; one that others can write to is not used, for what comes out of it may be
-executed.
+without locks.
+
+What comes out of it may be executed. Folders and files that others own or can write to are not
+used (`private_files`), and each entry begins with a digest of its name and value that is keyed with
+a secret of this user: one that was damaged, moved or made by somebody else counts as absent.
 
 The cache never fails: with a full disk, or no folder to write to, nothing is kept.
 """
@@ -13,17 +15,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import os
-import stat
 from collections.abc import Iterator
 
 from groundstate import knobs
+from groundstate.compiler import private_files
+from groundstate.compiler.private_files import TEMPORARY
 from groundstate.compiler.record import record
 
 DIGEST_BYTES = 32
 DEFAULT_LIMIT = 1 << 30
 SUFFIX = ".entry"
-TEMPORARY = ".writing"
 
 GROWTH = "growth"
 """The file in which processes note the bytes that they add."""
@@ -31,6 +34,8 @@ MOST_NOTES_BYTES = 1 << 16
 
 _written_since_looking: dict[str, int] = {}
 """For each folder, the bytes that this process has put there since it last looked at its size."""
+_keys: dict[str, bytes] = {}
+"""The keys of this user, by the folder that each lies in."""
 
 
 @record()
@@ -42,41 +47,68 @@ class Entry:
     last_used_ns: int
 
 
+@record()
+class Root:
+    """The folder of the cache, open and checked."""
+
+    path: str
+    fd: int
+
+
 def get(key: bytes) -> bytes | None:
     """What was kept under `key`, if it is still there."""
-    root = knobs.cache_folder()
-    if root is None or not _is_ours(root):
-        return None
-    path = _path(root, key)
+    group, name = _place(key)
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        with _root() as root, private_files.folder(group, root.fd) as folder:
+            content = private_files.read(name, folder)
+            value = content[DIGEST_BYTES:]
+            if not hmac.compare_digest(_digest(root, name, value), content[:DIGEST_BYTES]):
+                os.unlink(name, dir_fd=folder)
+                return None
+            with contextlib.suppress(OSError):
+                os.utime(name, dir_fd=folder, follow_symlinks=False)
+            return value
     except OSError:
         return None
-    value = content[DIGEST_BYTES:]
-    if hashlib.sha256(value).digest() != content[:DIGEST_BYTES]:
-        _remove(path)
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)
-    return value
 
 
 def put(key: bytes, value: bytes) -> None:
     """Keeps `value` under `key`, and makes room for it if the cache has grown past its limit."""
-    root = knobs.cache_folder()
-    if root is None:
-        return
-    path = _path(root, key)
+    group, name = _place(key)
+    with contextlib.suppress(OSError), _root(make=True) as root:
+        with private_files.folder(group, root.fd, make=True) as folder:
+            private_files.write(name, _digest(root, name, value) + value, folder)
+        _prune_if_due(root, DIGEST_BYTES + len(value))
+
+
+@contextlib.contextmanager
+def _root(make: bool = False) -> Iterator[Root]:
+    """The folder of the cache; OSError if there is none, or none that is this user's alone."""
+    path = knobs.cache_folder()
+    if path is None:
+        raise FileNotFoundError("the cache is turned off")
     try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
-        if not _is_ours(root):
-            return
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        _write(path, hashlib.sha256(value).digest() + value)
-    except OSError:
-        return
-    _prune_if_due(root, DIGEST_BYTES + len(value))
+        opened = private_files.folder(path, make=make)
+        with opened as descriptor:
+            yield Root(path, descriptor)
+    except private_files.SharedFolderError:
+        problem = "others own it or can write to it, so nothing is kept there; chmod go-w it"
+        knobs.complain(knobs.CACHE.name, path, problem)
+        raise
+
+
+def _digest(root: Root, name: str, value: bytes) -> bytes:
+    """What only this user can compute of an entry."""
+    key = _keys.get(root.path)
+    if key is None:
+        key = _keys[root.path] = private_files.key(root.fd)
+    return hmac.digest(key, name.encode() + b"\0" + value, "sha256")
+
+
+def _place(key: bytes) -> tuple[str, str]:
+    """The folder and the file of an entry."""
+    name = hashlib.sha256(key).hexdigest()
+    return name[:2], name[2:] + SUFFIX
 
 
 def clear() -> int:
@@ -126,73 +158,40 @@ def prune(root: str, wanted: int) -> None:
         total -= entry.size
 
 
-def _prune_if_due(root: str, added: int) -> None:
+def _prune_if_due(root: Root, added: int) -> None:
     """Makes room if the cache has grown past its limit, as far as it is known.
 
     How large it is takes long to find out, so all processes note what they add in one file. It is
     looked at for a process's first entry and then for each 1/16 of the limit.
     """
-    written = _written_since_looking.get(root)
-    _written_since_looking[root] = added + (written or 0)
-    if written is None or _written_since_looking[root] > limit() // 16:
-        _written_since_looking[root] = 0
+    written = _written_since_looking.get(root.path)
+    _written_since_looking[root.path] = added + (written or 0)
+    if written is None or _written_since_looking[root.path] > limit() // 16:
+        _written_since_looking[root.path] = 0
         noted = _noted_growth(root)
         if noted is None or noted + added > limit():
             _look(root)
             return
-    _note_growth(root, added)
+    private_files.append(GROWTH, b"%d\n" % added, root.fd)
 
 
-def _look(root: str) -> None:
+def _look(root: Root) -> None:
     """Finds out how large the cache is, makes room if it is too large, and notes the outcome."""
-    total = sum(entry.size for entry in entries(root))
+    total = sum(entry.size for entry in entries(root.path))
     if total > limit():
         # A little more than needed, so that the next entries do not each have to make room.
         total = limit() * 9 // 10
-        prune(root, total)
-    with contextlib.suppress(OSError):
-        _write(os.path.join(root, GROWTH), b"%d\n" % total)
+        prune(root.path, total)
+    private_files.write(GROWTH, b"%d\n" % total, root.fd)
 
 
-def _note_growth(root: str, added: int) -> None:
-    with contextlib.suppress(OSError), open(os.path.join(root, GROWTH), "ab") as file:
-        file.write(b"%d\n" % added)
-
-
-def _noted_growth(root: str) -> int | None:
+def _noted_growth(root: Root) -> int | None:
     """The sum of all that was noted; None if that is not known, or has become long to add up."""
     try:
-        with open(os.path.join(root, GROWTH), "rb") as file:
-            noted = file.read(MOST_NOTES_BYTES + 1)
+        noted = private_files.read(GROWTH, root.fd)
         return sum(map(int, noted.split())) if len(noted) <= MOST_NOTES_BYTES else None
     except (OSError, ValueError):
         return None
-
-
-def _path(root: str, key: bytes) -> str:
-    name = hashlib.sha256(key).hexdigest()
-    return os.path.join(root, name[:2], name[2:] + SUFFIX)
-
-
-def _is_ours(root: str) -> bool:
-    try:
-        status = os.stat(root)
-    except OSError:
-        return False
-    return status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWOTH
-
-
-def _write(path: str, content: bytes) -> None:
-    import tempfile  # not for who only reads
-
-    descriptor, temporary = tempfile.mkstemp(suffix=TEMPORARY, dir=os.path.dirname(path))
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        _remove(temporary)
-        raise
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
+from groundstate.compiler.spirv.bodies import MAX_BLOCKS as BLOCKS_IN_FUNCTION
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 from groundstate.compiler.symbols import Symbols
 
 MAX_NODES = 250_000
 """Operations, when all calls are inlined."""
-MAX_BLOCKS = 10_000
+MAX_BLOCKS = BLOCKS_IN_FUNCTION
 MAX_CALL_DEPTH = 100
 MAX_LOOP_DEPTH = 100
 MAX_PARTS = 16_384

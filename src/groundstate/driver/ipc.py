@@ -5,6 +5,10 @@ descriptor and the file's identity; whoever receives the bytes opens the file th
 `/proc/PID/fd`, which the system allows for processes of the same user only. Nothing is left behind
 anywhere when a process dies. docs/sharing.md says what that means for programs.
 
+The bytes may come from anybody, and must not make a process open another of its user's files. So a
+handle carries the secret that the driver put into the file's name (native/memory_file.c), and only
+a sealed memory file of that name is opened.
+
 The first four bytes are the descriptor, because programs send it over a socket (SCM_RIGHTS) and
 write the number they receive over it; such a handle is recognised by the file's identity.
 """
@@ -12,16 +16,22 @@ write the number they receive over it; such a handle is recognised by the file's
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import re
 import struct
 from typing import NamedTuple
 
 from groundstate import ze
 from groundstate.driver.api import Failure
 
-_LAYOUT = struct.Struct("<iIIiQQQQQ")
+_LAYOUT = struct.Struct("<iIIiQQQQ16s")
 _MAGIC = 0x47535A30  # "GSZ0"
 HANDLE_BYTES = 64
+
+_NAME = re.compile(r"/memfd:groundstate-([0-9a-f]{32}) \(deleted\)")
+"""Where the link in `/proc` leads for a file of this driver."""
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 MEMORY, EVENT_POOL, EVENT = 1, 2, 3
 """What a handle leads to."""
@@ -50,24 +60,38 @@ class _Handle(NamedTuple):
     device: int
     size: int
     detail: int
-    spare: int
+    secret: bytes
 
-    def is_file(self, path: int | str) -> bool:
-        """True if a descriptor or a path leads to the file of the handle; opens nothing."""
+    def is_file(self, path: str) -> bool:
+        """True if a path in `/proc` leads to the file of the handle; opens nothing."""
         status = os.stat(path)
-        return (status.st_ino, status.st_dev) == (self.inode, self.device)
+        same = (status.st_ino, status.st_dev) == (self.inode, self.device)
+        return same and _secret_of(path) == self.secret
 
     def holds_here(self) -> bool:
         """True if the first four bytes are a descriptor of this process for the file."""
         try:
-            return self.passed_fd >= 0 and self.is_file(self.passed_fd)
+            is_file = self.passed_fd >= 0 and self.is_file(f"/proc/self/fd/{self.passed_fd}")
+            return is_file and _is_sealed(self.passed_fd)
         except OSError:
             return False
 
 
+def _secret_of(path: str) -> bytes | None:
+    """The secret of a memory file of this driver, by its link in `/proc`; None for other files."""
+    found = _NAME.fullmatch(os.readlink(path))
+    return bytes.fromhex(found.group(1)) if found else None
+
+
 def write_handle(address: int, shared: SharedFile) -> None:
     """Fills the 64 bytes at an address with a handle to a file of this process."""
-    status = os.fstat(shared.fd)
+    status, secret = os.fstat(shared.fd), _secret_of(f"/proc/self/fd/{shared.fd}")
+    if secret is None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            "this memory lies in a file that Level Zero did not make, which has no IPC handle; "
+            "send its descriptor over a socket instead",
+        )
     packed = _LAYOUT.pack(
         shared.fd,
         _MAGIC + shared.kind,
@@ -77,7 +101,7 @@ def write_handle(address: int, shared: SharedFile) -> None:
         status.st_dev,
         shared.size,
         shared.detail,
-        0,
+        secret,
     )
     ctypes.memmove(address, packed.ljust(HANDLE_BYTES, b"\0"), HANDLE_BYTES)
 
@@ -119,8 +143,8 @@ def _open_elsewhere(handle: _Handle) -> int:
     path = f"/proc/{handle.pid}/fd/{handle.fd}"
     try:
         if handle.is_file(path):
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            if handle.is_file(fd):
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+            if handle.is_file(f"/proc/self/fd/{fd}") and _is_sealed(fd):
                 return fd
             os.close(fd)
     except PermissionError as error:
@@ -139,3 +163,8 @@ def _open_elsewhere(handle: _Handle) -> int:
         ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
         f"what this handle led to in process {handle.pid} was freed; ask it for a new handle",
     )
+
+
+def _is_sealed(fd: int) -> bool:
+    """True if nobody can take memory of the file away from those who have mapped it."""
+    return fcntl.fcntl(fd, fcntl.F_GET_SEALS) & _SEALS == _SEALS

@@ -149,7 +149,6 @@ class KernelWriter:
         shared_bytes = cells * CELL_BYTES * self.subgroups
         self.private_bytes = -(-self.private_bytes // 64) * 64
         lines = [
-            "; " + self.kernel.name,
             *self._step_lines(),
             *self._run_lines(context, shared_bytes, has_barriers),
         ]

@@ -8,7 +8,7 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.module import DecorationOperands, Module
 from groundstate.compiler.spirv.opcodes import Decoration, LinkageType, Op
-from groundstate.compiler.spirv.strings import read_string
+from groundstate.compiler.spirv.strings import read_name, read_string
 
 MAX_GROUP_APPLICATIONS = 1 << 22
 """How many decorations groups may hand out: a few words could otherwise mean billions."""
@@ -58,7 +58,7 @@ class Annotations:
         merge(self.module.member_decorations.setdefault(key, {}), decoration, words)
 
     def _link(self, target: int, words: array[int]) -> None:
-        name, used = read_string(words)
+        name, used = read_name(words)
         if used >= len(words):
             raise InvalidModule("the kind of linkage is missing")
         module, kind = self.module, words[used]

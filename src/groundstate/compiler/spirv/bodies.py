@@ -30,6 +30,9 @@ TERMINATORS = frozenset(
     )
 )
 
+MAX_BLOCKS = 10_000
+"""Of a function, and of a kernel with all that it calls: more would take minutes to compile."""
+
 
 def read_function(module: Module, words: array[int], start: int, end: int) -> Function:
     """The function that begins and ends at places in a module."""
@@ -98,6 +101,8 @@ class _Body:
         if opcode == Op.Label:
             if self.block is not None:
                 raise InvalidModule(f"the block %{self.block.label} has no end before the next")
+            if len(self.function.blocks) >= MAX_BLOCKS:
+                raise InvalidModule(f"the function has more than {MAX_BLOCKS} blocks")
             self.block = Block(instruction.result)
             self.function.blocks.append(self.block)
         elif opcode == Op.FunctionParameter:

@@ -1,9 +1,9 @@
 """Checks that a function hangs together.
 
 After this, every id that is used is defined somewhere in the module or the function, labels are
-used as labels and values as values, calls pass as many arguments as the function takes, and a phi
-has a value for every block that it can be reached from. The order of definitions is not checked,
-since published modules break it; whether the types of operands fit is for the emitter.
+used as labels and values as values, calls pass as many arguments as the function takes, a phi has a
+value for every block that it can be reached from, and definitions dominate uses. Whether the types
+of operands fit is for the emitter.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from groundstate.compiler.spirv import types as t
+from groundstate.compiler.spirv.dominance import check_dominance
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
@@ -31,6 +32,8 @@ class Checker:
         self.function = function
         self.value_types = value_types
         self.labels = {block.label for block in function.blocks}
+        self.used_ids: dict[int, tuple[int, ...]] = {}
+        """The values that instructions take, by their Python identities."""
 
     def check(self, instruction: Instruction) -> None:
         """Checks what an instruction refers to."""
@@ -43,10 +46,10 @@ class Checker:
             case Op.BranchConditional:
                 if len(operands) not in (3, 5):
                     raise InvalidModule("it has a condition, two labels, and two weights or none")
-                self._values(operands[:1])
+                self._take(instruction, operands[:1])
                 self._labels(operands[1:3])
             case Op.Switch:
-                self._values(operands[:1])
+                self._take(instruction, operands[:1])
                 self._labels(targets_of(self.module, instruction, self.value_types))
             case Op.Phi:
                 if len(operands) % 2:
@@ -55,7 +58,7 @@ class Checker:
                 self._labels(operands[1::2])
             case _:
                 ids = ids_of(self.module, instruction, ROWS[opcode])
-                self._values(ids, opcode in TAKES_TYPES)
+                self._take(instruction, ids, opcode in TAKES_TYPES)
                 if opcode == Op.FunctionCall:
                     self._call(operands)
 
@@ -64,17 +67,28 @@ class Checker:
         self._parameters()
         if not self.function.blocks:
             return
-        reached = self._predecessors()
+        successors = {
+            block.label: targets_of(self.module, block.instructions[-1], self.value_types)
+            for block in self.function.blocks
+        }
+        reached = self._predecessors(successors)
         first = self.function.blocks[0].label
         if reached[first]:
             raise InvalidModule(f"a branch leads to its first block, %{first}")
         for block in self.function.blocks:
             self._phis(block, reached[block.label])
+        check_dominance(self.function, successors, self.used_ids)
 
     def _labels(self, ids: tuple[int, ...]) -> None:
         for id in ids:
             if id not in self.labels:
                 raise InvalidModule(f"%{id} is not a block of this function")
+
+    def _take(
+        self, instruction: Instruction, ids: tuple[int, ...], types_too: bool = False
+    ) -> None:
+        self._values(ids, types_too)
+        self.used_ids[id(instruction)] = ids
 
     def _values(self, ids: tuple[int, ...], types_too: bool = False) -> None:
         module = self.module
@@ -107,12 +121,12 @@ class Checker:
             if not t.compatible(said, own):
                 raise InvalidModule(f"its parameter {index} is a {own}, and in its type a {said}")
 
-    def _predecessors(self) -> dict[int, set[int]]:
+    def _predecessors(self, successors: Mapping[int, tuple[int, ...]]) -> dict[int, set[int]]:
         """The blocks that lead to each block."""
         reached: dict[int, set[int]] = {label: set() for label in self.labels}
-        for block in self.function.blocks:
-            for target in targets_of(self.module, block.instructions[-1], self.value_types):
-                reached[target].add(block.label)
+        for label, targets in successors.items():
+            for target in targets:
+                reached[target].add(label)
         return reached
 
     def _phis(self, block: Block, reached: set[int]) -> None:

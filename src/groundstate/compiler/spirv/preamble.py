@@ -12,7 +12,8 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS, enumeration, invalid, opcode_name
 from groundstate.compiler.spirv.module import EntryPoint, Module, Names, Source
 from groundstate.compiler.spirv.opcodes import ExecutionMode, ExecutionModel, Op
-from groundstate.compiler.spirv.strings import read_string
+from groundstate.compiler.spirv.strings import read_name, read_string
+from groundstate.printable import printable
 
 FUNCTION = Op.Function
 NAMES = frozenset((Op.Name, Op.MemberName))
@@ -153,7 +154,7 @@ class Preamble:
 
     def _enter(self, operands: array[int]) -> None:
         model, function = operands[0], operands[1]
-        name, used = read_string(operands[2:])
+        name, used = read_name(operands[2:])
         point = EntryPoint(function, name, tuple(operands[2 + used :]), model)
         before = self.module.entry_points.get(name)
         if before is not None and before.model == model and before.function != function:
@@ -178,7 +179,7 @@ class Preamble:
             operands = self.words[position + 1 : position + (word >> 16)]
             try:
                 need(operands, 2 + is_member)
-                text = read_string(operands[1 + is_member :])[0]
+                text = printable(read_string(operands[1 + is_member :])[0])
             except InvalidModule:
                 continue
             if is_member:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Sequence
 
 from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.printable import printable
 
 
 def read_string(words: Sequence[int]) -> tuple[str, int]:
@@ -20,6 +21,14 @@ def read_string(words: Sequence[int]) -> tuple[str, int]:
     if end < 0:
         raise InvalidModule("a string has no end")
     return raw[:end].decode("utf-8", "replace"), end // 4 + 1
+
+
+def read_name(words: Sequence[int]) -> tuple[str, int]:
+    """A text by which programs know something; it is written into other texts, too."""
+    name, used = read_string(words)
+    if not name.isprintable():
+        raise InvalidModule(f"the name '{printable(name)}' has a character that cannot be printed")
+    return name, used
 
 
 def string_words(text: str) -> list[int]:

@@ -19,6 +19,7 @@ from groundstate.compiler.spirv.instructions import (
 )
 from groundstate.compiler.spirv.operands import OPENCL_STD, PAIRS, parameters_of
 from groundstate.compiler.spirv.strings import read_string
+from groundstate.printable import printable
 
 ShowId = Callable[[int], str]
 
@@ -124,7 +125,7 @@ def quoted(text: str) -> str:
     "say \\"hi\\""
     """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{printable(escaped)}"'
 
 
 def enumerant_text(kind: str, value: int) -> str:

@@ -10,6 +10,7 @@ from groundstate.core.sysman.enums import EngineFlag
 from groundstate.core.sysman.part import structs
 from groundstate.core.sysman.records import CHAINED, Record
 from groundstate.extras import ProcessActivity
+from groundstate.printable import printable
 
 if TYPE_CHECKING:
     from groundstate.core.sysman.device import SysmanDevice
@@ -89,8 +90,8 @@ def command_of(pid: int) -> str | None:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read().rstrip(b"\0").replace(b"\0", b" ")
         if words:
-            return words.decode(errors="replace")
+            return printable(words.decode(errors="replace"))
         with open(f"/proc/{pid}/comm", "rb") as file:
-            return f"[{file.read().decode(errors='replace').strip()}]"
+            return f"[{printable(file.read().decode(errors='replace').strip())}]"
     except OSError:
         return None

@@ -4,6 +4,10 @@ A process that uses a device keeps its counters in a memory file (native/activit
 whose name says where that is: both go away with the process, however it ends. Pages are opened
 once, through `/proc`, and then only looked at. A page of another user stays closed to all but root;
 of such a process only its number is known.
+
+A page says what its process likes. It is believed for that process alone, and no more than the
+machine can have: a page has one size, a process one page, and memory an end. A name that leads to
+no page that can be read counts only if the socket belongs to the process's user.
 """
 
 from __future__ import annotations
@@ -16,8 +20,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from groundstate.driver import native
+from groundstate.driver.sysman.socket_owners import owners_of_sockets
 
 MAGIC = 0x3154434147535A
 RUNNING = 1 << 60
@@ -58,12 +64,12 @@ class Record:
     @property
     def memory_bytes(self) -> int:
         """Bytes of the device's memory that the process holds."""
-        return self._page.words[self._at + 3]
+        return min(self._page.words[self._at + 3], _most_bytes())
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of it that other processes can map, or that come from them."""
-        return self._page.words[self._at + 4]
+        return min(self._page.words[self._at + 4], _most_bytes())
 
     def busy(self, worker: int) -> int:
         """Nanoseconds for which at least so many workers and one more had something to do."""
@@ -82,11 +88,24 @@ class Record:
         return self._page.running_times(self._copies, self.workers)
 
 
+@cache
+def _most_bytes() -> int:
+    """All memory of the machine, with what it swaps: nobody has more."""
+    total = 0
+    with open("/proc/meminfo", encoding="ascii", errors="replace") as file:
+        for line in file:
+            if line.startswith(("MemTotal:", "SwapTotal:")):
+                total += int(line.split()[1]) << 10
+    return total
+
+
 class Mapping:
     """A file in memory for as long as this object lives. Unlike `mmap`, it keeps no file open."""
 
     def __init__(self, fd: int) -> None:
         size = os.fstat(fd).st_size
+        if size != native.activity_page()[1]:
+            raise ValueError("this is no page of counters")
         self.address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
         if self.address in (None, _MAP_FAILED):
             raise OSError(ctypes.get_errno(), "the counters of a process cannot be mapped")
@@ -196,13 +215,17 @@ class Processes:
         names = dict.fromkeys(_names())
         # The list is no snapshot: sockets that come and go meanwhile can hide others.
         names |= {name: None for name in self._known if name not in names and _is_published(name)}
-        self._known = {
-            name: self._known.get(name) or seen
-            for name in names
-            if (seen := self._known.get(name) or self._meet(name)) is not None
-        }
+        owners = Owners()
+        known: dict[str, Seen] = {}
+        pids: set[int] = set()
+        for name in names:
+            seen = self._known.get(name) or self._meet(name, owners)
+            if seen is not None and seen.pid not in pids:
+                known[name] = seen
+                pids.add(seen.pid)
+        self._known = known
 
-    def _meet(self, name: str) -> Seen | None:
+    def _meet(self, name: str, owners: Owners) -> Seen | None:
         """A process whose name is new; None if there is no such process any more."""
         try:
             pid, start_time, fd = _parts(name)
@@ -212,7 +235,23 @@ class Processes:
             return Seen(pid, self.own())
         if _start_time(pid) != start_time:
             return None
-        return Seen(pid, _open_page(pid, start_time, fd))
+        page = _open_page(pid, start_time, fd)
+        return Seen(pid, page) if page is not None or owners.agree(name, pid) else None
+
+
+class Owners:
+    """Who owns the sockets, asked once and only if somebody wants to know."""
+
+    @cached_property
+    def _of_name(self) -> dict[str, int]:
+        return owners_of_sockets(PREFIX)
+
+    def agree(self, name: str, pid: int) -> bool:
+        """Whether a socket belongs to the user of a process."""
+        try:
+            return self._of_name.get(name) == os.stat(f"/proc/{pid}").st_uid
+        except OSError:
+            return False
 
 
 def _names() -> Iterable[str]:

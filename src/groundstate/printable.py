@@ -1,0 +1,18 @@
+"""Text of strangers, such as names in modules and recordings, on its way to a person or a file."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    r"""The text in one line, with an escape for each character that would do something.
+
+    >>> print(printable("blur\n\x1b[2Jdone"))
+    blur\n\x1b[2Jdone
+    >>> printable("größer")
+    'größer'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
