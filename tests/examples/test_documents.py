@@ -60,7 +60,7 @@ def commands(parser: argparse.ArgumentParser, name: str) -> dict[str, set[str]]:
 def test_commands_and_their_options_exist(page: Path) -> None:
     known = all_commands()
     text = page.read_text(encoding="utf-8")
-    for line in re.findall(r"(?:^|`|\$ |bin/)(groundstate(?: [a-z]+)+\b[^`\n]*)", text, re.M):
+    for line in re.findall(r"(?:^|`|\$ |bin/)(groundstate(?: [a-z]+)+\b(?!:)[^`\n]*)", text, re.M):
         words = line.partition(" -- ")[0].partition(" #")[0].split()
         name = next(
             (n for i in (3, 2) if len(words) >= i and (n := " ".join(words[:i])) in known), ""
