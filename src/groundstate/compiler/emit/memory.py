@@ -134,6 +134,8 @@ def _profits_from_guess(emitter: Emitter, pointer: Lanes, size: int, volatile: b
 
 
 def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: str) -> str:
+    """Lanes that do not load have zero: LLVM may divide by something else than it compared with
+    zero if neither is known, even if it is frozen."""
     count = wide[1:].split(" ")[0]
     function = f"llvm.masked.load.{overloaded(wide)}.p0"
     emitter.text.declarations.setdefault(
@@ -141,7 +143,7 @@ def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: st
     )
     return emitter.text.emit(
         f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, "
-        f"{wide} poison)"
+        f"{wide} zeroinitializer)"
     )
 
 

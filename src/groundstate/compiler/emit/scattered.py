@@ -35,7 +35,7 @@ def gather(emitter: Emitter, stored: str, addresses: str, align: int) -> str:
     )
     return text.emit(
         f"call {wide} @{function}({pointers} align {align} {addresses}, "
-        f"{bits} {emitter.full_mask()}, {wide} poison)"
+        f"{bits} {emitter.full_mask()}, {wide} zeroinitializer)"
     )
 
 
