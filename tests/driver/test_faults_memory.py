@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import resource
 import subprocess
 import sys
 
@@ -86,9 +85,11 @@ kernel void private_across_a_barrier(global int *out, long at, local int *a) {
 NEAR, FAR = (2000, -20000), (100_000, -100_000, 1 << 24, -(1 << 26), 1 << 28)
 
 PROGRAM = """
-import sys
+import resource, sys
+kernel, source, limit, *indices = sys.argv[1:]
+if int(limit):
+    resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
 import groundstate as gs
-kernel, source, *indices = sys.argv[1:]
 for groups in (1, 500):
     for index in map(int, indices):
         context = gs.Context(gs.devices()[0])
@@ -108,12 +109,11 @@ print("ended")
 def run_program(kernel: str, *indices: int, limit: int = 0) -> subprocess.CompletedProcess[str]:
     """Lets a kernel use indices in a process of its own, which must end in good order."""
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM, kernel, KERNELS[kernel], *map(str, indices)],
+        [sys.executable, "-c", PROGRAM, kernel, KERNELS[kernel], str(limit), *map(str, indices)],
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
-        preexec_fn=lambda: limit and resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
 
 
