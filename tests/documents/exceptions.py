@@ -44,6 +44,7 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun("nvidia.md", "NVIDIA H200, 45 %", NVIDIA),
     Unrun("nvidia.md", "power limit 600000 mW", NVIDIA),
     Unrun("nvidia.md", "nvmlDeviceSetGpuLockedClocks: Insufficient", NVIDIA),
+    Unrun("opencl.md", "GROUNDSTATE_PREBUILT_SPIRV", "needs a second machine, without a clang"),
     Unrun("playing.md", "610 memory: 4096 bytes", "needs a device that computes something else"),
     Unrun("performance.md", "make bench", LONG),
     Unrun("performance.md", "python -m benchmarks", LONG),

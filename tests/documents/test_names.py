@@ -60,7 +60,8 @@ def test_variables_that_a_page_names_exist(page: Path) -> None:
 
 @every_page
 def test_modules_that_a_page_names_exist(page: Path) -> None:
-    text = re.sub(r"\b\S*[/-]groundstate\S*", "", page.read_text(encoding="utf-8"))
+    files = r"\b\S*[/-]groundstate\S*|groundstate\.fish"
+    text = re.sub(files, "", page.read_text(encoding="utf-8"))
     for name in set(re.findall(r"(?<![\w.])groundstate(?:\.[a-z_]\w*)+", text)):
         module, thing = "groundstate", importlib.import_module("groundstate")
         for part in name.split(".")[1:]:

@@ -27,7 +27,6 @@ MEMORY_TESTS = [
     "driver/test_memory_virtual.py",
     "driver/test_external_memory.py",
     "driver/test_copies.py",
-    "loader/test_record_memory.py::test_what_work_finds",
 ]
 
 
