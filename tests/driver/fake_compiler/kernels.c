@@ -200,8 +200,10 @@ KERNEL(shout) {
         POINTER(int32_t, 0)[group] = print(d, 0, &group, 1);
 }
 
+/* In frames that are smaller than a page: a larger one could step over the guard of the stack, and what lies below
+ * would be overwritten. */
 static uint64_t recurse(volatile char *above) {
-    volatile char here[4096];
+    volatile char here[1024];
     here[0] = *above;
     return recurse(here) + (uint64_t)here[0];
 }
