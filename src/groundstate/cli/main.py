@@ -53,9 +53,11 @@ def _guarded(arguments: Sequence[str]) -> int:
     except OSError as problem:
         from groundstate.cli.errors import FAILED, describe
 
+        if problem.filename is not None:
+            _say(name, describe(problem, problem.filename))
+            return FAILED
         _forget_output()
-        path = problem.filename if problem.filename is not None else "standard output"
-        _say(name, describe(problem, path))
+        _say(name, describe(problem, "standard output"))
         return FAILED
 
 
