@@ -68,6 +68,14 @@ static void copy(ze_command_list_handle_t list, void *to, const void *from, size
     CHECK(zeCommandListAppendMemoryCopy(list, to, from, size, NULL, 0, NULL));
 }
 
+/* Memory of the device that a program may read: what new memory holds is up to chance. */
+static unsigned char *filled_memory(ze_command_list_handle_t list) {
+    unsigned char *memory = device_memory(on, SIZE);
+    submission_follows();
+    CHECK(zeCommandListAppendMemoryFill(list, memory, "gs", 2, SIZE, NULL, 0, NULL));
+    return memory;
+}
+
 /* --- Parts ------------------------------------------------------------------------------------------------ */
 
 /* Host and shared memory, written here and there between submissions; freed, and allocated again with old contents. */
@@ -176,7 +184,7 @@ static void *scribble_all(void *memory) {
 /* Another thread writes while the device does. */
 static void threads(void) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-    unsigned char *device = device_memory(on, SIZE), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
+    unsigned char *device = filled_memory(list), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
     for (int turn = 0; turn < 20; turn++) {
         pthread_t thread;
         submission_follows();
@@ -210,7 +218,7 @@ static void *scribble_slowly(void *memory) {
 /* Threads that come and go, and write while the device works. */
 static void passing_threads(void) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-    unsigned char *device = device_memory(on, SIZE), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
+    unsigned char *device = filled_memory(list), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
     for (int turn = 0; turn < 100; turn++) {
         pthread_t thread;
         atomic_store(&is_written, false);
@@ -237,7 +245,7 @@ static void *scribble_now_and_then(void *memory) {
 /* A thread that sleeps nearly always, and then writes where the device does. */
 static void sleeping_thread(void) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    unsigned char *device = device_memory(on, SIZE), *host = new_host_memory(SIZE);
+    unsigned char *device = filled_memory(list), *host = new_host_memory(SIZE);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, scribble_now_and_then, host) == 0);
     for (int turn = 0; turn < 100; turn++)
