@@ -94,7 +94,8 @@ def record(args: argparse.Namespace) -> int:
     try:
         with output_folder(args.out):
             if place.streams_of_folder(args.out):
-                return complain(f"{args.out}: has a recording already; choose another one with -o")
+                sentence = "has a recording already; choose another folder with -o"
+                return complain(f"{args.out}: {sentence}")
             ended = run_child(command, environment_of(args), "record")
             if ended.started:
                 print(

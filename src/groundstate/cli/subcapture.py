@@ -127,7 +127,9 @@ def cut(args: argparse.Namespace) -> int:
         choose, title = _chooser(args)
         with output_folder(args.out):
             if place.streams_of_folder(args.out):
-                raise CutError(f"there is a recording in '{args.out}'; choose another one with -o")
+                raise CutError(
+                    f"there is a recording in '{args.out}'; choose another folder for -o"
+                )
             outcome = _cut(args, stream, choose, title)
     except (CutError, SelectionError, *UNREADABLE) as problem:
         return complain(sentence_of(problem, args.recording))
