@@ -387,7 +387,7 @@ PROGRESS = Flag(
     "GROUNDSTATE_PROGRESS",
     default=True,
     sentence="Whether work that takes longer than two seconds, compiling a large kernel say, is "
-    "announced on stderr, if that is a terminal.",
+    "announced on stderr, and commands show there how far they are, if that is a terminal.",
     group=_DEVICE,
 )
 LIBRARY = Text(

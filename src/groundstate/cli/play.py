@@ -23,6 +23,7 @@ from groundstate.cli import errors, play_together
 from groundstate.cli import run as running
 from groundstate.cli import script as scripting
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.folders import output_folder
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import damaged, sentence_of
 
@@ -146,10 +147,10 @@ def play(args: argparse.Namespace) -> int:
     try:
         streams = place.streams_in(args.recording)
         options = options_of(args)
-        if len(streams) > 1:
-            reports = play_together.play(args, streams)
-        else:
-            with _apart(args.json):
+        with output_folder(args.record), _apart(args.json and len(streams) == 1):
+            if len(streams) > 1:
+                reports = play_together.play(args, streams)
+            else:
                 reports = [_played(streams[0], prepared_library(args), options, args.together)]
     except PROBLEMS as problem:
         return complain(sentence_of(problem, args.recording))
@@ -191,8 +192,6 @@ def prepared_library(args: argparse.Namespace) -> str:
     script = None
     if args.script is not None:
         script = scripting.script_of(args.script, args, stream=args.recording)
-    if args.record is not None:
-        args.record.mkdir(parents=True, exist_ok=True)
     os.environ[knobs.CAPTURE_TOOLS.name] = str(int(args.tools))
     os.environ.update(place.player_environment(str(library), args.record, script))
     return str(place.library())

@@ -16,7 +16,7 @@ from typing import Any
 from groundstate.capture.play import PlayError, Report
 from groundstate.capture.play.together import ENDED, Member, prepare, records_read
 from groundstate.capture.stream import StreamReader
-from groundstate.cli.progress import bar
+from groundstate.cli.progress import bar, is_watched
 
 LOOK_S = 0.02
 FLAGS = ("one_thread", "real_speed", "tools", "scan_pointers", "checked", "real_loader")
@@ -59,7 +59,7 @@ def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
 
 def _records(streams: list[Path]) -> int:
     """How many records there are in all streams, if somebody looks at the bar."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         return 0
     total = 0
     for stream in streams:

@@ -6,11 +6,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from groundstate import knobs
+
+
+def is_watched() -> bool:
+    """Whether somebody looks, and wants to know how far a command is."""
+    return sys.stderr is not None and sys.stderr.isatty() and knobs.PROGRESS.get()
+
 
 @contextmanager
 def bar(title: str, total: int) -> Iterator[Callable[[int], None] | None]:
     """A bar on standard error and how to move it; None if there is no work or nobody looks."""
-    if not total or not sys.stderr.isatty():
+    if not total or not is_watched():
         yield None
         return
     from rich.console import Console

@@ -88,11 +88,10 @@ def add_script_options(parser: argparse.ArgumentParser) -> None:
 
 def script_of(name: str, args: argparse.Namespace, *, stream: Path | None = None) -> scripts.Script:
     """The script that was asked for; raises ScriptError if there is none."""
+    found = scripts.find(name)
     if args.script_out is not None:
         args.script_out.mkdir(parents=True, exist_ok=True)
-    return scripts.Script(
-        scripts.find(name), args.script_args, args.script_out, stream, args.stop_on_error
-    )
+    return scripts.Script(found, args.script_args, args.script_out, stream, args.stop_on_error)
 
 
 def script(args: argparse.Namespace) -> int:

@@ -26,6 +26,7 @@ from groundstate.capture.subcapture.cutter import Chooser
 from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.folders import output_folder
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import damaged, sentence_of
 
@@ -124,10 +125,12 @@ def cut(args: argparse.Namespace) -> int:
         if args.out is None:
             args.parser.error("say with -o into which folder the new recording goes")
         choose, title = _chooser(args)
-        args.out.mkdir(parents=True, exist_ok=True)
-        if place.streams_of_folder(args.out):
-            return complain(f"there is a recording in '{args.out}'; choose another folder with -o")
-        outcome = _cut(args, stream, choose, title)
+        with output_folder(args.out):
+            if place.streams_of_folder(args.out):
+                raise CutError(
+                    f"there is a recording in '{args.out}'; choose another folder for -o"
+                )
+            outcome = _cut(args, stream, choose, title)
     except (CutError, SelectionError, *UNREADABLE) as problem:
         return complain(sentence_of(problem, args.recording))
     if outcome.differences:

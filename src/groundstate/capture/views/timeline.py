@@ -86,6 +86,8 @@ class _Builder:
                 self._found.notes.append(f"{name}: only the first {limit:,} calls are shown")
         except StreamError as problem:
             self._found.problems.append(f"{self._reader.path}: {problem}")
+        if self._moves is not None:
+            self._moves(len(self._reader))
         if self._reader.damage is not None:
             self._found.problems.append(f"{self._reader.path}: damaged {self._reader.damage}")
         settle(self._work, self._end, durations)

@@ -16,6 +16,7 @@ from groundstate.capture.views.apart import Apart, PlayEnded, Side
 from groundstate.capture.views.device_times import Durations
 from groundstate.capture.views.timing import measure
 from groundstate.cli import run as running
+from groundstate.cli.progress import is_watched
 from groundstate.cli.streams.opening import UNREADABLE, complain, find_streams
 
 UNPLAYABLE = (PlayEnded, PlayError, SelectionError, standin.LibraryMissing, *UNREADABLE)
@@ -70,7 +71,7 @@ def only_stream(recording: Path) -> Path | None:
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """A line that says what is being done and how far it is, where somebody watches."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         yield lambda _: None
         return
     from rich.console import Console
