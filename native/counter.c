@@ -1,10 +1,10 @@
 #include "counter.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lock.h"
 #include "memory_file.h"
 
 _Static_assert(sizeof(gs_counter) <= GS_HEAP_CELL && sizeof(gs_event_slot) <= GS_HEAP_CELL,
@@ -12,7 +12,7 @@ _Static_assert(sizeof(gs_counter) <= GS_HEAP_CELL && sizeof(gs_event_slot) <= GS
 
 /* Freed cells are linked through their own first bytes and reused oldest first. Index 0 is never given
  * out, so that a packed reference of 0 means none. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static gs_heap own = {-1, NULL};
 static uint32_t used = 1, oldest, newest;
 
@@ -35,15 +35,15 @@ static bool make_heap(void) {
 }
 
 gs_heap *gs_own_heap(void) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     bool made = make_heap();
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return made ? &own : NULL;
 }
 
 void *gs_heap_take(void) {
     uint32_t cell = 0;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     if (make_heap()) {
         if (oldest != 0) {
             cell = oldest;
@@ -52,7 +52,7 @@ void *gs_heap_take(void) {
             cell = used++;
         }
     }
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (cell == 0)
         return NULL;
     return memset(own.base + (size_t)cell * GS_HEAP_CELL, 0, GS_HEAP_CELL);
@@ -60,14 +60,14 @@ void *gs_heap_take(void) {
 
 void gs_heap_give(void *given) {
     uint32_t cell = (uint32_t)(((char *)given - own.base) / GS_HEAP_CELL);
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     *link_of(cell) = 0;
     if (oldest == 0)
         oldest = cell;
     else
         *link_of(newest) = cell;
     newest = cell;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
 }
 
 gs_counter *gs_counter_new(void) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "lock.h"
 #include "page.h"
 
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
@@ -62,6 +63,7 @@ static bool is_said(ze_result_t result) {
 
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     va_list arguments;
+    gs_may_wait("stderr");
     not_ready = GS_FN_COUNT;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
@@ -106,6 +108,7 @@ static const char *describe_last_error(void) {
 void gs_warn(const char *format, ...) {
     char sentence[sizeof last_error];
     va_list arguments;
+    gs_may_wait("stderr");
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);

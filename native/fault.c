@@ -21,6 +21,7 @@
 
 #include "fault_arch.h"
 #include "kernel_memory.h"
+#include "lock.h"
 #include "lost.h"
 #include "page.h"
 
@@ -57,7 +58,7 @@ typedef struct runner {
 static _Thread_local runner *self __attribute__((tls_model("initial-exec")));
 
 static runner *runners;
-static pthread_mutex_t runners_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(runners_lock, GS_SHORT_LOCK)
 static pthread_key_t at_thread_end;
 static bool crash; /* GROUNDSTATE_FAULTS=crash */
 static bool has_membarrier;
@@ -95,11 +96,11 @@ static void give_stack_back(const runner *of) {
 
 static void end_runner(void *ending) {
     runner *of = ending;
-    pthread_mutex_lock(&runners_lock);
+    gs_lock(&runners_lock);
     *of->link = of->next;
     if (of->next != NULL)
         of->next->link = of->link;
-    pthread_mutex_unlock(&runners_lock);
+    gs_unlock(&runners_lock);
     self = NULL;
     give_stack_back(of);
     free(of);
@@ -112,20 +113,20 @@ static runner *new_runner(void) {
         return NULL;
     made->thread = (pid_t)syscall(SYS_gettid);
     take_stack(made);
-    pthread_mutex_lock(&runners_lock);
+    gs_lock(&runners_lock);
     made->next = runners;
     made->link = &runners;
     if (runners != NULL)
         runners->link = &made->next;
     runners = made;
-    pthread_mutex_unlock(&runners_lock);
+    gs_unlock(&runners_lock);
     pthread_setspecific(at_thread_end, made);
     return self = made;
 }
 
 /* A child process has one thread, with another number. */
 static void forget_other_threads(void) {
-    pthread_mutex_init(&runners_lock, NULL);
+    gs_mutex_open(&runners_lock, GS_SHORT_LOCK);
     runners = self;
     if (self == NULL)
         return;
@@ -218,11 +219,11 @@ void gs_fault_stop_others(void) {
     stop.si_uid = getuid();
     stop.si_value.sival_ptr = (void *)&runners;
     bool ordered = has_membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-    pthread_mutex_lock(&runners_lock);
+    gs_lock(&runners_lock);
     for (const runner *each = runners; each != NULL; each = each->next)
         if (each != self && (!ordered || atomic_load(&each->landing) != NULL))
             syscall(SYS_rt_tgsigqueueinfo, getpid(), each->thread, SIGSEGV, &stop);
-    pthread_mutex_unlock(&runners_lock);
+    gs_unlock(&runners_lock);
 }
 
 /* --- Errands ----------------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * up first in, first out, and are used again only when more than QUARANTINE of them wait, so that a stale
  * handle is recognised for as long as possible. */
 #include "object.h"
+#include "lock.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -19,7 +19,7 @@ typedef struct slot {
 _Static_assert(sizeof(slot) <= GS_SLOT_SIZE, "a slot holds at least an object and its link");
 
 typedef struct slab {
-    pthread_mutex_t lock;
+    gs_mutex lock;
     char *_Atomic base;
     _Atomic uint32_t usable; /* slots that may be touched */
     uint32_t used;           /* slots ever handed out */
@@ -32,7 +32,7 @@ static slab slabs[GS_KIND_COUNT];
 
 __attribute__((constructor)) static void prepare_slabs(void) {
     for (int kind = 0; kind < GS_KIND_COUNT; kind++)
-        pthread_mutex_init(&slabs[kind].lock, NULL);
+        gs_mutex_open(&slabs[kind].lock, GS_SHORT_LOCK);
 }
 
 static slot *slot_at(slab *of, uint32_t index) {
@@ -70,9 +70,9 @@ static slot *take_slot(slab *of) {
 
 void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
     slab *of = &slabs[kind];
-    pthread_mutex_lock(&of->lock);
+    gs_lock(&of->lock);
     slot *taken = take_slot(of);
-    pthread_mutex_unlock(&of->lock);
+    gs_unlock(&of->lock);
     if (taken == NULL)
         return NULL;
     gs_object *object = &taken->object;
@@ -157,13 +157,13 @@ void gs_object_drop(void *dropped) {
         object->release(object);
     slot *freed = (slot *)object;
     freed->next_free = NULL;
-    pthread_mutex_lock(&of->lock);
+    gs_lock(&of->lock);
     if (of->waiting++ == 0)
         of->oldest = freed;
     else
         of->newest->next_free = freed;
     of->newest = freed;
-    pthread_mutex_unlock(&of->lock);
+    gs_unlock(&of->lock);
 }
 
 void gs_object_complete(void *object, const void *context) {
@@ -172,9 +172,9 @@ void gs_object_complete(void *object, const void *context) {
 
 void gs_object_each(enum gs_kind kind, const void *context, void (*visit)(void *object)) {
     slab *of = &slabs[kind];
-    pthread_mutex_lock(&of->lock);
+    gs_lock(&of->lock);
     uint32_t used = of->used;
-    pthread_mutex_unlock(&of->lock);
+    gs_unlock(&of->lock);
     for (uint32_t index = 0; index < used; index++) {
         gs_object *found = &slot_at(of, index)->object;
         if (atomic_load_explicit(&found->context, memory_order_acquire) != context)

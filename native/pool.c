@@ -3,7 +3,6 @@
  * even if every worker is busy elsewhere. */
 #include "pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 
 #include "activity.h"
 #include "fault.h"
+#include "lock.h"
 #include "thread.h"
 #include "wait.h"
 
@@ -31,7 +31,7 @@ typedef struct job {
 } job;
 
 struct gs_pool {
-    pthread_mutex_t lock;
+    gs_mutex lock;
     job *jobs; /* guarded by lock */
     uint32_t width;
     uint32_t started; /* worker threads, guarded by lock */
@@ -44,7 +44,7 @@ gs_pool *gs_pool_new(uint32_t width) {
     gs_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
         return NULL;
-    pthread_mutex_init(&pool->lock, NULL);
+    gs_mutex_open(&pool->lock, GS_SHORT_LOCK);
     pool->width = width > 0 ? width : 1;
     gs_scheduler_init(&pool->scheduler, &pool->arrivals);
     return pool;
@@ -87,14 +87,14 @@ static bool wants_help(job *job) {
 
 /* The first job of the highest priority that still has parts to give, with this worker entered as a helper. */
 static job *find_job(gs_pool *pool) {
-    pthread_mutex_lock(&pool->lock);
+    gs_lock(&pool->lock);
     job *found = NULL;
     for (job *each = pool->jobs; each != NULL; each = each->next)
         if ((found == NULL || each->turn.rank > found->turn.rank) && wants_help(each))
             found = each;
     if (found != NULL)
         atomic_fetch_add(&found->helpers, 1);
-    pthread_mutex_unlock(&pool->lock);
+    gs_unlock(&pool->lock);
     return found;
 }
 
@@ -156,21 +156,21 @@ static void start_workers(gs_pool *pool) {
 }
 
 static void enter(gs_pool *pool, job *job) {
-    pthread_mutex_lock(&pool->lock);
+    gs_lock(&pool->lock);
     start_workers(pool);
     job->next = pool->jobs;
     pool->jobs = job;
-    pthread_mutex_unlock(&pool->lock);
+    gs_unlock(&pool->lock);
     gs_bell_ring(&pool->arrivals);
 }
 
 static void leave(gs_pool *pool, const job *job) {
-    pthread_mutex_lock(&pool->lock);
+    gs_lock(&pool->lock);
     struct job **link = &pool->jobs;
     while (*link != job)
         link = &(*link)->next;
     *link = job->next;
-    pthread_mutex_unlock(&pool->lock);
+    gs_unlock(&pool->lock);
 }
 
 static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->helpers) == 0; }

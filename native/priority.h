@@ -3,12 +3,12 @@
 #ifndef GS_PRIORITY_H
 #define GS_PRIORITY_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "generated/ze_types.h"
+#include "lock.h"
 #include "wait.h"
 
 struct gs_command;
@@ -17,7 +17,7 @@ enum { GS_RANKS = 3 }; /* low, normal, high */
 
 /* The queues of one device that have something to do. */
 typedef struct gs_scheduler {
-    pthread_mutex_t lock;
+    gs_mutex lock;
     struct gs_runnable *first;          /* guarded by lock */
     _Atomic uint32_t listed[GS_RANKS];  /* how many there are of each rank */
     _Atomic uint64_t progress[GS_RANKS]; /* how many parts have ended */

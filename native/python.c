@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "apart.h"
 #include "door.h"
 #include "guest.h"
+#include "lock.h"
 #include "python_api.h"
 #include "settings.h"
 #include "start_text.h"
@@ -50,6 +50,7 @@ typedef struct api {
     PYTHON_API(GS_PYTHON_POINTER)
     void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
     int (*PyGC_Disable)(void), (*PyGC_Enable)(void);
+    int (*PyGILState_Check)(void);
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
     PyObject *none;
     PyObject **interrupt; /* KeyboardInterrupt */
@@ -58,7 +59,7 @@ typedef struct api {
 static api python; /* the interpreter that runs the driver */
 static api host;   /* the one of the process, if it is Python; often the same */
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(start_lock, GS_LONG_LOCK)
 static _Atomic bool started, initialised, sysman_initialised;
 static bool hosted; /* the process was Python before we came */
 static bool shared; /* and its interpreter runs the driver */
@@ -78,9 +79,27 @@ typedef struct visit {
 static int visits;           /* under way, on all threads; counted under Python's lock */
 static bool was_collecting;
 
+/* The threads on their way into Python, in it or on their way out, and how often this one is among them: for fork.c. */
+GS_STATIC_LOCK(visitors_lock, GS_SHORT_LOCK)
+static int visitors;
+static _Thread_local int own_visits;
+
+static void count_visitor(int change) {
+    gs_lock(&visitors_lock);
+    visitors += change;
+    gs_unlock(&visitors_lock);
+    own_visits += change;
+}
+
+bool gs_others_are_in_python(void) { return visitors != own_visits; }
+
+bool gs_holds_python(void) { return started && python.PyGILState_Check != NULL && python.PyGILState_Check(); }
+
 /* Takes Python's lock. In a process that is Python, its garbage collector rests meanwhile: it would run
  * destructors of the program inside of this call, and some of them wait for locks that the caller holds. */
 static visit enter_python(void) {
+    gs_may_wait("Python");
+    count_visitor(1);
     visit here = {.state = python.PyGILState_Ensure()};
     if (shared && visits++ == 0)
         was_collecting = python.PyGC_Disable != NULL && python.PyGC_Disable() == 1;
@@ -93,6 +112,7 @@ static void leave_python(visit here) {
     if (shared && --visits == 0 && was_collecting && python.PyGC_Enable != NULL)
         python.PyGC_Enable();
     python.PyGILState_Release(here.state);
+    count_visitor(-1);
 }
 
 /* --- Exceptions of the program ------------------------------------------------------------------------- */
@@ -135,6 +155,7 @@ static bool look_up(api *to, void *from) {
     *(void **)&to->Py_SetProgramName = dlsym(from, "Py_SetProgramName");
     *(void **)&to->PyGC_Disable = dlsym(from, "PyGC_Disable");
     *(void **)&to->PyGC_Enable = dlsym(from, "PyGC_Enable");
+    *(void **)&to->PyGILState_Check = dlsym(from, "PyGILState_Check");
     *(void **)&to->is_finalizing = dlsym(from, "Py_IsFinalizing");
     if (to->is_finalizing == NULL)
         *(void **)&to->is_finalizing = dlsym(from, "_Py_IsFinalizing");
@@ -288,18 +309,17 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
     PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
+    char text[400] = "an unknown error";
     if (table == NULL) {
-        char text[400] = "an unknown error";
         *interrupted = is_interrupted();
         if (python.PyErr_Occurred() != NULL)
             result = explain_exception(text, sizeof text);
-        if (!*interrupted)
-            result = refuse("the driver's Python half did not start: %s", text);
-    } else {
-        for (int each = 0; each < GS_FN_COUNT; each++)
-            handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     }
+    for (int each = 0; table != NULL && each < GS_FN_COUNT; each++)
+        handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     leave_python(here);
+    if (table == NULL && !*interrupted)
+        result = refuse("the driver's Python half did not start: %s", text);
     return result;
 }
 
@@ -308,7 +328,7 @@ static ze_result_t start(void) {
     if (started)
         return ZE_RESULT_SUCCESS;
     bool interrupted = false;
-    pthread_mutex_lock(&start_lock);
+    gs_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
         gs_settings at;
         gs_find_settings(&at);
@@ -319,7 +339,7 @@ static ze_result_t start(void) {
         if (interrupted)
             start_failure = ZE_RESULT_SUCCESS;
     }
-    pthread_mutex_unlock(&start_lock);
+    gs_unlock(&start_lock);
     if (interrupted)
         return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);

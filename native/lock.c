@@ -1,0 +1,112 @@
+#include "lock.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "door.h"
+#include "wait.h"
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static gs_mutex *all;
+
+/* The constructors of static locks run before any thread of the driver. */
+void gs_mutex_open(gs_mutex *mutex, gs_lock_kind kind) {
+    *mutex = (gs_mutex){.kind = kind, .link = &all};
+    pthread_mutex_init(&mutex->mutex, NULL);
+    pthread_mutex_lock(&all_lock);
+    mutex->next = all;
+    if (all != NULL)
+        all->link = &mutex->next;
+    all = mutex;
+    pthread_mutex_unlock(&all_lock);
+}
+
+void gs_mutex_close(gs_mutex *mutex) {
+    pthread_mutex_lock(&all_lock);
+    *mutex->link = mutex->next;
+    if (mutex->next != NULL)
+        mutex->next->link = mutex->link;
+    pthread_mutex_unlock(&all_lock);
+    pthread_mutex_destroy(&mutex->mutex);
+}
+
+/* --- Checking ---------------------------------------------------------------------------------------- */
+
+bool gs_checks_waits;
+static _Thread_local int short_locks; /* that this thread holds */
+
+/* The Python half says what the knob says. */
+GS_EXPORT void gs_check_waits(bool enable) { gs_checks_waits = enable; }
+
+__attribute__((noreturn)) static void complain(const char *what, const char *why) {
+    fprintf(stderr, "groundstate: a thread must not come to %s while it holds %s (GROUNDSTATE_CHECK_WAITS)\n", what, why);
+    abort();
+}
+
+void gs_check_wait(const char *what) {
+    if (short_locks > 0)
+        complain(what, "a short lock");
+    if (gs_holds_python())
+        complain(what, "the interpreter's lock");
+}
+
+void gs_check_lock(const gs_mutex *mutex) {
+    if (mutex->kind == GS_LONG_LOCK)
+        gs_check_wait("a long lock");
+    else
+        short_locks++;
+}
+
+void gs_check_unlock(const gs_mutex *mutex) {
+    if (mutex->kind == GS_SHORT_LOCK)
+        short_locks--;
+}
+
+/* For the tests: a wait, called with the interpreter's lock held or not. */
+GS_EXPORT void gs_check_now(void) { gs_may_wait("a wait of the tests"); }
+
+/* --- Forking ----------------------------------------------------------------------------------------- */
+
+/* Short locks are free again in a moment, but this thread may hold one itself, if it forks in a signal handler. */
+static bool take(gs_mutex *mutex, uint64_t until) {
+    while (pthread_mutex_trylock(&mutex->mutex) != 0) {
+        if (mutex->kind == GS_LONG_LOCK || gs_clock(CLOCK_MONOTONIC) > until)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+bool gs_locks_take(void) {
+    const uint64_t patience = 1000000000;
+    uint64_t until = gs_clock(CLOCK_MONOTONIC) + patience;
+    bool complete = true;
+    pthread_mutex_lock(&all_lock);
+    for (gs_mutex *each = all; each != NULL; each = each->next) {
+        each->is_taken = take(each, until);
+        complete &= each->is_taken;
+    }
+    return complete;
+}
+
+static void give(gs_mutex *mutex) {
+    if (mutex->is_taken)
+        pthread_mutex_unlock(&mutex->mutex);
+    mutex->is_taken = false;
+}
+
+void gs_locks_give(void) {
+    for (gs_mutex *each = all; each != NULL; each = each->next)
+        give(each);
+    pthread_mutex_unlock(&all_lock);
+}
+
+void gs_locks_renew(void) {
+    for (gs_mutex *each = all; each != NULL; each = each->next)
+        if (each->is_taken)
+            give(each);
+        else
+            pthread_mutex_init(&each->mutex, NULL);
+    pthread_mutex_unlock(&all_lock);
+}
