@@ -241,6 +241,8 @@ const gs_errand *gs_errand_begin(const gs_errand *errand) {
 
 const gs_errand *gs_errand_current(void) { return self != NULL ? self->errand : NULL; }
 
+bool gs_errand_is_vain(const gs_errand *errand) { return errand != NULL && gs_context_is_lost(errand->context); }
+
 /* The Python half says what the knob says. */
 GS_EXPORT void gs_fault_crash(bool enable) { crash = enable; }
 

@@ -279,8 +279,10 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
 static uint64_t room_from(const char *start, uint64_t wanted) {
     const gs_allocation *found = find_any(start);
     if (found == NULL)
-        return UINT64_MAX;
-    const char *end = found->base + found->span;
+        return UINTPTR_MAX - (uintptr_t)start;
+    const char *end = found->base + found->size;
+    if (end < start) /* behind it, in its last page */
+        return 0;
     while (found != NULL && found->backing == GS_BACKING_MAPPING && (uint64_t)(end - start) < wanted) {
         found = find_any(end);
         if (found != NULL && found->backing == GS_BACKING_MAPPING)
@@ -297,7 +299,7 @@ ze_result_t gs_memory_check_range(enum gs_function function, const char *paramet
     gs_unlock(&lock);
     if (size <= room)
         return ZE_RESULT_SUCCESS;
-    return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation",
+    return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation, or of all memory",
                    gs_function_names[function], (unsigned long long)size, parameter);
 }
 

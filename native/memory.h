@@ -62,7 +62,8 @@ typedef struct gs_allocation_facts {
     uint64_t imported;
 } gs_allocation_facts;
 
-/* INVALID_SIZE if the range starts in an allocation and runs over its end. Other memory is not checked. */
+/* INVALID_SIZE if the range starts in an allocation and runs over its end, or over that of all memory. Whether there is
+ * memory that is not ours is not checked. */
 ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size);
 
 void gs_memory_free_all(gs_context *context);

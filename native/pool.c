@@ -64,10 +64,12 @@ static void yield_with(gs_turn turn) {
 
 static bool has_parts(job *job) { return atomic_load(&job->taken) < job->parts; }
 
-/* Takes parts until there are none. A worker leaves the job if there is work of higher priority; the thread that
- * brought it waits. */
+/* Takes parts until there are none, or until the context is lost, by this job or another: then nobody takes more of
+ * them. A worker leaves the job if there is work of higher priority; the thread that brought it waits. */
 static void work_on(job *job, bool is_mine) {
     for (;;) {
+        if (gs_errand_is_vain(job->errand))
+            atomic_store(&job->taken, job->parts);
         if (gs_priorities_are_used() && has_parts(job) && gs_must_yield(job->turn)) {
             if (!is_mine)
                 return;
@@ -178,7 +180,8 @@ static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->help
 void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
     gs_turn turn = gs_turn_current();
     if (parts <= 1 || pool->width == 1) {
-        for (uint64_t each = 0; each < parts; each++) {
+        const gs_errand *errand = gs_errand_current();
+        for (uint64_t each = 0; each < parts && !gs_errand_is_vain(errand); each++) {
             if (each > 0 && gs_priorities_are_used() && gs_must_yield(turn))
                 yield_with(turn);
             gs_guard(part, argument, each, NULL);

@@ -89,15 +89,15 @@ enum { LOOK_UP = 50000000 };
 
 /* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
 static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
-    if (!gs_command_targets_are_reached(command)) {
+    bool lost = gs_context_is_lost(queue->context);
+    if (!lost && !gs_command_targets_are_reached(command)) {
         queue->waits = true;
-        for (uint32_t each = 0; each < command->target_count; each++)
-            while (gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
-                if (gs_context_is_lost(queue->context))
-                    break;
+        for (uint32_t each = 0; each < command->target_count && !lost; each++)
+            while (!lost && gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
+                lost = gs_context_is_lost(queue->context);
         queue->waits = false;
     }
-    return !gs_context_is_lost(queue->context);
+    return !lost && !gs_context_is_lost(queue->context);
 }
 
 /* The same, for a queue that others may have to wait for, or that has to wait for others. */
@@ -197,9 +197,9 @@ static void wait_for_turn(gs_queue *queue, gs_command *command) {
     if (command->run.turns == NULL)
         return;
     queue->waits = true;
-    while (gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
-        if (gs_context_is_lost(queue->context))
-            break;
+    while (!gs_context_is_lost(queue->context) &&
+           gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
+        continue;
     queue->waits = false;
 }
 
@@ -215,6 +215,8 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
         gs_run *run = &command->run.runs[each];
         bool last_program = ends_here && each + 1 == command->run.count;
         for (gs_command *inner = run->program->first; inner != NULL; inner = inner->next) {
+            if (gs_context_is_lost(queue->context))
+                break;
             bool last = last_program && inner->next == NULL;
             execute(queue, inner, run->base, last ? command : NULL);
             retired |= last;

@@ -103,7 +103,7 @@ def test_reset_of_the_device_holds_up_nobody(driver: int) -> None:
     assert program(RESET_WHILE_A_FUNCTION_RUNS) == "ended\n"
 
 
-# --- The checker ------------------------------------------------------------------------------------
+# --- The checker ---------------------------------------------------------------------------------
 
 WAIT_UNDER_THE_LOCK = """
 path = os.path.join(os.path.dirname(gs.__file__), "_native", "libze_groundstate.so.1")
