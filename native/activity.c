@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "fork.h"
 #include "lock.h"
 #include "memory_file.h"
 #include "wait.h"
@@ -76,8 +77,10 @@ static void stop(gs_meter *of, uint32_t workers) {
 }
 
 /* A child has the memory of its parent but none of its threads, and must not write into its parent's page. */
-static void begin_child(void) {
+void gs_activity_after_fork(void) {
     int fd;
+    if (mine == NULL)
+        return;
     page *copy = map_page(&fd);
     if (name_fd >= 0)
         close(name_fd);
@@ -109,7 +112,6 @@ static bool open_page(void) {
     made->origin = origin = gs_clock(CLOCK_MONOTONIC);
     made->used = LINE;
     mine = made;
-    pthread_atfork(NULL, NULL, begin_child);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fork.h"
 #include "lock.h"
 #include "memory_file.h"
 
@@ -18,10 +19,7 @@ static uint32_t used = 1, oldest, newest;
 
 static uint32_t *link_of(uint32_t cell) { return (uint32_t *)(own.base + (size_t)cell * GS_HEAP_CELL); }
 
-/* Called with the lock held. */
-static bool make_heap(void) {
-    if (own.base != NULL)
-        return true;
+static bool map_heap(gs_heap *heap) {
     int fd = gs_memory_file(GS_HEAP_BYTES);
     if (fd < 0)
         return false;
@@ -30,9 +28,12 @@ static bool make_heap(void) {
         close(fd);
         return false;
     }
-    own = (gs_heap){fd, base};
+    *heap = (gs_heap){fd, base};
     return true;
 }
+
+/* Called with the lock held. */
+static bool make_heap(void) { return own.base != NULL || map_heap(&own); }
 
 gs_heap *gs_own_heap(void) {
     gs_lock(&lock);
@@ -89,4 +90,34 @@ void gs_counter_advance(gs_counter *counter, uint64_t number) {
     while (before < number && !atomic_compare_exchange_weak(&counter->done, &before, number))
         continue;
     gs_bell_ring(&counter->bell);
+}
+
+/* --- Forking ------------------------------------------------------------------------------------- */
+
+static gs_heap copy;
+
+bool gs_heap_copy(void) {
+    if (own.base == NULL)
+        return true;
+    if (!map_heap(&copy))
+        return false;
+    memcpy(copy.base, own.base, (size_t)used * GS_HEAP_CELL);
+    return true;
+}
+
+void gs_heap_drop_copy(void) {
+    if (own.base == NULL)
+        return;
+    munmap(copy.base, GS_HEAP_BYTES);
+    close(copy.fd);
+}
+
+bool gs_heap_use_copy(void) {
+    if (own.base == NULL)
+        return true;
+    if (mremap(copy.base, GS_HEAP_BYTES, GS_HEAP_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, own.base) == MAP_FAILED)
+        return false;
+    close(own.fd);
+    own.fd = copy.fd;
+    return true;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "fork.h"
 #include "lock.h"
 #include "lost.h"
 #include "memory.h"
@@ -239,7 +240,7 @@ static ze_result_t destroy_lost(gs_context *context) {
 /* Stops the kernels of a context, at the cost of the context. For this package's objects, too: they close a context
  * whose queues and lists may live on. */
 GS_EXPORT void gs_context_stop(gs_context *context) {
-    if (!gs_wait_moment(has_no_work, context))
+    if (!gs_is_abandoned() && !gs_wait_moment(has_no_work, context))
         gs_context_lose(context, "it was closed while a kernel ran");
 }
 

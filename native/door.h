@@ -42,6 +42,7 @@ typedef struct gs_error {
     char text[GS_ERROR_BYTES];
     enum gs_function not_ready;
 } gs_error;
+const char *gs_last_error_text(void);
 /* For a function that succeeds although something failed inside it: the last error stays the one before. */
 void gs_error_save(gs_error *saved);
 void gs_error_restore(const gs_error *saved);

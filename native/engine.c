@@ -3,6 +3,7 @@
  * waits for an event keeps its engine, and so holds up nobody else. */
 #include <stdlib.h>
 
+#include "fork.h"
 #include "lock.h"
 #include "queue.h"
 #include "thread.h"
@@ -132,4 +133,11 @@ bool gs_engines_are_paused(void) { return atomic_load(&paused); }
 void gs_engines_resume(void) {
     open_gate();
     gs_unlock(&pausing);
+}
+
+/* The child has none of the engines. */
+void gs_engines_after_fork(void) {
+    idle = NULL;
+    inside = 0;
+    paused = false;
 }

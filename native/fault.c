@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fault_arch.h"
+#include "fork.h"
 #include "kernel_memory.h"
 #include "lock.h"
 #include "lost.h"
@@ -125,8 +126,7 @@ static runner *new_runner(void) {
 }
 
 /* A child process has one thread, with another number. */
-static void forget_other_threads(void) {
-    gs_mutex_open(&runners_lock, GS_SHORT_LOCK);
+void gs_faults_after_fork(void) {
     runners = self;
     if (self == NULL)
         return;
@@ -196,7 +196,6 @@ static void install(void) {
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     pthread_key_create(&at_thread_end, end_runner);
-    pthread_atfork(NULL, NULL, forget_other_threads);
     for (int each = 0; each < GS_FAULT_SIGNALS; each++) {
         sigaction(gs_fault_signals[each], NULL, &before[each]); /* known before a signal can ask for it */
         sigaction(gs_fault_signals[each], &ours, NULL);

@@ -2,10 +2,10 @@
  * limit is the same for all, so the launch that began first is the first to reach it. */
 #include "limit.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "fault.h"
+#include "fork.h"
 #include "lock.h"
 #include "lost.h"
 #include "thread.h"
@@ -72,8 +72,7 @@ static void *watch(void *unused) {
 }
 
 /* A child process has one thread, and no launch runs on it. */
-static void forget(void) {
-    gs_mutex_open(&lock, GS_SHORT_LOCK);
+void gs_limit_after_fork(void) {
     first = NULL;
     last = &first;
     is_started = false;
@@ -81,11 +80,6 @@ static void forget(void) {
 
 /* Called with the lock held. */
 static bool start(void) {
-    static bool prepared;
-    if (!prepared) {
-        prepared = true;
-        pthread_atfork(NULL, NULL, forget);
-    }
     return is_started = gs_thread_start("gs-limit", watch, NULL);
 }
 

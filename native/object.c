@@ -4,6 +4,8 @@
  * up first in, first out, and are used again only when more than QUARANTINE of them wait, so that a stale
  * handle is recognised for as long as possible. */
 #include "object.h"
+#include "event.h"
+#include "fork.h"
 #include "lock.h"
 
 #include <string.h>
@@ -192,6 +194,18 @@ GS_EXPORT uint64_t gs_live_objects(int kind) {
     for (int each = 1; each < GS_KIND_COUNT; each++)
         all += slabs[each].live;
     return all;
+}
+
+void gs_objects_abandon(void) {
+    for (int kind = 0; kind < GS_KIND_COUNT; kind++)
+        slabs[kind].usable = 0;
+}
+
+/* Another thread may have been about to replace what a counter-based event follows. */
+void gs_events_after_fork(void) {
+    slab *events = &slabs[GS_KIND_EVENT];
+    for (uint32_t index = 0; index < events->used; index++)
+        atomic_flag_clear(&((gs_event *)slot_at(events, index))->guard);
 }
 
 /* --- For objects whose contents live in Python ----------------------------------------------------- */

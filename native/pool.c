@@ -10,6 +10,7 @@
 
 #include "activity.h"
 #include "fault.h"
+#include "fork.h"
 #include "lock.h"
 #include "thread.h"
 #include "wait.h"
@@ -31,6 +32,7 @@ typedef struct job {
 } job;
 
 struct gs_pool {
+    struct gs_pool *next; /* in the list of all */
     gs_mutex lock;
     job *jobs; /* guarded by lock */
     uint32_t width;
@@ -40,6 +42,10 @@ struct gs_pool {
     gs_scheduler scheduler;
 };
 
+/* Pools live as long as the process. */
+static gs_pool *pools;
+GS_STATIC_LOCK(pools_lock, GS_SHORT_LOCK)
+
 gs_pool *gs_pool_new(uint32_t width) {
     gs_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
@@ -47,7 +53,20 @@ gs_pool *gs_pool_new(uint32_t width) {
     gs_mutex_open(&pool->lock, GS_SHORT_LOCK);
     pool->width = width > 0 ? width : 1;
     gs_scheduler_init(&pool->scheduler, &pool->arrivals);
+    gs_lock(&pools_lock);
+    pool->next = pools;
+    pools = pool;
+    gs_unlock(&pools_lock);
     return pool;
+}
+
+/* The child has none of the workers, and starts its own when it has work for them. */
+void gs_pools_after_fork(void) {
+    for (gs_pool *each = pools; each != NULL; each = each->next) {
+        each->started = 0;
+        each->jobs = NULL;
+        gs_scheduler_clear(&each->scheduler);
+    }
 }
 
 uint32_t gs_pool_width(const gs_pool *pool) { return pool->width; }

@@ -19,6 +19,13 @@ void gs_scheduler_init(gs_scheduler *scheduler, gs_bell *workers) {
     scheduler->workers = workers;
 }
 
+/* No queue has anything to do. */
+void gs_scheduler_clear(gs_scheduler *scheduler) {
+    scheduler->first = NULL;
+    for (int rank = 0; rank < GS_RANKS; rank++)
+        scheduler->listed[rank] = 0;
+}
+
 enum { LOW, NORMAL, HIGH };
 
 static uint32_t rank_of(ze_command_queue_priority_t priority) {

@@ -42,6 +42,7 @@ typedef struct gs_turn {
 } gs_turn;
 
 void gs_scheduler_init(gs_scheduler *scheduler, gs_bell *workers);
+void gs_scheduler_clear(gs_scheduler *scheduler);
 void gs_runnable_open(gs_runnable *runnable, gs_scheduler *scheduler, ze_command_queue_priority_t priority);
 void gs_runnable_close(gs_runnable *runnable);
 

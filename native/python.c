@@ -20,6 +20,7 @@
 
 #include "apart.h"
 #include "door.h"
+#include "fork.h"
 #include "guest.h"
 #include "lock.h"
 #include "python_api.h"
@@ -91,7 +92,15 @@ static void count_visitor(int change) {
     own_visits += change;
 }
 
-bool gs_others_are_in_python(void) { return visitors != own_visits; }
+/* In a program that shares its interpreter, other threads of it may be in Python, unless this one is. */
+bool gs_python_is_at_rest(void) { return visitors == own_visits && (!shared || gs_holds_python()); }
+
+void gs_python_abandon(void) {
+    visitors = own_visits;
+    started = initialised = sysman_initialised = false;
+    if (shared && was_collecting && visits > 0 && python.PyGC_Enable != NULL && python.PyGILState_Check())
+        python.PyGC_Enable();
+}
 
 bool gs_holds_python(void) { return started && python.PyGILState_Check != NULL && python.PyGILState_Check(); }
 
@@ -324,9 +333,11 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
 }
 
 /* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not. */
-static ze_result_t start(void) {
+static ze_result_t start(enum gs_function function) {
     if (started)
         return ZE_RESULT_SUCCESS;
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     bool interrupted = false;
     gs_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
@@ -439,9 +450,9 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
 
 int gs_guest_start(const char *module, const char *library, const char *const *names, int count, void **found,
                    char *text, size_t size) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zeInit);
     if (result != ZE_RESULT_SUCCESS) {
-        snprintf(text, size, "%s", start_failure_text);
+        snprintf(text, size, "%s", gs_last_error_text());
         return (int)result;
     }
     visit here = enter_python();
@@ -460,10 +471,13 @@ int gs_guest_start(const char *module, const char *library, const char *const *n
 
 int gs_guest_call(void *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
                   size_t size) {
-    if (is_usable(&python))
+    if (gs_is_abandoned())
+        snprintf(text, size, "the process was forked while the driver was at work");
+    else if (is_usable(&python))
         return (int)call_handler(handler, types, arguments, value, text, size);
-    snprintf(text, size, "the process's Python has ended");
-    return (int)ZE_RESULT_ERROR_UNINITIALIZED;
+    else
+        snprintf(text, size, "the process's Python has ended");
+    return (int)(gs_is_abandoned() ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_ERROR_UNINITIALIZED);
 }
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------------- */
@@ -487,7 +501,7 @@ bool gs_python_interrupt(void) {
 /* --- The functions that start it all --------------------------------------------------------------- */
 
 ze_result_t gs_zeInit(ze_init_flags_t flags) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zeInit);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_call_python(GS_FN_zeInit, "u", (const gs_word[]){{.u = flags}});
     if (result == ZE_RESULT_SUCCESS)
@@ -496,7 +510,7 @@ ze_result_t gs_zeInit(ze_init_flags_t flags) {
 }
 
 ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze_init_driver_type_desc_t *desc) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zeInitDrivers);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_call_python(GS_FN_zeInitDrivers, "uuu",
                                 (const gs_word[]){{.p = pCount}, {.p = phDrivers}, {.p = desc}});
@@ -506,7 +520,7 @@ ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze
 }
 
 ze_result_t gs_zesInit(zes_init_flags_t flags) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zesInit);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_call_python(GS_FN_zesInit, "u", (const gs_word[]){{.u = flags}});
     if (result == ZE_RESULT_SUCCESS)

@@ -9,6 +9,7 @@
 
 #include "external_semaphore.h"
 #include "fault.h"
+#include "fork.h"
 #include "lock.h"
 #include "lost.h"
 #include "memory.h"
@@ -531,4 +532,21 @@ void gs_tickets_drop(gs_tickets *tickets) {
     for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
         gs_object_drop(tickets->wanted[each].queue->owner);
     free(tickets);
+}
+
+/* --- Forking ------------------------------------------------------------------------------------- */
+
+bool gs_queues_are_at_rest(void) {
+    for (gs_queue *each = queues; each != NULL; each = each->next)
+        if (has_more_to_do(each))
+            return false;
+    return true;
+}
+
+/* Whoever executed a queue may have been about to say that it is done. */
+void gs_queues_after_fork(void) {
+    for (gs_queue *each = queues; each != NULL; each = each->next) {
+        each->running = each->executing = each->called = each->waits = false;
+        each->runnable.is_listed = false;
+    }
 }
