@@ -197,6 +197,8 @@ ze_result_t gs_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 
 static ze_result_t create_unless_reset(enum gs_function function, gs_driver *driver, uint32_t count,
                                        ze_device_handle_t *devices, gs_context **context) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     if (was_reset(driver, count, devices))
         return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
                        "%s: the device was reset; call zeDeviceGetStatus to use it again",
@@ -271,6 +273,10 @@ ze_result_t gs_zeContextGetStatus(ze_context_handle_t hContext) {
 
 ze_context_handle_t gs_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
     gs_driver *driver = (gs_driver *)hDriver;
+    if (gs_is_abandoned()) {
+        gs_fail_abandoned(GS_FN_zeDriverGetDefaultContext);
+        return NULL;
+    }
     gs_lock(&default_lock);
     if (driver->default_context == NULL)
         create_context(driver, 0, NULL, &driver->default_context);

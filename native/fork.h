@@ -32,7 +32,7 @@ bool gs_queues_are_at_rest(void);
 bool gs_python_is_at_rest(void);
 void gs_python_abandon(void);
 
-/* From here on no handle is live. */
+/* From here on no handle is live, but for drivers. */
 void gs_objects_abandon(void);
 
 #endif

@@ -68,37 +68,43 @@ GS_EXPORT void gs_check_now(void) { gs_may_wait("a wait of the tests"); }
 
 /* --- Forking ----------------------------------------------------------------------------------------- */
 
-/* Short locks are free again in a moment, but this thread may hold one itself, if it forks in a signal handler. */
-static bool take(gs_mutex *mutex, uint64_t until) {
-    while (pthread_mutex_trylock(&mutex->mutex) != 0) {
-        if (mutex->kind == GS_LONG_LOCK || gs_clock(CLOCK_MONOTONIC) > until)
-            return false;
-        sched_yield();
-    }
-    return true;
-}
-
-bool gs_locks_take(void) {
-    const uint64_t patience = 1000000000;
-    uint64_t until = gs_clock(CLOCK_MONOTONIC) + patience;
-    bool complete = true;
-    pthread_mutex_lock(&all_lock);
-    for (gs_mutex *each = all; each != NULL; each = each->next) {
-        each->is_taken = take(each, until);
-        complete &= each->is_taken;
-    }
-    return complete;
-}
-
 static void give(gs_mutex *mutex) {
     if (mutex->is_taken)
         pthread_mutex_unlock(&mutex->mutex);
     mutex->is_taken = false;
 }
 
-void gs_locks_give(void) {
+static void give_all(void) {
     for (gs_mutex *each = all; each != NULL; each = each->next)
         give(each);
+}
+
+/* Takes all that can be had at once; the first that cannot be is returned. */
+static gs_mutex *try_all(void) {
+    for (gs_mutex *each = all; each != NULL; each = each->next) {
+        each->is_taken = pthread_mutex_trylock(&each->mutex) == 0;
+        if (!each->is_taken)
+            return each;
+    }
+    return NULL;
+}
+
+/* Who holds a short lock gives it back in a moment, but may want another one first: so none is kept in between. There is
+ * an end to it, because a thread that forks in a signal handler may hold one itself. */
+bool gs_locks_take(void) {
+    const uint64_t patience = 1000000000;
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    pthread_mutex_lock(&all_lock);
+    for (gs_mutex *busy; (busy = try_all()) != NULL; sched_yield()) {
+        give_all();
+        if (busy->kind == GS_LONG_LOCK || gs_clock(CLOCK_MONOTONIC) - start > patience)
+            return false;
+    }
+    return true;
+}
+
+void gs_locks_give(void) {
+    give_all();
     pthread_mutex_unlock(&all_lock);
 }
 

@@ -50,7 +50,7 @@ static inline void gs_may_wait(const char *what) {
         gs_check_wait(what);
 }
 
-/* Around a fork. Takes every lock; false if another thread keeps one. */
+/* Around a fork. Takes every lock; false, and none, if another thread keeps one. */
 bool gs_locks_take(void);
 void gs_locks_give(void);
 /* In the child: those that could not be taken are made anew, as nobody will ever give them back. */

@@ -196,9 +196,11 @@ GS_EXPORT uint64_t gs_live_objects(int kind) {
     return all;
 }
 
+/* A driver's handle is what a program asks for the sentence of an error with. */
 void gs_objects_abandon(void) {
     for (int kind = 0; kind < GS_KIND_COUNT; kind++)
-        slabs[kind].usable = 0;
+        if (kind != GS_KIND_DRIVER)
+            slabs[kind].usable = 0;
 }
 
 /* Another thread may have been about to replace what a counter-based event follows. */

@@ -97,7 +97,7 @@ bool gs_python_is_at_rest(void) { return visitors == own_visits && (!shared || g
 
 void gs_python_abandon(void) {
     visitors = own_visits;
-    started = initialised = sysman_initialised = false;
+    started = false; /* so that no handler is called */
     if (shared && was_collecting && visits > 0 && python.PyGC_Enable != NULL && python.PyGILState_Check())
         python.PyGC_Enable();
 }

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { FORKS = 300 / SLOWER, THREADS = 6, SIZE = 4 << 20, PATIENCE = 60 };
+enum { FORKS = 200 / SLOWER, THREADS = 6, SIZE = 4 << 20, PATIENCE = 60 };
 
 /* A child that hangs is killed by its alarm. */
 static void wait_for(pid_t child) {
