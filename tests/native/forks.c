@@ -5,6 +5,8 @@
 
 #include "check.h"
 
+THIS_TEST_FORKS
+
 enum { FORKS = 200 / SLOWER, THREADS = 6, SIZE = 4 << 20, PATIENCE = 60 };
 
 /* A child that hangs is killed by its alarm. */
