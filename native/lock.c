@@ -92,12 +92,11 @@ static gs_mutex *try_all(void) {
 /* Who holds a short lock gives it back in a moment, but may want another one first: so none is kept in between. There is
  * an end to it, because a thread that forks in a signal handler may hold one itself. */
 bool gs_locks_take(void) {
-    const uint64_t patience = 1000000000;
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
     pthread_mutex_lock(&all_lock);
     for (gs_mutex *busy; (busy = try_all()) != NULL; sched_yield()) {
         give_all();
-        if (busy->kind == GS_LONG_LOCK || gs_clock(CLOCK_MONOTONIC) - start > patience)
+        if (busy->kind == GS_LONG_LOCK || gs_clock(CLOCK_MONOTONIC) - start > GS_FORK_PATIENCE)
             return false;
     }
     return true;

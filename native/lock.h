@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum { GS_SHORT_LOCK, GS_LONG_LOCK } gs_lock_kind;
 
@@ -49,6 +50,9 @@ static inline void gs_may_wait(const char *what) {
     if (__builtin_expect(gs_checks_waits, false))
         gs_check_wait(what);
 }
+
+/* Nanoseconds for which a thread that forks waits for what others do in an instant, if they get a CPU. */
+#define GS_FORK_PATIENCE UINT64_C(5000000000)
 
 /* Around a fork. Takes every lock; false, and none, if another thread keeps one. */
 bool gs_locks_take(void);

@@ -8,6 +8,7 @@
 #include "fork.h"
 #include "lock.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -117,6 +118,43 @@ void *gs_pin(const void *handle, enum gs_kind kind) {
 void gs_unpin(void **pinned) {
     if (*pinned != NULL)
         gs_object_drop(*pinned);
+}
+
+/* Room for one more than there are. */
+static void **pin_place(gs_pins *pins) {
+    if (pins->count < GS_FEW_PINS)
+        return &pins->few[pins->count];
+    uint32_t index = pins->count - GS_FEW_PINS;
+    if (index == pins->room) {
+        uint32_t room = pins->room > 0 ? 2 * pins->room : 64;
+        void **more = realloc(pins->more, room * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        pins->more = more;
+        pins->room = room;
+    }
+    return &pins->more[index];
+}
+
+/* Without memory to note it, an object is looked at and not kept. */
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind) {
+    void *object = gs_pin(handle, kind);
+    if (object == NULL)
+        return false;
+    void **place = pin_place(pins);
+    if (place == NULL) {
+        gs_object_drop(object);
+        return true;
+    }
+    *place = object;
+    pins->count++;
+    return true;
+}
+
+void gs_unpin_all(gs_pins *pins) {
+    for (uint32_t each = 0; each < pins->count; each++)
+        gs_object_drop(each < GS_FEW_PINS ? pins->few[each] : pins->more[each - GS_FEW_PINS]);
+    free(pins->more);
 }
 
 /* The slab an object came from: its kind is gone once it is closed. */

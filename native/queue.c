@@ -5,6 +5,7 @@
  * Then its event is signalled. `completed`: all of that is over; this is what a synchronise waits for. */
 #include "queue.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "external_semaphore.h"
@@ -536,9 +537,17 @@ void gs_tickets_drop(gs_tickets *tickets) {
 
 /* --- Forking ------------------------------------------------------------------------------------- */
 
+/* A command that has retired signals and completes next, for which nobody needs a lock. */
+static bool comes_to_rest(gs_queue *queue, uint64_t until) {
+    while (!gs_queue_is_busy(queue) && has_more_to_do(queue) && gs_clock(CLOCK_MONOTONIC) < until)
+        sched_yield();
+    return !has_more_to_do(queue);
+}
+
 bool gs_queues_are_at_rest(void) {
+    uint64_t until = gs_clock(CLOCK_MONOTONIC) + GS_FORK_PATIENCE;
     for (gs_queue *each = queues; each != NULL; each = each->next)
-        if (has_more_to_do(each))
+        if (!comes_to_rest(each, until))
             return false;
     return true;
 }

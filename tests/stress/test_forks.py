@@ -1,4 +1,4 @@
-"""Python programs that fork while the driver is in use. tests/native/forks.c is the same in C.
+"""Python programs that fork while the driver is in use; tests/native/forks.c is the same in C.
 
 A child hangs nowhere: neither in a call nor when it ends, which runs what the program has left for
 that.
@@ -6,10 +6,8 @@ that.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -177,15 +175,3 @@ for thread in threads:
 print("done")
 """
     )
-
-
-def test_the_program_in_c(tmp_path: Path) -> None:
-    native = Path(__file__).parent.parent / "native"
-    library, program = standin.library().parent, tmp_path / "forks"
-    options = ["-std=gnu11", "-O1", "-pthread", "-D_GNU_SOURCE=", f"-I{native.parents[1]}/native"]
-    link = [f"-L{library}", "-l:libze_groundstate.so.1", f"-Wl,-rpath,{library}"]
-    subprocess.run(["cc", *options, native / "forks.c", *link, "-o", program], check=True)
-    done = subprocess.run(
-        [program], env=dict(os.environ), capture_output=True, text=True, timeout=600, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
