@@ -9,6 +9,8 @@
 #include "lost.h"
 #include "mutable.h"
 
+_Static_assert(sizeof(gs_list) <= GS_SLOT_SIZE && sizeof(gs_command_queue) <= GS_SLOT_SIZE, "the largest objects fit");
+
 /* --- Life ---------------------------------------------------------------------------------------- */
 
 static void release_list(gs_object *object) {
