@@ -33,7 +33,7 @@ void gs_mutex_close(gs_mutex *mutex) {
 
 /* --- Checking ---------------------------------------------------------------------------------------- */
 
-bool gs_checks_waits;
+_Atomic bool gs_checks_waits;
 static _Thread_local int short_locks; /* that this thread holds */
 
 /* The Python half says what the knob says. */

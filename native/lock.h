@@ -8,6 +8,7 @@
 #define GS_LOCK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,26 +29,29 @@ void gs_mutex_close(gs_mutex *mutex);
     static gs_mutex name = {PTHREAD_MUTEX_INITIALIZER, kind, NULL, NULL, false}; \
     __attribute__((constructor)) static void open_##name(void) { gs_mutex_open(&name, kind); }
 
-extern bool gs_checks_waits;
+extern _Atomic bool gs_checks_waits;
+static inline bool gs_is_checking(void) {
+    return __builtin_expect(atomic_load_explicit(&gs_checks_waits, memory_order_relaxed), false);
+}
 void gs_check_lock(const gs_mutex *mutex);
 void gs_check_unlock(const gs_mutex *mutex);
 void gs_check_wait(const char *what);
 
 static inline void gs_lock(gs_mutex *mutex) {
-    if (__builtin_expect(gs_checks_waits, false))
+    if (gs_is_checking())
         gs_check_lock(mutex);
     pthread_mutex_lock(&mutex->mutex);
 }
 
 static inline void gs_unlock(gs_mutex *mutex) {
     pthread_mutex_unlock(&mutex->mutex);
-    if (__builtin_expect(gs_checks_waits, false))
+    if (gs_is_checking())
         gs_check_unlock(mutex);
 }
 
 /* Before whatever may take long because of the device, another process, a file or Python. */
 static inline void gs_may_wait(const char *what) {
-    if (__builtin_expect(gs_checks_waits, false))
+    if (gs_is_checking())
         gs_check_wait(what);
 }
 
