@@ -30,6 +30,17 @@ void *gs_pin(const void *handle, enum gs_kind kind);
 void gs_unpin(void **pinned);
 #define GS_PIN __attribute__((cleanup(gs_unpin)))
 
+/* The same for the handles of an array, one after the other. False for one that is no live object of `kind`. */
+enum { GS_FEW_PINS = 4 };
+typedef struct gs_pins {
+    uint32_t count, room;
+    void **more; /* those beyond a few */
+    void *few[GS_FEW_PINS];
+} gs_pins;
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind);
+void gs_unpin_all(gs_pins *pins);
+#define GS_PINS __attribute__((cleanup(gs_unpin_all)))
+
 bool gs_is_initialised(void);
 bool gs_is_sysman_initialised(void); /* for the functions of system management */
 
@@ -42,6 +53,7 @@ typedef struct gs_error {
     char text[GS_ERROR_BYTES];
     enum gs_function not_ready;
 } gs_error;
+const char *gs_last_error_text(void);
 /* For a function that succeeds although something failed inside it: the last error stays the one before. */
 void gs_error_save(gs_error *saved);
 void gs_error_restore(const gs_error *saved);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "fork.h"
+#include "lock.h"
 #include "page.h"
 
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
@@ -62,6 +64,7 @@ static bool is_said(ze_result_t result) {
 
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     va_list arguments;
+    gs_may_wait("stderr");
     not_ready = GS_FN_COUNT;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
@@ -106,6 +109,7 @@ static const char *describe_last_error(void) {
 void gs_warn(const char *format, ...) {
     char sentence[sizeof last_error];
     va_list arguments;
+    gs_may_wait("stderr");
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
@@ -117,6 +121,8 @@ ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, con
                            enum gs_kind kind) {
     const char *name = gs_function_names[function];
     const char *type = gs_kind_names[kind];
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     if (handle == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "%s: %s is null; pass a %s", name, parameter, type);
     for (int other = GS_KIND_NONE + 1; other < GS_KIND_COUNT; other++)
@@ -129,6 +135,8 @@ ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, con
 }
 
 ze_result_t gs_fail_event(enum gs_function function, const char *parameter, const void *handle) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                    "%s: %s (%p) is no live event; it was destroyed, or is not from this driver",
                    gs_function_names[function], parameter, handle);
@@ -149,6 +157,8 @@ ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, con
 }
 
 ze_result_t gs_fail_uninitialised(enum gs_function function) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     return gs_fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s: call zeInit or zeInitDrivers first",
                    gs_function_names[function]);
 }

@@ -2,9 +2,9 @@
 #ifndef GS_KERNEL_H
 #define GS_KERNEL_H
 
-#include <pthread.h>
 
 #include "device.h"
+#include "lock.h"
 
 /* What compiled code reads; docs/compiler.md describes it, and the layout is part of that contract. */
 typedef struct gs_dispatch {
@@ -87,7 +87,7 @@ typedef struct gs_module {
     struct gs_tombstone *tombstone; /* tells Python when the last user of the code is gone */
     gs_globals *globals;            /* NULL: none, or not needed so far */
     gs_entry_point *entry_points;
-    pthread_mutex_t lock;
+    gs_mutex lock;
     _Atomic uint32_t kernels; /* live handles */
 } gs_module;
 

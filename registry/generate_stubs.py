@@ -11,6 +11,7 @@ from registry.model import Function, Parameter, Registry
 
 SIGNED = ("int8_t", "int16_t", "int32_t", "int64_t", "int")
 FLOATING = ("float", "double")
+LASTING = ("DRIVER", "DEVICE", "ZES_DEVICE")
 
 
 def generate(namespace: str) -> Iterator[str]:
@@ -54,6 +55,8 @@ def _check(check: Check, function: Function, registry: Registry) -> Iterator[str
     if _is_pinned(check, registry):
         kind = f"GS_KIND_{registry.kind_of(check.type)}"
         yield f"    GS_PIN void *pinned_{check.parameter} = gs_pin({check.parameter}, {kind});"
+    if _is_pinned_array(check, registry):
+        yield f"    GS_PINS gs_pins pinned_{check.parameter} = {{0}};"
     if check.kind is CheckKind.HANDLE_ARRAY:
         bound = f"NULL != {check.parameter} && i < {check.count}"
         yield f"    for (size_t i = 0; {bound}; i++)"
@@ -80,7 +83,12 @@ def _is_pinned(check: Check, registry: Registry) -> bool:
     """
     if check.kind not in (CheckKind.HANDLE, CheckKind.OPTIONAL_HANDLE):
         return False
-    return registry.kind_of(check.type) not in ("DRIVER", "DEVICE")
+    return registry.kind_of(check.type) not in LASTING
+
+
+def _is_pinned_array(check: Check, registry: Registry) -> bool:
+    """True for handles in an array that another thread may destroy while the call runs."""
+    return check.kind is CheckKind.HANDLE_ARRAY and registry.kind_of(check.type) not in LASTING
 
 
 def _test(check: Check, function: Function, registry: Registry) -> tuple[str, str]:
@@ -102,6 +110,8 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
         case CheckKind.HANDLE_ARRAY:
             element = f"{subject}[i]"
             failure = _dead_handle(check, fn, name, element, kind)
+            if _is_pinned_array(check, registry):
+                return f"!gs_pin_next(&pinned_{check.parameter}, {element}, {kind})", failure
             return _is_dead(check, element, kind), failure
         case CheckKind.POINTER:
             return f"NULL == {subject}", f"gs_fail_pointer({fn}, {name})"

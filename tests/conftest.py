@@ -29,6 +29,9 @@ WORKING_TREE = pytest.StashKey[set[Path]]()
 # A GPU that this machine may have changes no test: those about GPUs bring recorded ones.
 os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
 
+# A thread of the driver that waits with a lock that others need ends the process: native/lock.h.
+os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of the driver come first.

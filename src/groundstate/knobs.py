@@ -390,6 +390,14 @@ PROGRESS = Flag(
     "announced on stderr, and commands show there how far they are, if that is a terminal.",
     group=_DEVICE,
 )
+CHECK_WAITS = Flag(
+    "GROUNDSTATE_CHECK_WAITS",
+    default=False,
+    sentence="Whether the driver ends the process, with a sentence, where one of its threads waits "
+    "while it holds a lock that other calls need. For people who work on the driver; its tests set "
+    "this.",
+    group=_DEVICE,
+)
 LIBRARY = Text(
     "GROUNDSTATE_LIBRARY",
     values="a path",

@@ -9,6 +9,7 @@ import ctypes
 import mmap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from groundstate import ze
 
@@ -33,6 +34,32 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
         super().__init__(sentence)
         self.result = result
         self.sentence = sentence
+
+
+Kept = TypeVar("Kept")
+
+
+class Handles(dict[int, Kept]):
+    """What Python keeps for the handles of a kind, such as `ze_module_handle_t`.
+
+    The C side has found a handle to be live, but another thread may destroy the object before the
+    handler looks it up: then it answers as for any handle that is no longer live.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, handle: int) -> Kept:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+            f"{handle:#x} is no live {self._kind}; another thread has destroyed it",
+        )
+
+    def take(self, handle: int) -> Kept:
+        """Takes out what is kept: of several threads that destroy an object, one gets it."""
+        kept = self.pop(handle, None)
+        return self.__missing__(handle) if kept is None else kept
 
 
 class Unsupported(Failure):
