@@ -372,6 +372,16 @@ KERNEL_LIMIT = Duration(
     "(`ZE_RESULT_ERROR_DEVICE_LOST`). A number without a unit means seconds.",
     group=_DEVICE,
 )
+NATIVE = Choice(
+    "GROUNDSTATE_NATIVE",
+    choices=("trusted", "own", "never"),
+    default="own",
+    sentence="From whom native binaries are taken, whose machine code runs with all rights of the "
+    "program. `own`: from drivers of this user, which sign them with a key in the folder of "
+    "`GROUNDSTATE_CACHE`. `trusted`: from anybody. `never`: from nobody. Others answer "
+    "`ZE_RESULT_ERROR_INVALID_NATIVE_BINARY`. See security.md.",
+    group=_DEVICE,
+)
 ERRORS = Choice(
     "GROUNDSTATE_ERRORS",
     choices=("0", "serious", "1"),

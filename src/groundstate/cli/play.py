@@ -25,6 +25,7 @@ from groundstate.cli import script as scripting
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import damaged, sentence_of
+from groundstate.cli.trust import add_trust_option, native_environment
 
 DESCRIPTION = """\
 Makes the calls of a recording again and compares what they answer with what was recorded.
@@ -34,7 +35,9 @@ is mapped to what there is, and noted. Memory that the device writes is compared
 recorded with 'record --results'. The exit status is 1 if something was not as recorded, or if the
 recording cannot be played.
 
-The kernels of a recording run with your rights, like those of any program.
+The kernels of a recording run with your rights, like those of any program: play what you trust.
+Native modules, which are machine code, are only played if a driver of yours has made them, or with
+--trust-native.
 """
 
 EXAMPLES = """\
@@ -71,6 +74,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_manner(parser)
     _add_pointers(parser)
     _add_libraries(parser)
+    add_trust_option(parser)
     parser.set_defaults(run=play, parser=parser)
 
 
@@ -174,6 +178,7 @@ def options_of(args: argparse.Namespace) -> Options:
         pointers_at=places_in(args.pointer_at),
         patience=args.patience,
         memory_limit=args.memory_limit << 20,
+        trust_native=args.trust_native,
     )
 
 
@@ -181,6 +186,7 @@ def prepared_library(args: argparse.Namespace) -> str:
     """The library to play on, with the variables set that it reads when it is opened."""
     real_loader = args.real_loader or args.checked
     os.environ.update(running.driver_environment(args))
+    os.environ.update(native_environment(args))
     os.environ["ZE_ENABLE_ALT_DRIVERS"] = str(place.driver())
     if args.checked:
         os.environ["ZE_ENABLE_VALIDATION_LAYER"] = "1"

@@ -19,7 +19,15 @@ from groundstate.capture.stream import StreamReader
 from groundstate.cli.progress import bar
 
 LOOK_S = 0.02
-FLAGS = ("one_thread", "real_speed", "tools", "scan_pointers", "checked", "real_loader")
+FLAGS = (
+    "one_thread",
+    "real_speed",
+    "tools",
+    "scan_pointers",
+    "checked",
+    "real_loader",
+    "trust_native",
+)
 VALUES = ("patience", "memory_limit", "driver", "record", "topology", "memory", "threads")
 SCRIPT_VALUES = ("script", "script_args", "script_out")
 
