@@ -554,6 +554,13 @@ SCRIPT_STOP = Flag(
     sentence="Whether an error in the script ends the program.",
     group=_SCRIPT,
 )
+SCRIPT_SANDBOX = Flag(
+    "GROUNDSTATE_SCRIPT_SANDBOX",
+    default=False,
+    sentence="Whether the script only looks on: it gets no files, programs or modules, changes no "
+    "memory and no call, and its time and memory are limited; see scripting.md.",
+    group=_SCRIPT,
+)
 LUA = Text(
     "GROUNDSTATE_LUA",
     values="a path",

@@ -9,6 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from typing import TextIO
+
+from groundstate.printable import printable_lines
 
 DONE = 0
 FAILED = 1
@@ -37,8 +40,13 @@ def complain(command: str, sentence: str, status: int = FAILED) -> int:
     """Prints why a command failed, after what it has printed so far; returns the exit status."""
     if sys.stdout is not None:
         sys.stdout.flush()
-    print(f"groundstate {command}".rstrip() + f": {sentence}", file=sys.stderr)
+    say(f"groundstate {command}".rstrip() + f": {sentence}", file=sys.stderr)
     return status
+
+
+def say(text: object, *, file: TextIO | None = None) -> None:
+    """Prints lines; names in them may be a stranger's, and control no terminal."""
+    print(printable_lines(str(text)), file=file)
 
 
 def describe(problem: Exception, path: str | os.PathLike[str] | None = None) -> str:

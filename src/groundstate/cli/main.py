@@ -80,7 +80,10 @@ def _command_name(arguments: Sequence[str]) -> str:
 
 def _say(name: str, sentence: str) -> None:
     """Prints a line on standard error, over the ^C that a terminal shows."""
+    from groundstate.printable import printable_lines
+
     start = "\r" if sys.stderr is not None and sys.stderr.isatty() else ""
+    sentence = printable_lines(sentence)
     os.write(2, f"{start}{name}: {sentence}\n".encode(errors="replace"))
 
 

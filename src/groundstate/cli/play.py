@@ -239,18 +239,18 @@ def _member(together: str | None, options: Options) -> Any:
 
 
 def _print(report: dict[str, Any]) -> None:
-    print(
+    errors.say(
         f"{report['stream']}: {report['calls']} calls in {report['seconds']:.3f} s, "
         f"{report['left_out']} left out, {report['memory_compared']} pieces of memory compared, "
         f"{report['difference_count']} not as recorded"
     )
     for each in report["differences"][:SHOWN]:
-        print(f"{each['number']:>7} {each['function']}: {each['sentence']}")
+        errors.say(f"{each['number']:>7} {each['function']}: {each['sentence']}")
     if report["difference_count"] > SHOWN:
-        print(f"        ... {report['difference_count'] - SHOWN} more; --json has them")
+        errors.say(f"        ... {report['difference_count'] - SHOWN} more; --json has them")
     for each in report["notes"]:
         times = f" ({each['times']} times)" if each["times"] > 1 else ""
-        print(f"  note: {each['note']}{times}")
+        errors.say(f"  note: {each['note']}{times}")
 
 
 def complain(sentence: str) -> int:

@@ -113,7 +113,8 @@ def record(args: argparse.Namespace) -> int:
         return complain(errors.describe(problem))
     ended = run_child(command, environment, "record")
     if ended.started:
-        print(f"groundstate record: {outcome(args.out, command[0], ended)}", file=sys.stderr)
+        sentence = outcome(args.out, command[0], ended)
+        errors.say(f"groundstate record: {sentence}", file=sys.stderr)
     if is_new and not any(args.out.iterdir()):
         args.out.rmdir()
     return ended.pass_on()

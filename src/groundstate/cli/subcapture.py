@@ -141,7 +141,7 @@ def cut(args: argparse.Namespace) -> int:
         print(json.dumps(asdict(outcome), indent=2))
     else:
         kernels = f"{len(outcome.kernels)} kernel{'s' if len(outcome.kernels) != 1 else ''}"
-        print(
+        errors.say(
             f"{args.out}: {kernels}, {outcome.records} records, {outcome.size} bytes; "
             f"{outcome.calls_before} calls before the range are kept"
         )
@@ -220,7 +220,7 @@ def _list(stream: Path, *, as_json: bool) -> int:
     else:
         for row in rows:
             groups, size = _sizes(row["groups"]), _sizes(row["group_size"])
-            print(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
+            errors.say(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
     if outline.problem is not None:
         return complain(damaged(stream, outline.problem))
     return 0

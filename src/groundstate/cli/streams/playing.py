@@ -15,7 +15,9 @@ from groundstate.capture.structure import SelectionError
 from groundstate.capture.views.apart import Apart, PlayEnded, Side
 from groundstate.capture.views.device_times import Durations
 from groundstate.capture.views.timing import measure
+from groundstate.cli import errors
 from groundstate.cli import run as running
+from groundstate.cli.progress import as_markup
 from groundstate.cli.streams.opening import UNREADABLE, complain, find_streams
 from groundstate.cli.trust import add_trust_option, native_environment
 
@@ -57,7 +59,7 @@ def measured(args: argparse.Namespace, streams: list[Path]) -> dict[Path, Durati
             done = apart.result()
         found[path] = done["durations"]
         for note in done["notes"]:
-            print(f"note: {path.name}: {note}", file=sys.stderr)
+            errors.say(f"note: {path.name}: {note}", file=sys.stderr)
     return found
 
 
@@ -78,5 +80,5 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what) as status:
-        yield status.update
+    with Console(stderr=True).status(as_markup(what)) as status:
+        yield lambda said: status.update(as_markup(said))
