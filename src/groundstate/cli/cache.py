@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     count, size = cache.size()
     entries = "entry" if count == 1 else "entries"
-    say(f"{folder}\n{count} {entries}, {readable(size)} of at most {readable(cache.limit())}")
+    say(folder, f"{count} {entries}, {readable(size)} of at most {readable(cache.limit())}")
     return 0
 
 

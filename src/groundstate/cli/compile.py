@@ -178,7 +178,7 @@ def run(args: argparse.Namespace) -> int:
         show(problem.log)
         return FAILED
     except BuildError as problem:
-        return complain("compile", problem.log)
+        return complain("compile", *(problem.log or "it failed").splitlines())
     write(args, result)
     return DONE
 

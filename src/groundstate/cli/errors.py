@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TextIO
 
-from groundstate.printable import printable_lines
+from groundstate.printable import printable
 
 DONE = 0
 FAILED = 1
@@ -36,17 +36,17 @@ _REASONS = {
 }
 
 
-def complain(command: str, sentence: str, status: int = FAILED) -> int:
+def complain(command: str, sentence: str, *below: str, status: int = FAILED) -> int:
     """Prints why a command failed, after what it has printed so far; returns the exit status."""
     if sys.stdout is not None:
         sys.stdout.flush()
-    say(f"groundstate {command}".rstrip() + f": {sentence}", file=sys.stderr)
+    say(f"groundstate {command}".rstrip() + f": {sentence}", *below, file=sys.stderr)
     return status
 
 
-def say(text: object, *, file: TextIO | None = None) -> None:
-    """Prints lines; names in them may be a stranger's, and control no terminal."""
-    print(printable_lines(str(text)), file=file)
+def say(*lines: object, file: TextIO | None = None) -> None:
+    """Prints lines. Names in them may be a stranger's: they end no line and control no terminal."""
+    print("\n".join(printable(str(line)) for line in lines), file=file)
 
 
 def describe(problem: Exception, path: str | os.PathLike[str] | None = None) -> str:

@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Prints the sentence and ends the program."""
         sentence = plain_sentence(message)
-        say(f"{self.prog}: {sentence}\nTry '{self.prog} --help'.", file=sys.stderr)
+        say(f"{self.prog}: {sentence}", f"Try '{self.prog} --help'.", file=sys.stderr)
         sys.exit(USAGE_ERROR)
 
     def _print_message(self, message: str, file: Any = None) -> None:

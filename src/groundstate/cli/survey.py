@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
-        say("\n".join(report.lines()))
+        say(*report.lines())
     return int(bool(report.counts[FAILED] or collection.problems))
 
 

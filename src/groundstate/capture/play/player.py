@@ -98,6 +98,8 @@ class Player:
         self.report = Report(stream=reader.path.name, library=library_path)
         try:
             self.library = _raw.Library(library_path)
+        except UnicodeDecodeError:  # the sentence has the path, which is no text
+            raise PlayError(f"cannot open {library_path}") from None
         except OSError as problem:
             raise PlayError(f"cannot open {library_path}: {problem}") from None
         self.events = Events.of(library_path)
