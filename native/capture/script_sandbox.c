@@ -17,7 +17,7 @@
 
 static const int64_t MEMORY_LIMIT = 64 << 20;
 static const int64_t TIME_LIMIT_NS = INT64_C(1000000000); /* of a thread's CPU, for a hook or an event */
-static const int INSTRUCTIONS = 1000;                     /* between two looks at the clock */
+static const int INSTRUCTIONS = 200;                      /* between two looks at the clock */
 static const double PATTERN_LIMIT = 0x1p32;               /* steps that a search may take at most */
 static const int64_t MOST_REPEATED = 1 << 24;
 

@@ -237,6 +237,10 @@ ENDLESS = {
     """,
     "a search with callbacks": "('x'):gsub('.', function() while true do end end)",
     "an order": "table.sort({3, 2, 1}, function() while true do end end)",
+    "names of millions of letters": """
+        local name = "ZE_" .. ("x"):rep(1 << 24)
+        while true do pcall(function() return _G[name] end) end
+    """,
     "slow instructions": """
         local text = ("x"):rep(1 << 24)
         local other = text .. "y"
