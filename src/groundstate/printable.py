@@ -21,9 +21,9 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     r"""The same for a text of several lines, whose ends and tabs stay.
 
-    >>> print(printable_lines("error:\n\tin \x1b[2Jblur"))
+    >>> print(printable_lines("error:\n  in \x1b[2Jblur"))
     error:
-        in \x1b[2Jblur
+      in \x1b[2Jblur
     """
     if text.isprintable():
         return text
