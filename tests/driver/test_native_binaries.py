@@ -120,6 +120,20 @@ def test_a_strangers_code_does_not_get_our_signature(
     assert "was not made by a driver of this user" in refusal(real, again)
 
 
+def test_what_is_compiled_for_a_strangers_binary_is_not_kept(
+    real: KernelBench, binary: bytes, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other programs would find it there."""
+    monkeypatch.setenv("GROUNDSTATE_NATIVE", "trusted")
+    module = real.module_of(strangers(binary), format=NATIVE)
+    before = sorted(cache.rglob("*.entry"))
+    out, commands = real.array(8, "int32"), real.immediate()
+    launch(commands, real.kernel_in(module, "fill", out, size=(2, 1, 1)), 4)
+    finish(commands)
+    assert [int(each) for each in out] == [7] * 8
+    assert sorted(cache.rglob("*.entry")) == before
+
+
 @pytest.mark.parametrize("where", ["signature", "description", "module", "code"])
 def test_a_changed_byte_is_refused(real: KernelBench, binary: bytes, where: str) -> None:
     start = len(envelope.MAGIC)

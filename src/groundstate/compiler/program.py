@@ -222,7 +222,8 @@ class Program:
 
     def _note(self, description: dict[str, Any], content: bytes, *what: object) -> None:
         self._known[what] = kept.pack(description, content)
-        kept.put(self.identity, description, content, *what)
+        if self._is_own:  # nothing that began with a stranger's binary stays
+            kept.put(self.identity, description, content, *what)
 
     # --- Kernels --------------------------------------------------------------------------------
 
