@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "limit.h"
 #include "lost.h"
+#include "printable.h"
 #include "thread.h"
 #include "wait.h"
 
@@ -125,7 +126,7 @@ static void lose_for_want_of(const char *what, const gs_code *code) {
     if (errand != NULL)
         gs_context_lose(errand->context, sentence);
     else
-        fprintf(stderr, "groundstate: %s; a part of its launch did not run\n", sentence);
+        gs_say("", sentence, "; a part of its launch did not run");
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {

@@ -10,6 +10,7 @@
 #include "fork.h"
 #include "lock.h"
 #include "page.h"
+#include "printable.h"
 
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
 enum { MOST_SAID = 32 };
@@ -70,7 +71,7 @@ ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
     if (is_said(result))
-        fprintf(stderr, "groundstate: %s\n", last_error);
+        gs_say("", last_error, "");
     return result;
 }
 
@@ -114,7 +115,7 @@ void gs_warn(const char *format, ...) {
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     if (said_errors == SAY_ALL || (said_errors == SAY_SERIOUS && is_first(sentence)))
-        fprintf(stderr, "groundstate: %s\n", sentence);
+        gs_say("", sentence, "");
 }
 
 ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,

@@ -372,6 +372,16 @@ KERNEL_LIMIT = Duration(
     "(`ZE_RESULT_ERROR_DEVICE_LOST`). A number without a unit means seconds.",
     group=_DEVICE,
 )
+NATIVE = Choice(
+    "GROUNDSTATE_NATIVE",
+    choices=("trusted", "own", "never"),
+    default="own",
+    sentence="From whom native binaries are taken, whose machine code runs with all rights of the "
+    "program. `own`: from drivers of this user, which sign them with a key in the folder of "
+    "`GROUNDSTATE_CACHE`. `trusted`: from anybody. `never`: from nobody. Others answer "
+    "`ZE_RESULT_ERROR_INVALID_NATIVE_BINARY`. See security.md.",
+    group=_DEVICE,
+)
 ERRORS = Choice(
     "GROUNDSTATE_ERRORS",
     choices=("0", "serious", "1"),
@@ -550,6 +560,13 @@ SCRIPT_STOP = Flag(
     "GROUNDSTATE_SCRIPT_STOP",
     default=False,
     sentence="Whether an error in the script ends the program.",
+    group=_SCRIPT,
+)
+SCRIPT_SANDBOX = Flag(
+    "GROUNDSTATE_SCRIPT_SANDBOX",
+    default=False,
+    sentence="Whether the script only looks on: it gets no files, programs or modules, changes no "
+    "memory and no call, and its time and memory are limited; see scripting.md.",
     group=_SCRIPT,
 )
 LUA = Text(

@@ -19,9 +19,18 @@ from groundstate.capture.stream import StreamReader
 from groundstate.cli.progress import bar, is_watched
 
 LOOK_S = 0.02
-FLAGS = ("one_thread", "real_speed", "tools", "scan_pointers", "checked", "real_loader")
+FLAGS = (
+    "one_thread",
+    "real_speed",
+    "tools",
+    "scan_pointers",
+    "checked",
+    "real_loader",
+    "trust_native",
+)
 VALUES = ("patience", "memory_limit", "driver", "record", "topology", "memory", "threads")
 SCRIPT_VALUES = ("script", "script_args", "script_out")
+SCRIPT_FLAGS = ("stop_on_error", "sandbox")
 
 
 def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
@@ -91,8 +100,9 @@ def _command(args: argparse.Namespace, stream: Path, together: str) -> list[str]
         value = getattr(args, name)
         if value is not None and value != "":
             command.append(f"--{name.replace('_', '-')}={value}")
-    if args.script is not None and args.stop_on_error:
-        command.append("--stop-on-error")
+    if args.script is not None:
+        flags = [name for name in SCRIPT_FLAGS if getattr(args, name)]
+        command += [f"--{name.replace('_', '-')}" for name in flags]
     command += [f"--pointer-at={each}" for each in args.pointer_at]
     return [*command, str(stream)]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from groundstate import knobs
+from groundstate.printable import printable
 
 
 def is_watched() -> bool:
@@ -24,5 +25,12 @@ def bar(title: str, total: int) -> Iterator[Callable[[int], None] | None]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total)
+        task = progress.add_task(as_markup(title), total=total)
         yield lambda number: progress.update(task, completed=number)
+
+
+def as_markup(text: str) -> str:
+    """A name, of a file for example, for rich, which takes brackets in a title for styles."""
+    from rich.markup import escape
+
+    return escape(printable(text))

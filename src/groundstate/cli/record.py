@@ -98,9 +98,8 @@ def record(args: argparse.Namespace) -> int:
                 return complain(f"{args.out}: {sentence}")
             ended = run_child(command, environment_of(args), "record")
             if ended.started:
-                print(
-                    f"groundstate record: {outcome(args.out, command[0], ended)}", file=sys.stderr
-                )
+                sentence = outcome(args.out, command[0], ended)
+                errors.say(f"groundstate record: {sentence}", file=sys.stderr)
     except (ScriptError, standin.LibraryMissing, OSError) as problem:
         return complain(errors.describe(problem))
     return ended.pass_on()

@@ -29,6 +29,7 @@ from groundstate.cli.commands import COMMANDS
 from groundstate.cli.folders import output_folder
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import damaged, sentence_of
+from groundstate.cli.trust import add_trust_option, native_environment
 
 DESCRIPTION = """\
 Cuts a range out of a recording, or a single launch of a kernel: a small recording of its own.
@@ -113,6 +114,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--driver", metavar="PATH", help="the library to play on; ours unless told")
     parser.add_argument("--json", action="store_true", help="print the outcome for programs")
     running.add_driver_options(parser)
+    add_trust_option(parser)
     parser.set_defaults(run=cut, parser=parser)
 
 
@@ -142,7 +144,7 @@ def cut(args: argparse.Namespace) -> int:
         print(json.dumps(asdict(outcome), indent=2))
     else:
         kernels = f"{len(outcome.kernels)} kernel{'s' if len(outcome.kernels) != 1 else ''}"
-        print(
+        errors.say(
             f"{args.out}: {kernels}, {outcome.records} records, {outcome.size} bytes; "
             f"{outcome.calls_before} calls before the range are kept"
         )
@@ -151,6 +153,7 @@ def cut(args: argparse.Namespace) -> int:
 
 def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) -> Outcome:
     os.environ.update(running.driver_environment(args))
+    os.environ.update(native_environment(args))
     os.environ["ZE_ENABLE_ALT_DRIVERS"] = str(place.driver())
     library = args.driver or (place.machine_loader() if args.real_loader else place.driver())
     with StreamReader(stream) as reader:
@@ -165,6 +168,7 @@ def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) ->
                 scan_pointers=args.scan_pointers,
                 pointers_at=places_in(args.pointer_at),
                 patience=args.patience,
+                trust_native=args.trust_native,
             ),
             others=[each for each in place.streams_in(args.recording) if each != stream],
             all_memory=args.all_memory,
@@ -219,7 +223,7 @@ def _list(stream: Path, *, as_json: bool) -> int:
     else:
         for row in rows:
             groups, size = _sizes(row["groups"]), _sizes(row["group_size"])
-            print(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
+            errors.say(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
     if outline.problem is not None:
         return complain(damaged(stream, outline.problem))
     return 0

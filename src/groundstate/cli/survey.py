@@ -12,7 +12,7 @@ from pathlib import Path
 
 from groundstate.announce import Announced
 from groundstate.cli.commands import COMMANDS
-from groundstate.cli.errors import complain, describe
+from groundstate.cli.errors import complain, describe, say
 from groundstate.cli.progress import is_watched
 from groundstate.cli.run import positive
 from groundstate.compiler.signature import SUPPORTED_WIDTHS
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
-        print("\n".join(report.lines()))
+        say(*report.lines())
     return int(bool(report.counts[FAILED] or collection.problems))
 
 

@@ -13,6 +13,7 @@ from groundstate.capture.views.device_times import Durations, settle, whole
 from groundstate.capture.views.device_work import DeviceWork, Queue
 from groundstate.capture.views.spans import Process, Span, Timeline, Track
 from groundstate.capture.views.summary import has_failed
+from groundstate.printable import printable, printable_lines
 
 CALL_LIMIT = 1_000_000
 """So many calls of a stream are shown."""
@@ -44,7 +45,7 @@ def timeline_of(
     bar: Bar = no_bar,
 ) -> Timeline:
     """Reads the streams of a recording; `durations` has what a play of a stream measured."""
-    found = Timeline(title)
+    found = Timeline(printable(title))
     readers: list[StreamReader] = []
     try:
         for path in streams:
@@ -71,7 +72,7 @@ class _Builder:
         self._reader = reader
         self._moves = moves
         self._calls = 0
-        self._process = Process(reader.header.process, reader.path.name)
+        self._process = Process(reader.header.process, printable(reader.path.name))
         self._offset = reader.header.start - found.start
         self._threads: dict[int, Track] = {}
         self._work = DeviceWork()
@@ -154,7 +155,8 @@ class _Builder:
     def _span(
         self, start: int, end: int, name: str, category: str, note: str, estimated: bool
     ) -> Span:
-        return Span(start + self._offset, end + self._offset, name, category, note, estimated)
+        begin, end = start + self._offset, end + self._offset
+        return Span(begin, end, printable(name), category, printable_lines(note), estimated)
 
 
 def _reason(problem: StreamError | OSError) -> str:

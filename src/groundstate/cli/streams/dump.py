@@ -8,6 +8,7 @@ from pathlib import Path
 from groundstate.capture.structure import Selection
 from groundstate.capture.views.apart import Apart
 from groundstate.capture.views.dump import DumpOrder, dump
+from groundstate.cli import errors
 from groundstate.cli.folders import output_folder
 from groundstate.cli.streams.opening import add_view, complain, damaged, print_json, sentence_of
 from groundstate.cli.streams.playing import (
@@ -87,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
         print_json(done)
     else:
         for folder in done["folders"]:
-            print(args.out / Path(folder).name)
+            errors.say(args.out / Path(folder).name)
         for note in done["notes"]:
-            print(f"note: {note}")
+            errors.say(f"note: {note}")
     if done["damage"] is not None:
         return complain(damaged(stream, done["damage"]))
     if not done["folders"]:
