@@ -27,7 +27,8 @@ from pathlib import Path
 from rich.progress import track
 
 from groundstate import ze
-from tests.compiler.fuzz_spirv import Failure, batches, keep, mutate, seed_modules
+from tests.compiler.fuzz_spirv import Failure, batches, keep, seed_modules
+from tests.fuzz.spirv_mutate import mutate
 
 MEMORY_BYTES = 6 << 30
 """Of addresses: the libraries alone take a good part of it."""
