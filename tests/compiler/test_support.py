@@ -115,8 +115,10 @@ def test_other_builtins_are_refused_by_name() -> None:
         program.check("kernel")
     assert problem.value.log.splitlines() == [
         "kernel 'kernel' cannot be compiled:",
-        "  in function 'kernel', OpLoad of VertexIndex: kernels do not have this built-in variable",
-        "  in function 'kernel', OpLoad of SampleId: kernels do not have this built-in variable",
+        "  in function 'kernel', OpLoad of VertexIndex: kernels do not have this built-in variable "
+        "(at word 120)",
+        "  in function 'kernel', OpLoad of SampleId: kernels do not have this built-in variable "
+        "(at word 124)",
     ]
 
 

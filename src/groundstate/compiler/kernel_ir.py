@@ -112,10 +112,10 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
 
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
+    check_operands(kernel)
     _keep_pointees(kernel)
     _choose_what_is_known(kernel)
     _remove_copies(kernel)
-    check_operands(kernel)
     _remove_unused_casts(kernel)
     promote_variables(kernel)
     return kernel

@@ -33,19 +33,27 @@ class Problems:
         """Raises BuildError if there are any."""
         if not self.lines:
             return
-        shown = [
-            line if len(nodes) == 1 else f"{line} ({len(nodes)} times)"
-            for line, nodes in list(self.lines.items())[:MOST_SHOWN]
-        ]
+        shown = [line + _places(nodes) for line, nodes in list(self.lines.items())[:MOST_SHOWN]]
         left = len(self.lines) - len(shown)
         shown += [f"and {left} more"] if left else []
         raise BuildError("\n  ".join([f"kernel '{self.kernel}' cannot be compiled:", *shown]))
+
+
+def _places(nodes: set[Node]) -> str:
+    """How often something is so, and where first."""
+    first = min((node.position for node in nodes if node.position), default=0)
+    count = f"{len(nodes)} times" if len(nodes) > 1 else ""
+    place = f"{'first ' if count else ''}at word {first}" if first else ""
+    told = ", ".join(filter(None, (count, place)))
+    return f" ({told})" if told else ""
 
 
 def instruction_of(node: Node) -> str:
     """What the instruction that a node came from is called."""
     if node.op == "Refused":
         return str(node.literals[0])
+    if node.op == "Copy":
+        return f"Op{node.literals[0]}"
     if node.op == "Builtin":
         return f"OpLoad of {node.literals[0]}"
     if node.op == "ExtInst":

@@ -146,6 +146,7 @@ class _Body:
             words[0] if row.has_type else 0,
             words[row.has_type] if row.has_result else 0,
             operands,
+            self.position,
         )
         if row.has_type and instruction.type not in self.module.types:
             raise InvalidModule(f"%{instruction.type} is not a type")
