@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.emit.arithmetic import TEMPLATES, WRITERS
-from groundstate.compiler.emit.problems import Problems
 from groundstate.compiler.emit.groups import ARITHMETIC as GROUP_ARITHMETIC
+from groundstate.compiler.emit.problems import Problems
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node, constant_int
@@ -151,7 +151,10 @@ class _Check:
             return f"it needs an address, and is given a {given}"
         if not self._is(wanted.kind, node, given):
             return f"it is given a {given}, and takes {wanted.kind}s"
-        relations, misfit = wanted.relations, f"its result is a {node.type}, and it is given a {given}"
+        relations, misfit = (
+            wanted.relations,
+            f"its result is a {node.type}, and it is given a {given}",
+        )
         result_count, result_element = _parts(node.type)
         if "=" in relations and not self.same(given, node.type):
             return misfit

@@ -36,7 +36,7 @@ from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.emit.kernel import Code
-    from groundstate.compiler.machine import Linked
+    from groundstate.compiler.llvm_code import Linked
     from groundstate.compiler.writing import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
@@ -263,10 +263,13 @@ class Program:
 
     def prepare(self, name: str) -> Prepared:
         """The graph of a kernel."""
-        from groundstate.compiler import writing
-
         latest = self._prepared
         if latest is None or latest[0] != name:
+            from groundstate.compiler import machine
+
+            machine.begin()
+            from groundstate.compiler import writing
+
             latest = self._prepared = name, writing.prepare(self.symbols, name)
         return latest[1]
 
@@ -386,7 +389,10 @@ class Program:
             "saved_bytes": code.saved_bytes,
             "formats": formats,
         }
-        return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        try:
+            return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        except BuildError as problem:
+            raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem
 
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
         what = (name, *group_size, width)
