@@ -76,6 +76,7 @@ class Instance:
                 self.where, f"{self.where} is declared but not defined in this module"
             )
         self.exits = exits
+        self.later_types: dict[int, int] = {}
         self.values: dict[int, Node] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
             self.values[parameter.result] = argument
@@ -282,11 +283,13 @@ class Instance:
 
     def _later_type(self, identifier: int) -> Type:
         """The type of a value whose block stands further on in the module."""
-        for block in self.function.blocks:
-            for each in block.instructions:
-                if each.result == identifier:
-                    return self.type_of(each.type)
-        return Void()
+        if not self.later_types:
+            self.later_types = {
+                each.result: each.type
+                for block in self.function.blocks
+                for each in block.instructions
+            }
+        return self.type_of(self.later_types.get(identifier, 0))
 
     # --- Calls ----------------------------------------------------------------------------------
 

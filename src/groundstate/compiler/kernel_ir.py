@@ -76,8 +76,8 @@ class Builder:
             return known
         module = self.modules[home]
         if identifier in module.constants:
+            limits.check_value(module.constants[identifier].type, self.name)
             value = self.symbols.settled(home, module.constants[identifier])
-            limits.check_value(value.type, self.name)
             node = Node("Constant", value.type, literals=(value, home))
         elif identifier in module.variables:
             owner, variable = self.symbols.variable(home, identifier)

@@ -46,8 +46,10 @@ FORMATS = {
 """The bits of the result and of the operand, where there are just these."""
 ATOMIC_BITS = (8, 16, 32, 64)
 
-Shape = object
-"""What a type is to LLVM: the name of a scalar type, or how many of what."""
+FLOAT_BITS = (16, 32, 64)
+
+Shape = str | int
+"""What a type is to LLVM: the name of a scalar type, or the number of a composite."""
 
 
 def check_operands(kernel: Kernel) -> None:
@@ -66,6 +68,8 @@ class _Check:
 
     def __init__(self) -> None:
         self.shapes: dict[Type, Shape | None] = {}
+        self.numbers: dict[object, int] = {}
+        """Of composites, so that equal ones are known without looking at their parts."""
 
     def shape(self, type_: Type) -> Shape | None:
         """What values of a type are to LLVM; None if there are none."""
@@ -76,12 +80,12 @@ class _Check:
     def _find_shape(self, type_: Type) -> Shape | None:
         if isinstance(type_, Struct):
             parts = tuple(map(self.shape, type_.members))
-            return None if None in parts else parts
+            return None if None in parts else self._number(parts)
         if isinstance(type_, Vector | Array):
             count = type_.count if isinstance(type_, Vector) else type_.length
             element = self.shape(type_.element)
-            return None if element is None else (count, element)
-        if isinstance(type_, Float) and type_.width not in (16, 32, 64):
+            return None if element is None else self._number((type(type_), count, element))
+        if isinstance(type_, Float) and type_.width not in FLOAT_BITS:
             return None
         if isinstance(type_, Int) and type_.width > MAX_INTEGER_BITS:
             return None
@@ -89,6 +93,9 @@ class _Check:
             return scalar_type(type_)
         except TypeError:
             return None
+
+    def _number(self, what: object) -> int:
+        return self.numbers.setdefault(what, len(self.numbers))
 
     def same(self, one: Type, other: Type) -> bool:
         """Whether two types are the same to LLVM."""
@@ -113,8 +120,9 @@ class _Check:
     def _reason_against_type(self, type_: Type) -> str:
         if isinstance(type_, Void) or self.shape(type_) is not None:
             return ""
-        if _bits(type_) > MAX_INTEGER_BITS:
-            return f"integers of {_bits(type_)} bits are not supported"
+        element = _parts(type_)[1]
+        if isinstance(element, Int):
+            return f"integers of {element.width} bits are not supported"
         return f"there are no values of type {type_}"
 
     def _reason_by(self, rule: Rule, node: Node) -> str:
@@ -181,15 +189,6 @@ def _reason_against_count(wanted: Wanted, what: str, type_: Type) -> str:
 def _parts(type_: Type) -> tuple[int, Type]:
     """How many components a value has, and their type."""
     return (type_.count, type_.element) if isinstance(type_, Vector) else (1, type_)
-
-
-def _bits(type_: Type) -> int:
-    """The bits of the widest integer in a type."""
-    if isinstance(type_, Int):
-        return type_.width
-    if isinstance(type_, Vector | Array):
-        return _bits(type_.element)
-    return max(map(_bits, type_.members), default=0) if isinstance(type_, Struct) else 0
 
 
 # --- What a row cannot say ------------------------------------------------------------------------

@@ -138,7 +138,7 @@ def _scaled(node: Node, op: str, steps: list[int]) -> int | None:
             value = constant_int(factor)
             if value is not None and op == "IMul":
                 return steps[linear] * value
-            if value is not None and linear == 0 and value < 63:
+            if value is not None and linear == 0 and 0 <= value < 63:
                 return steps[0] << value
     return None
 

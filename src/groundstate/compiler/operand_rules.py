@@ -69,8 +69,7 @@ SHORT = {
 
 ROWS: dict[str, str] = {
     "IAdd ISub IMul UDiv SDiv UMod SMod SRem BitwiseAnd BitwiseOr BitwiseXor": "int int= int=",
-    "SNegate Not BitReverse": "int int=",
-    "BitCount": "int int~",
+    "SNegate Not BitReverse BitCount": "int int=",
     "ShiftLeftLogical ShiftRightLogical ShiftRightArithmetic": "int int= int~",
     "UConvert SConvert": "int int~",
     "SatConvertSToU SatConvertUToS": "whole whole~",
