@@ -23,6 +23,8 @@ Shape = int | None
 
 _UNKNOWN = "not reached yet"
 
+LONGEST_STRIDE = 1 << 60
+"""Bytes, or numbers: more would wrap."""
 CHAINS = frozenset(
     ["AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain"]
 )
@@ -323,7 +325,8 @@ class Uniformity:
         if VARYING in shapes:
             return VARYING
         known = [shape for shape in shapes if shape is not None]
-        return self._chain_stride(node, known) if op in CHAINS else step_of(node, known)
+        stride = self._chain_stride(node, known) if op in CHAINS else step_of(node, known)
+        return stride if stride is not None and abs(stride) < LONGEST_STRIDE else VARYING
 
     def _chain_stride(self, node: Node, shapes: list[int]) -> Shape:
         """The distance between the addresses that neighbouring lanes compute."""

@@ -22,7 +22,7 @@ from groundstate.compiler.spirv.constants import (
 )
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.fold import Folder
-from groundstate.compiler.spirv.instructions import ROWS, invalid
+from groundstate.compiler.spirv.instructions import ROWS, enumeration, invalid
 from groundstate.compiler.spirv.module import Module, Variable
 from groundstate.compiler.spirv.opcodes import Capability, Decoration, FPEncoding, Op
 from groundstate.compiler.spirv.preamble import Preamble
@@ -336,6 +336,8 @@ class Declarations:
             data_type = self.type(rest[0]) if rest else None
             rest = rest[1:]
         builtin = self.module.decorations.get(id, {}).get(Decoration.BuiltIn)
+        if isinstance(builtin, tuple) and builtin[0] not in enumeration("BuiltIn"):
+            raise InvalidModule(f"there is no built-in variable {builtin[0]}")
         start = self.constant(rest[0]) if rest else None
         if start is not None and data_type is not None and start.type.size > data_type.size:
             raise InvalidModule(f"it starts as a {start.type}, which does not fit in a {data_type}")
