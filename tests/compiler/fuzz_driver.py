@@ -48,6 +48,9 @@ REFUSED = {
     int(ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY),
 }
 
+MISTAKES = ("the compiler failed on this", "LLVM does not take it", "are not what it takes (")
+"""How the compiler says that it has not seen something coming."""
+
 
 class Builder:
     """A context in which modules are built."""
@@ -141,7 +144,7 @@ def judge(result: int, said: str) -> str:
         return f"the result is {ze.ze_result_t(result).name}: {said}"
     if not said.strip():
         return "it was refused without a word"
-    if "the compiler failed on this" in said or "wrote wrong LLVM IR" in said:
+    if any(words in said for words in MISTAKES):
         return said
     return ""
 

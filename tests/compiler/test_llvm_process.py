@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from groundstate.compiler import llvm_process, machine
-from groundstate.compiler.errors import BuildError
+from groundstate.compiler.errors import BuildError, WrongIrError
 from groundstate.compiler.program import Program
 from tests.compiler.hostile_modules import module
 
@@ -74,7 +74,7 @@ def test_an_abort_is_a_failed_build_and_the_next_one_works() -> None:
 
 
 def test_wrong_llvm_ir_is_a_sentence() -> None:
-    with pytest.raises(BuildError, match="wrong LLVM IR"):
+    with pytest.raises(WrongIrError, match="expected type"):
         machine.object_code("define nonsense", 1)
     before = pid()
     machine.object_code(GOOD, 1)

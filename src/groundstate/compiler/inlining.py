@@ -98,9 +98,9 @@ class Instance:
             "(calls are inlined, and OpenCL has no recursion)"
         )
 
-    def type_of(self, type_id: int) -> Type:
+    def type_of(self, type_id: int, user: str = "OpFunction") -> Type:
         if type_id and type_id not in self.module.types:
-            raise BuildError(f"in function '{self.where}': %{type_id} is not a type")
+            raise BuildError(f"in function '{self.where}', {user}: %{type_id} is not a type")
         return self.module.types[type_id] if type_id else Void()
 
     def operand(self, identifier: int, user: Node) -> Node:
@@ -174,7 +174,7 @@ class Instance:
         node = self._node(instruction, "Variable")
         node.literals = (storage,)
         if name == "UntypedVariableKHR" and rest:
-            node.type = Pointer(storage, self.type_of(rest.pop(0)))
+            node.type = Pointer(storage, self.type_of(rest.pop(0), f"Op{name}"))
         current.nodes.append(node)
         if rest:
             start = self.builder.new_node("Store", Void(), self.where)
@@ -196,7 +196,7 @@ class Instance:
         words = self._operand_kinds(instruction, name)
         node = self._node(instruction, RENAMED.get(name, name))
         if name in UNTYPED:
-            node.literals = (self.type_of(words.pop(0)[1]),)
+            node.literals = (self.type_of(words.pop(0)[1], f"Op{name}"),)
         if name == "ControlBarrierArriveINTEL":
             del words[0]  # a fence: it is the wait that holds work-items up
         self.builder.unresolved.append((node, words, self))

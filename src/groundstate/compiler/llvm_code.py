@@ -10,7 +10,7 @@ from threading import Lock
 import llvmlite.binding as llvm
 
 from groundstate import knobs
-from groundstate.compiler.errors import BuildError
+from groundstate.compiler.errors import BuildError, WrongIrError
 
 _lock = Lock()
 _OPTIONS = ("-post-RA-scheduler=false", "-dag-maps-huge-region=100")
@@ -92,7 +92,7 @@ def parse(text: str) -> llvm.ModuleRef:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise BuildError(f"the compiler wrote wrong LLVM IR: {error}") from error
+        raise WrongIrError(str(error)) from error
     return module
 
 

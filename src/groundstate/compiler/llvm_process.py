@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from groundstate import knobs
-from groundstate.compiler.errors import BuildError
+from groundstate.compiler.errors import BuildError, WrongIrError
 
 if TYPE_CHECKING:  # imported when a process is started
     import subprocess
@@ -193,7 +193,7 @@ def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
                 if words or is_last:  # it may just have ended for want of requests
                     raise BuildError(_gave_up(words)) from None
     if "problem" in said:
-        raise BuildError(str(said["problem"]))
+        raise (WrongIrError if said["is_wrong_ir"] else BuildError)(said["problem"])
     return code
 
 

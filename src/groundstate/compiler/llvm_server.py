@@ -87,7 +87,7 @@ def _watch(link: socket.socket, parent: int) -> None:
 
 def _serve(link: socket.socket) -> None:
     from groundstate.compiler import llvm_code
-    from groundstate.compiler.errors import BuildError
+    from groundstate.compiler.errors import BuildError, WrongIrError
 
     send(link, {"facts": llvm_code.target().facts, "pid": os.getpid()})
     while select.select([link], [], [], IDLE_S)[0]:
@@ -95,7 +95,8 @@ def _serve(link: socket.socket) -> None:
         try:
             code = llvm_code.object_code(text.decode(), **said)
         except BuildError as problem:
-            send(link, {"problem": problem.log})
+            is_wrong = isinstance(problem, WrongIrError)
+            send(link, {"problem": problem.log, "is_wrong_ir": is_wrong})
         else:
             send(link, {}, code)
 

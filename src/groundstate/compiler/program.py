@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from groundstate.announce import Announced
 from groundstate.compiler import kept, object_file
 from groundstate.compiler.constructors import find_constructors, run_once
-from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
+from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
 from groundstate.compiler.signature import (
@@ -380,7 +380,7 @@ class Program:
     def _compile(
         self, name: str, group_size: GroupSize, width: int
     ) -> tuple[dict[str, Any], bytes]:
-        from groundstate.compiler import machine
+        from groundstate.compiler import machine, writing
 
         code = self.write(name, group_size, width or None)
         formats = [each.hex() for each in code.formats]
@@ -391,6 +391,11 @@ class Program:
         }
         try:
             return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        except WrongIrError as problem:
+            from groundstate.compiler import wrong_ir
+
+            marked = writing.write(self, name, group_size, width or None, is_marked=True)
+            raise BuildError(wrong_ir.explained(name, marked)) from problem
         except BuildError as problem:
             raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem
 

@@ -7,6 +7,8 @@ from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.instructions import opencl_rows
 
 MOST_SHOWN = 50
+MARK = "; from "
+"""How a remark in LLVM IR begins that says what the lines behind it were written for."""
 
 BAD_OPERANDS = (AssertionError, TypeError, ValueError, LookupError, AttributeError)
 """What writers run into when the operands of an instruction are not what it takes."""
@@ -37,6 +39,12 @@ class Problems:
         left = len(self.lines) - len(shown)
         shown += [f"and {left} more"] if left else []
         raise BuildError("\n  ".join([f"kernel '{self.kernel}' cannot be compiled:", *shown]))
+
+
+def place_of(node: Node) -> str:
+    """An instruction, and where it stands."""
+    at = f" at word {node.position}" if node.position else ""
+    return f"function '{node.where}', {instruction_of(node)}{at}"
 
 
 def _places(nodes: set[Node]) -> str:

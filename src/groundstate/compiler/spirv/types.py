@@ -379,7 +379,9 @@ def check_chains(pointers: Sequence[Pointer]) -> None:
             kind = target_of(kind)
         length = lengths.get(id(kind), 0)
         if len(way) + length > MAX_DEPTH:
-            raise InvalidModule(f"pointers are nested more than {MAX_DEPTH} deep")
+            raise InvalidModule(
+                f"pointers are nested more than {MAX_DEPTH} deep", instruction="OpTypePointer"
+            )
         for step in reversed(way):
             length += 1
             lengths[id(step)] = length
