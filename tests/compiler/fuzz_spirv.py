@@ -27,6 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from groundstate.compiler.spirv import InvalidModule, read
 from groundstate.compiler.spirv.assembly import assembly
 from groundstate.compiler.spirv.disassemble import disassemble
+from tests import prebuilt
 from tests.compiler.spirv_support import MODULE_NAMES, module_data
 from tests.fuzz.spirv_mutate import mutate
 
@@ -37,6 +38,8 @@ SLOW_S = 5.0
 SHOW_ONE_IN = 8
 """Showing takes longer than reading and has less to go wrong."""
 LARGEST_WORDS = 16384
+LARGEST_KEPT = 12_000
+"""Bytes of a module that tests compile: small ones are changed where it matters."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,11 @@ class Failure:
 
 
 def seed_modules(folder: Path | None) -> list[bytes]:
-    """The modules to change: those beside the tests, and those of a folder."""
+    """The modules to change: those beside the tests, what tests compile, and those of a folder."""
     modules = [module_data(name) for name in MODULE_NAMES]
+    for archive in prebuilt.archives():
+        kept = [entry.spirv for _, entry in prebuilt.entries(archive)]
+        modules += [each for each in kept if 0 < len(each) <= LARGEST_KEPT]
     for path in sorted(folder.rglob("*.spv")) if folder else []:
         data = path.read_bytes()
         if len(data) <= 4 * LARGEST_WORDS:
