@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundstate.announce import Announced
 from groundstate.compiler import kept, object_file
-from groundstate.compiler.constructors import find_constructors, run_once
+from groundstate.compiler.constructors import Caller, call_directly, find_constructors, run_once
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
@@ -149,17 +149,27 @@ class Program:
         self.refusals = find_refusals(self.symbols, self.kernel_names)
         self.log = describe(self.refusals)
 
-    def initialise(self, variables: int) -> None:
-        """Makes the program-scope variables, whose image was put at an address, ready for use."""
+    def initialise(self, variables: int, call: Caller = call_directly) -> None:
+        """Makes the program-scope variables, whose image was put at an address, ready for use.
+
+        `call` calls the code of initializers, which may do what it wants.
+        """
         for place in self.globals.relocations:
             ctypes.c_uint64.from_address(variables + place).value += variables
         for name in self.initializers:
-            run_once(self.compile(name, (1, 1, 1), 1), variables)
+            self._run_once(name, variables, call)
 
-    def finalise(self, variables: int) -> None:
+    def finalise(self, variables: int, call: Caller = call_directly) -> None:
         """Runs what a program wants to be run when it is no longer needed."""
         for name in self.finalizers:
-            run_once(self.compile(name, (1, 1, 1), 1), variables)
+            self._run_once(name, variables, call)
+
+    def _run_once(self, name: str, variables: int, call: Caller) -> None:
+        if self.signature(name).arguments:
+            raise BuildError(
+                f"OpExecutionMode of '{name}': an initializer or finalizer takes no arguments"
+            )
+        run_once(name, self.compile(name, (1, 1, 1), 1), variables, call)
 
     @staticmethod
     def link(programs: Sequence[Program]) -> Program:
