@@ -162,7 +162,8 @@ class Checker:
                 raise InvalidModule(
                     f"{where} has a value for block %{min(strangers)}, which does not lead there"
                 )
-            if len(sources) > len(reached) > 0:
+            pairs = set(zip(instruction.operands[0::2], sources, strict=True))
+            if len(pairs) > len(reached) > 0:  # compilers repeat the pair of a switch
                 raise InvalidModule(f"{where} has two values for one block")
 
 
