@@ -16,7 +16,7 @@ import pytest
 from groundstate.compiler import llvm_process, machine
 from groundstate.compiler.errors import BuildError, WrongIrError
 from groundstate.compiler.program import Program
-from tests.compiler.hostile_modules import module
+from tests.compiler.hostile_modules import deep_expression
 
 GOOD = "define i32 @run(i32 %a) {\n  ret i32 %a\n}\n"
 FOREIGN = "llvm.x86.sse2.pause" if platform.machine() == "aarch64" else "llvm.aarch64.clrex"
@@ -24,11 +24,13 @@ FATAL = (
     f"declare void @{FOREIGN}()\ndefine void @run() {{\n  call void @{FOREIGN}()\n  ret void\n}}\n"
 )
 """An instruction that this machine does not have: LLVM ends the process that it is in."""
-LONG = "define i64 @run(i64 %a) {{\n{}\n  ret i64 %x9999\n}}\n".format(
+LONG = "define i64 @run(i64 %a) {{\n{}\n  ret i64 %x19999\n}}\n".format(
     "\n".join(
-        f"  %x{n} = mul i64 %{'a' if n == 0 else f'x{n - 1}'}, {n + 3}" for n in range(10_000)
+        f"  %x{n} = {'xor' if n % 2 else 'mul'} i64 %{'a' if n == 0 else f'x{n - 1}'}, {n + 3}"
+        for n in range(20_000)
     )
 )
+"""What takes LLVM far longer than any limit in these tests."""
 DEADLINE_S = 60
 """Until a process must have gone, on a busy machine."""
 
@@ -171,6 +173,27 @@ def test_a_fork_has_one_of_its_own() -> None:
     assert done.stdout == "0\nTrue\n"
 
 
+def test_the_driver_answers_with_a_failed_build() -> None:
+    """And builds the next kernel, in another process."""
+    code = """if True:
+        import os
+        from tests.compiler.fuzz_driver import Builder
+        from tests.compiler.hostile_modules import deep_expression
+        builder, data = Builder(), deep_expression(5000)
+        for limit in ("1ms", "10min"):
+            os.environ["GROUNDSTATE_COMPILE_LIMIT"] = limit
+            print(repr(builder.build(data)), builder.refusal)
+        """
+    environment = {**os.environ, "GROUNDSTATE_CACHE": "0", "GROUNDSTATE_COMPILE_APART": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    first, second = done.stdout.splitlines()
+    assert first.startswith("'' ")
+    assert "kernel 'k' cannot be compiled: LLVM took more than 0.001 s" in first
+    assert second.strip() == "''"
+
+
 def test_off_means_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "0")
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
@@ -186,8 +209,8 @@ def test_without_a_python_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
-    program = Program(module("OpStore %out %one Aligned 4"))
+    program = Program(deep_expression(5000))
     program.check("k")
-    monkeypatch.setenv("GROUNDSTATE_COMPILE_LIMIT", "1us")
+    monkeypatch.setenv("GROUNDSTATE_COMPILE_LIMIT", "1ms")
     with pytest.raises(BuildError, match="kernel 'k' cannot be compiled: LLVM took more than"):
         program.compile("k", (8, 1, 1))

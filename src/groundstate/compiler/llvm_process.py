@@ -46,11 +46,12 @@ class LlvmProcess:
 
         self.owner = os.getpid()
         """Who started it: after a fork, the copy needs one of its own."""
+        self.starter: subprocess.Popen[bytes] | None = None
         self.link, theirs = socket.socketpair()
         self.said = os.memfd_create("groundstate-llvm", os.MFD_CLOEXEC)
         code = _CODE.format(path=_import_path(), parent=os.getpid())
         try:
-            self.starter: subprocess.Popen[bytes] | None = subprocess.Popen(
+            self.starter = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", code],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -78,6 +79,7 @@ class LlvmProcess:
         if self.owner == os.getpid():  # copies of the socket may live in forks of this process
             with suppress(OSError):
                 self.link.shutdown(socket.SHUT_RDWR)
+            self._reap()
         self.link.close()
         if self.said >= 0:
             os.close(self.said)
@@ -91,10 +93,15 @@ class LlvmProcess:
             cpu, features, triple = said["facts"]
             self._facts = (cpu, features, triple)
             self.pid = said["pid"]
-            if self.starter is not None:
-                self.starter.wait()  # it has started the process that answers
-                self.starter = None
+            self._reap()
         return self._facts
+
+    def _reap(self) -> None:
+        """Lets go of the process that started the other one, and ended."""
+        if self.starter is not None:
+            self.starter.kill()
+            self.starter.wait()
+            self.starter = None
 
     def ask(self, lanes: int, optimised: bool, text: str) -> tuple[dict[str, Any], bytes]:
         """What it answers to a request."""
