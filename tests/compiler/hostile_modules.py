@@ -347,6 +347,15 @@ def structures_of_nothing(depth: int = 100) -> bytes:
     return module("%a = OpVariable %p_deep Function", types)
 
 
+def functions_of_functions(depth: int = 60) -> bytes:
+    """Functions that take two pointers to functions that take two pointers to functions..."""
+    types = "%f0 = OpTypeFunction %void\n"
+    for n in range(depth):
+        types += f"%p{n} = OpTypePointer CodeSectionINTEL %f{n}\n"
+        types += f"%f{n + 1} = OpTypeFunction %void %p{n} %p{n}\n"
+    return module("", types)
+
+
 def constant_of_copies(depth: int = 20, count: int = 20) -> bytes:
     """Variables of megabytes, each of which starts as the same few numbers, over and over."""
     types = "%a0 = OpTypeVector %uint 2\n%c0 = OpConstantComposite %a0 %one %one\n"
@@ -455,6 +464,7 @@ MODULES = {
         nested_selections,
         name_with_a_new_line,
         structures_of_nothing,
+        functions_of_functions,
         constant_of_copies,
         casts_in_a_row,
         copies_in_a_row,

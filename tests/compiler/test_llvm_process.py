@@ -75,6 +75,16 @@ def test_an_abort_is_a_failed_build_and_the_next_one_works() -> None:
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
 
 
+def test_what_a_pass_gives_up_on_is_compiled_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(text: str, lanes: int, optimised: bool) -> bytes:
+        if optimised:
+            raise llvm_process.GaveUpError("an assertion of a pass")
+        return b"code"
+
+    monkeypatch.setattr(llvm_process, "object_code", give_up)
+    assert machine.object_code(GOOD, 1) == b"code"
+
+
 def test_wrong_llvm_ir_is_a_sentence() -> None:
     with pytest.raises(WrongIrError, match="expected type"):
         machine.object_code("define nonsense", 1)

@@ -138,10 +138,18 @@ def test_types_may_not_nest_too_deep() -> None:
 
 def test_function_types_that_repeat_themselves_stay_short() -> None:
     kind: Type = Pointer(GLOBAL, INT)
-    for _ in range(100):
+    for _ in range(8):
         kind = Pointer(GLOBAL, FunctionType(kind, (kind, kind)))
     assert len(str(kind)) < 100
     assert len(repr(kind)) < 100
+
+
+def test_function_types_that_repeat_themselves_too_often_are_refused() -> None:
+    """Nobody could compare two of them."""
+    kind: Type = Pointer(GLOBAL, INT)
+    with pytest.raises(InvalidModule, match="more than 65536 members"):
+        for _ in range(100):
+            kind = Pointer(GLOBAL, FunctionType(kind, (kind, kind)))
 
 
 def test_the_structures_of_a_module() -> None:

@@ -38,6 +38,10 @@ _current: LlvmProcess | None = None
 _cannot_start = False
 
 
+class GaveUpError(BuildError):
+    """LLVM ended its process instead of compiling."""
+
+
 class LlvmProcess:
     """One process, and the socket to talk to it."""
 
@@ -117,8 +121,11 @@ class LlvmProcess:
         """What LLVM said before it ended the process."""
         said = os.pread(self.said, 1 << 16, 0).decode("utf-8", "replace")
         lines = [line.strip() for line in said.splitlines() if line.strip()]
-        told = next((line for line in lines if "ERROR" in line or "Assertion" in line), "")
-        return (told or (lines[0] if lines else ""))[:MOST_SHOWN]
+        for line in lines:
+            for word in ("LLVM ERROR", "Assertion"):
+                if word in line:
+                    return line[line.index(word) :][:MOST_SHOWN]
+        return lines[0][:MOST_SHOWN] if lines else ""
 
 
 def _receive(link: socket.socket) -> tuple[dict[str, Any], bytes]:
@@ -198,7 +205,7 @@ def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
                 words = process.last_words()
                 _end()
                 if words or is_last:  # it may just have ended for want of requests
-                    raise BuildError(_gave_up(words)) from None
+                    raise GaveUpError(_gave_up(words)) from None
     if "problem" in said:
         raise (WrongIrError if said["is_wrong_ir"] else BuildError)(said["problem"])
     return code

@@ -83,12 +83,23 @@ def target() -> Target:
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
     if _runs_apart():
-        found = llvm_process.object_code(text, lanes, optimised)
+        found = _compiled_apart(text, lanes, optimised)
         if found is not None:
             return found
     from groundstate.compiler import llvm_code
 
     return llvm_code.object_code(text, lanes, optimised)
+
+
+def _compiled_apart(text: str, lanes: int, optimised: bool) -> bytes | None:
+    """What another process makes of LLVM IR. Most that LLVM gives up on, it does in a pass that
+    makes code faster, and can do without."""
+    try:
+        return llvm_process.object_code(text, lanes, optimised)
+    except llvm_process.GaveUpError:
+        if not optimised:
+            raise
+        return llvm_process.object_code(text, lanes, optimised=False)
 
 
 def parse(text: str) -> llvm.ModuleRef:

@@ -224,7 +224,10 @@ class Pointer(Type):
     def __post_init__(self) -> None:
         key = (self.storage, id(self) if self.forward else self.pointee)
         depth = 1 + (self.pointee.depth if self.pointee is not None else 0)
-        self._settle(key, POINTER_SIZE, POINTER_SIZE, depth)
+        within = 1  # what data a pointer leads to, nobody compares or walks through
+        if isinstance(self.pointee, Pointer | FunctionType):
+            within += self.pointee.members_within
+        self._settle(key, POINTER_SIZE, POINTER_SIZE, depth, members_within=within)
 
     def settle_pointee(self, pointee: Type) -> None:
         """Says what a forward pointer points to, once that is known."""
@@ -246,8 +249,10 @@ class FunctionType(Type):
     parameters: tuple[Type, ...]
 
     def __post_init__(self) -> None:
-        depth = 1 + max(part.depth for part in (self.result, *self.parameters))
-        self._settle((self.result, self.parameters), 0, 1, depth)
+        parts = (self.result, *self.parameters)
+        depth = 1 + max(part.depth for part in parts)
+        within = 1 + sum(part.members_within for part in parts)
+        self._settle((self.result, self.parameters), 0, 1, depth, members_within=within)
 
     def __str__(self) -> str:
         return f"{brief(self.result)}({', '.join(map(brief, self.parameters))})"
