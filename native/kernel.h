@@ -124,6 +124,10 @@ void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
 ze_result_t gs_module_end(gs_module *module);
 uint64_t gs_module_next_dead(void);
 
+/* Runs code without arguments for one work-item, now. False: the context is lost, by this or another. */
+bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
+                        const char *name);
+
 typedef struct gs_entry_point_description {
     const gs_argument *arguments;
     uint32_t argument_count;

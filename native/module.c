@@ -1,9 +1,12 @@
 /* Modules: what launches share. Compiled code is kept by Python, which learns from a tombstone that no
  * handle and no command refers to a module any more. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "kernel.h"
+#include "limit.h"
 #include "lock.h"
 #include "memory.h"
 
@@ -111,6 +114,38 @@ GS_EXPORT void *gs_module_new(gs_context *context, gs_device *device, uint64_t k
     gs_mutex_open(&module->lock, GS_SHORT_LOCK);
     gs_object_complete(module, context);
     return module;
+}
+
+/* --- Initializers and finalizers, which run in no queue ---------------------------------------------- */
+
+typedef struct single {
+    gs_run_groups run;
+    const gs_dispatch *dispatch;
+    char *local;
+    const char *name;
+} single;
+
+static void run_single(void *argument, uint64_t number) {
+    const single *work = argument;
+    work->run(work->dispatch, number, 1, work->local);
+}
+
+static void describe_single(const void *subject, char *text, size_t room) {
+    snprintf(text, room, "the initializer or finalizer '%.100s'", ((const single *)subject)->name);
+}
+
+GS_EXPORT bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
+                                  const char *name) {
+    single work = {run, dispatch, local, name};
+    const gs_errand errand = {context, describe_single, &work};
+    const gs_code code = {.name = name};
+    const gs_errand *before = gs_errand_begin(&errand);
+    gs_limited limited;
+    gs_limit_begin(&limited, &code);
+    bool is_done = gs_guard(run_single, &work, 0, NULL);
+    gs_limit_end(&limited);
+    gs_errand_begin(before);
+    return is_done;
 }
 
 GS_EXPORT ze_result_t gs_module_end(gs_module *module) {

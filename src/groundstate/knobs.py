@@ -175,16 +175,22 @@ class Duration(Knob):
     values = "a time such as `500ms`, `10s` or `2min`"
     _units = {"us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
-    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
+    def __init__(
+        self, name: str, otherwise: str, sentence: str, group: str, default: int | None = None
+    ) -> None:
         super().__init__(name, sentence, group)
         self.otherwise = otherwise
+        self.default = default
 
     def get(self) -> int | None:
         text = self.text()
-        value = self._parse(text.lower()) if text else 0
+        if not text:
+            return self.default
+        value = self._parse(text.lower())
         if value is None:
             problem = f"expected a time such as 500ms, 10s or 2min; using {self.otherwise}"
             complain(self.name, text, problem)
+            return self.default
         return value or None
 
     def _parse(self, text: str) -> int | None:
@@ -443,6 +449,21 @@ CACHE_SIZE = Size(
     sentence="How large that folder may become. What was not used for longest goes first.",
     group=_PLACES,
 )
+COMPILE_APART = Flag(
+    "GROUNDSTATE_COMPILE_APART",
+    default=True,
+    sentence="Whether LLVM, which compiles kernels, runs in a process of its own. With 0 it runs "
+    "in the program, which it ends when it meets a kernel that it was not made for.",
+    group=_DEVICE,
+)
+COMPILE_LIMIT = Duration(
+    "GROUNDSTATE_COMPILE_LIMIT",
+    otherwise="10min",
+    default=600 * 10**9,
+    sentence="How long LLVM may take for a kernel in its own process. One that takes longer cannot "
+    "be built. `0`: any time.",
+    group=_DEVICE,
+)
 USER_CACHE = Text(
     "XDG_CACHE_HOME",
     values="a path",
@@ -606,6 +627,16 @@ _NEWER["sse4"] = (*_NEWER["avx2"], "avx", "fma", "f16c", "vaes", "vpclmul")
 def allows(feature: str) -> bool:
     """Whether kernels may use a feature of the CPU."""
     return not feature.startswith(_NEWER.get(MAX_ISA.get(), ()))
+
+
+def environment_of_children() -> dict[str, str]:
+    """The environment of a process that works for this one: without what is meant for this
+    program, which such a process must not load or be led astray by."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "LD_PRELOAD", "LD_AUDIT"))
+    }
 
 
 def library() -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from groundstate import native_binary
 from groundstate.announce import Announced
 from groundstate.compiler import kept, object_file
-from groundstate.compiler.constructors import find_constructors, run_once
-from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
+from groundstate.compiler.constructors import Caller, call_directly, find_constructors, run_once
+from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
 from groundstate.compiler.native_content import NativeContent, What
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
@@ -36,7 +36,7 @@ from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.emit.kernel import Code
-    from groundstate.compiler.machine import Linked
+    from groundstate.compiler.llvm_code import Linked
     from groundstate.compiler.writing import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
@@ -149,17 +149,27 @@ class Program:
         self.refusals = find_refusals(self.symbols, self.kernel_names)
         self.log = describe(self.refusals)
 
-    def initialise(self, variables: int) -> None:
-        """Makes the program-scope variables, whose image was put at an address, ready for use."""
+    def initialise(self, variables: int, call: Caller = call_directly) -> None:
+        """Makes the program-scope variables, whose image was put at an address, ready for use.
+
+        `call` calls the code of initializers, which may do what it wants.
+        """
         for place in self.globals.relocations:
             ctypes.c_uint64.from_address(variables + place).value += variables
         for name in self.initializers:
-            run_once(self.compile(name, (1, 1, 1), 1), variables)
+            self._run_once(name, variables, call)
 
-    def finalise(self, variables: int) -> None:
+    def finalise(self, variables: int, call: Caller = call_directly) -> None:
         """Runs what a program wants to be run when it is no longer needed."""
         for name in self.finalizers:
-            run_once(self.compile(name, (1, 1, 1), 1), variables)
+            self._run_once(name, variables, call)
+
+    def _run_once(self, name: str, variables: int, call: Caller) -> None:
+        if self.signature(name).arguments:
+            raise BuildError(
+                f"OpExecutionMode of '{name}': an initializer or finalizer takes no arguments"
+            )
+        run_once(name, self.compile(name, (1, 1, 1), 1), variables, call)
 
     @staticmethod
     def link(programs: Sequence[Program]) -> Program:
@@ -249,10 +259,13 @@ class Program:
 
     def prepare(self, name: str) -> Prepared:
         """The graph of a kernel."""
-        from groundstate.compiler import writing
-
         latest = self._prepared
         if latest is None or latest[0] != name:
+            from groundstate.compiler import machine
+
+            machine.begin()
+            from groundstate.compiler import writing
+
             latest = self._prepared = name, writing.prepare(self.symbols, name)
         return latest[1]
 
@@ -363,7 +376,7 @@ class Program:
     def _compile(
         self, name: str, group_size: GroupSize, width: int
     ) -> tuple[dict[str, Any], bytes]:
-        from groundstate.compiler import machine
+        from groundstate.compiler import machine, writing
 
         code = self.write(name, group_size, width or None)
         formats = [each.hex() for each in code.formats]
@@ -372,7 +385,15 @@ class Program:
             "saved_bytes": code.saved_bytes,
             "formats": formats,
         }
-        return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        try:
+            return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        except WrongIrError as problem:
+            from groundstate.compiler import wrong_ir
+
+            marked = writing.write(self, name, group_size, width or None, is_marked=True)
+            raise BuildError(wrong_ir.explained(name, marked)) from problem
+        except BuildError as problem:
+            raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem
 
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
         what = (name, *group_size, width)

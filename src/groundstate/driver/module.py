@@ -90,16 +90,26 @@ class Module:
         from groundstate.compiler.errors import BuildError
 
         try:
-            self.program.initialise(native_kernel.globals_base(variables))
+            self.program.initialise(native_kernel.globals_base(variables), self._call)
         except BuildError as problem:
             native_kernel.globals_drop(variables)
             raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
+        except Failure:
+            native_kernel.globals_drop(variables)
+            raise
+
+    def _call(self, name: str, code: int, dispatch: int, memory: int) -> None:
+        """Calls an initializer or finalizer, which may lose the context."""
+        if not native_kernel.run_once(self.context, name, code, dispatch, memory):
+            raise Failure(ze.ZE_RESULT_ERROR_DEVICE_LOST, f"the context was lost in '{name}'")
 
     def finalise(self) -> None:
         """Runs the program's finalizers, if this was the last module that has its variables."""
         if self.variables and self.program.finalizers and not self.sharers:
-            self.program.finalise(native_kernel.globals_base(self.variables))
-            native_kernel.globals_drop(self.variables)
+            try:
+                self.program.finalise(native_kernel.globals_base(self.variables), self._call)
+            finally:
+                native_kernel.globals_drop(self.variables)
 
 
 class EntryPoint:

@@ -83,6 +83,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_module_new": (_P, (_P, _P, _U64)),
     "gs_module_end": (_U32, (_P,)),
     "gs_module_next_dead": (_U64, ()),
+    "gs_module_run_once": (_BOOL, (_P, _P, _P, _P, ctypes.c_char_p)),
     "gs_module_set_globals": (None, (_P, _P)),
     "gs_globals_new": (_U32, (_P, _P, ctypes.c_char_p, _U64, _P)),
     "gs_globals_base": (_P, (_P,)),
@@ -138,6 +139,13 @@ def load(path: str) -> None:
 
 def _call(name: str, *arguments: object) -> int:
     return int(_functions[name](*arguments) or 0)
+
+
+def _call_unlocked(name: str, *arguments: object) -> int:
+    """Calls a native function that may take long, while other threads use the interpreter."""
+    function = getattr(ctypes.CDLL(None, handle=_loaded()._handle), name)
+    function.restype, function.argtypes = _SIGNATURES[name]
+    return int(function(*arguments) or 0)
 
 
 def _check(name: str, *arguments: object) -> None:

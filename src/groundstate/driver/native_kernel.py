@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from groundstate.driver.native import _call, _check
+from groundstate.driver.native import _call, _call_unlocked, _check
 
 Size = tuple[int, int, int]
 
@@ -75,6 +75,13 @@ def globals_new(context: int, device: int, image: bytes) -> int:
     created = ctypes.c_void_p()
     _check("gs_globals_new", context, device, image, len(image), ctypes.byref(created))
     return created.value or 0
+
+
+def run_once(context: int, name: str, code: int, dispatch: int, memory: int) -> bool:
+    """Runs code for one work-item, with the interpreter's lock given up; False: it was lost."""
+    return bool(
+        _call_unlocked("gs_module_run_once", context, code, dispatch, memory, name.encode())
+    )
 
 
 def globals_base(variables: int) -> int:
