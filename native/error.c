@@ -174,6 +174,24 @@ const void *gs_find_next(const void *next, ze_structure_type_t stype) {
     return NULL;
 }
 
+ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t size) {
+    const ze_base_desc_t *link = next, *behind = next;
+    for (uint64_t step = 1; link != NULL; step++) {
+        if (!is_mapped(link, size))
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: the pNext chain leads to address %p, where there is no struct; end it with a null pointer",
+                           gs_function_names[function], (const void *)link);
+        link = link->pNext;
+        if (step % 2 == 0)
+            behind = behind->pNext; /* half as fast: in a loop it is caught up with */
+        if (link != NULL && link == behind)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: the pNext chain leads back to itself; end it with a null pointer",
+                           gs_function_names[function]);
+    }
+    return ZE_RESULT_SUCCESS;
+}
+
 /* Lets the Python half read the sentence that a native function recorded. */
 GS_EXPORT const char *gs_last_error_text(void) { return describe_last_error(); }
 

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from tests.fuzz.campaign import Campaign, Finding, Tally
 from tests.fuzz.targets import TARGETS
+from tests.fuzz.targets.libfuzzer import Harness
 from tests.fuzz.targets.target import Target
 from tests.fuzz.watching import Watched, signature
 
@@ -40,6 +41,9 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sanitize", action="store_true", help="in the build of make native-asan")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("--replay", type=Path, nargs="+", help="run these cases and nothing else")
+    parser.add_argument(
+        "--grow", action="store_true", help="keep libFuzzer's new cases in tests/fuzz/corpus"
+    )
     parser.add_argument("--target", help="the target of --replay, if its folder does not say")
     args = parser.parse_args(words)
     unknown = [name for name in args.targets if name not in TARGETS]
@@ -81,6 +85,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Tally]:
             progress.start_task(rows[target.name])
             campaign = Campaign(target, args.seed, args.out, show, args.sanitize)
             tally = campaign.run(seconds)
+            if args.grow and isinstance(target, Harness):
+                target.grow(args.out / target.name)
             progress.stop_task(rows[target.name])
             return tally
 
@@ -123,8 +129,8 @@ def as_json(tallies: dict[str, Tally]) -> str:
     )
 
 
-def main() -> int:
-    args = parse()
+def main(words: Sequence[str] | None = None) -> int:
+    args = parse(words)
     if args.replay:
         return replay(args.replay, args.target, args.sanitize)
     console = Console()

@@ -1,4 +1,4 @@
-"""Looks for cases that go wrong: makes them up for a while, shrinks what fails, and writes it down."""
+"""Looks for cases that go wrong for a while, shrinks them, and writes them down."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.fuzz.targets.libfuzzer import Harness
 from tests.fuzz.targets.target import Check, Target
 from tests.fuzz.watching import Watched, signature
 
@@ -67,11 +68,14 @@ class Campaign:
         if self.tally.missing:
             return self.tally
         try:
-            for path in self.target.kept():
-                self._try(path.read_bytes(), self.seed)
-            self._explore(began + seconds)
+            if isinstance(self.target, Harness):
+                self._search(self.target, seconds)
+            else:
+                for path in self.target.kept():
+                    self._try(path.read_bytes(), self.seed)
+                self._explore(began + seconds)
         finally:
-            self.tally.executions = self._watched.executions
+            self.tally.executions += self._watched.executions
             self._watched.close()
         self.tally.seconds = time.monotonic() - began
         return self.tally
@@ -81,6 +85,16 @@ class Campaign:
         while time.monotonic() < end:
             self._try(self.target.generate(random.Random(number)), number)
             number += 1
+
+    def _search(self, harness: Harness, seconds: float) -> None:
+        """libFuzzer has its own way to find cases and to stop at the first that goes wrong."""
+        folder = self.folder / harness.name
+        executions, found = harness.search(seconds, self.seed, folder)
+        self.tally.executions += executions
+        for path, wrong in found:
+            case = path.read_bytes()
+            self.tally.findings.append(Finding(harness.name, self.seed, case, wrong, path))
+        self._progress(harness.name, executions, len(found))
 
     def _try(self, case: bytes, seed: int) -> None:
         wrong = self._watched.check(case)

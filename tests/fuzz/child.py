@@ -6,9 +6,11 @@ nowhere.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
+import signal
 import struct
 import sys
 import traceback
@@ -16,16 +18,15 @@ import traceback
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.targets.target import Target, Verdict
 
+SET_PARENT_DEATH_SIGNAL = 1
 LENGTH = struct.Struct("<Q")
-MEMORY_BYTES = 4 << 30
-"""Beyond what the process has mapped when it begins; a case that takes more is refused it."""
 
 
-def limit_memory() -> None:
+def limit_memory(more: int) -> None:
     """Keeps a case that allocates without end from the rest of the machine."""
     with open("/proc/self/statm", encoding="ascii") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
-    limit = mapped + MEMORY_BYTES
+    limit = mapped + more
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -40,7 +41,7 @@ def verdict_of(target: Target, case: bytes) -> Verdict:
 def serve(target: Target, answers: int) -> None:
     target.prepare()
     if not os.environ.get("ASAN_OPTIONS"):
-        limit_memory()
+        limit_memory(target.memory_bytes)
     os.write(answers, b"{}\n")
     while header := sys.stdin.buffer.read(LENGTH.size):
         verdict = verdict_of(target, sys.stdin.buffer.read(LENGTH.unpack(header)[0]))
@@ -48,7 +49,13 @@ def serve(target: Target, answers: int) -> None:
         os.write(answers, json.dumps(line).encode() + b"\n")
 
 
+def die_with_parent() -> None:
+    """However the fuzzer ends, nothing of it goes on."""
+    ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
 def main() -> None:
+    die_with_parent()
     answers = os.dup(1)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)

@@ -24,6 +24,8 @@ SANITIZED = ROOT / "build" / "asan"
 CASES_OF_A_CHILD = 2000
 """Then it is replaced, for what it has collected would slow it down."""
 
+CHILD = ["-m", "tests.fuzz.child"]
+
 HANG = "it did not return"
 
 
@@ -66,7 +68,7 @@ class Watched:
         self._errors.seek(0)
         self._errors.truncate()
         self._cases = 0
-        command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.child", self.target.name]
+        command = [sys.executable, "-X", "faulthandler", *CHILD, self.target.name]
         self._child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

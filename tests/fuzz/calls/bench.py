@@ -28,6 +28,34 @@ _DEVICE_MEMORY = {"hDevice": LIVE, "device_desc": _struct("ze_device_mem_alloc_d
 _HOST_MEMORY = {"host_desc": _struct("ze_host_mem_alloc_desc_t")}
 _PLACE = {"hContext": LIVE, "hDevice": LIVE}
 
+_physical = _struct("ze_physical_mem_desc_t", size=4096)
+_mutable = _struct("ze_mutable_command_list_exp_desc_t")
+_counted = _struct("ze_event_counter_based_desc_t", flags=0xF)
+
+
+def _list(**fields: Value) -> Call:
+    description = _struct("ze_command_list_desc_t", **fields)
+    return ["zeCommandListCreate", {**_PLACE, "desc": description, "phCommandList": OUT}]
+
+
+def _immediate() -> Call:
+    description = _struct("ze_command_queue_desc_t", flags=2)
+    function = "zeCommandListCreateImmediate"
+    return [function, {**_PLACE, "altdesc": description, "phCommandList": OUT}]
+
+
+_BARRIER: Call = ["zeCommandListAppendBarrier", {"hCommandList": LIVE, "hSignalEvent": LIVE}]
+
+SYSMAN: list[Call] = [
+    [name, {"hDevice": LIVE, "pCount": ["bytes", "04000000"], _array: ["room", 32]}]
+    for name, _array in (
+        (function.name, function.parameters[2].name)
+        for function in REGISTRY.functions.values()
+        if function.name.startswith("zesDeviceEnum") and len(function.parameters) == 3
+    )
+]
+"""The parts of a device that system management knows."""
+
 PRELUDE: list[Call] = [
     ["zeInit", {"flags": 0}],
     ["zesInit", {"flags": 0}],
@@ -54,7 +82,7 @@ PRELUDE: list[Call] = [
         "zeEventPoolCreate",
         {
             "hContext": LIVE,
-            "desc": _struct("ze_event_pool_desc_t", count=8, flags=5),
+            "desc": _struct("ze_event_pool_desc_t", count=8, flags=7),
             "phEventPool": OUT,
         },
     ],
@@ -87,6 +115,8 @@ PRELUDE: list[Call] = [
             "phModule": OUT,
         },
     ],
+    ["zePhysicalMemCreate", {**_PLACE, "desc": _physical, "phPhysicalMemory": OUT}],
+    ["zeVirtualMemReserve", {"hContext": LIVE, "size": 65_536, "pptr": OUT}],
     *(
         [
             "zeKernelCreate",
@@ -98,6 +128,25 @@ PRELUDE: list[Call] = [
         ]
         for name in ("first", "second", "third")
     ),
+    _list(),
+    _BARRIER,
+    ["zeCommandListClose", {"hCommandList": LIVE}],
+    _list(pNext=_mutable),
+    [
+        "zeCommandListGetNextCommandIdExp",
+        {
+            "hCommandList": LIVE,
+            "desc": _struct("ze_mutable_command_id_exp_desc_t"),
+            "pCommandId": OUT,
+        },
+    ],
+    _BARRIER,
+    _immediate(),
+    ["zeCommandListBeginGraphCaptureExt", {"hCommandList": LIVE}],
+    ["zeCommandListAppendBarrier", {"hCommandList": LIVE}],
+    ["zeCommandListEndGraphCaptureExt", {"hCommandList": LIVE, "phGraph": OUT}],
+    ["zeGraphInstantiateExt", {"hGraph": LIVE, "phExecutableGraph": OUT}],
+    ["zeEventCounterBasedCreate", {**_PLACE, "desc": _counted, "phEvent": OUT}],
 ]
 """What there is before the first call."""
 
@@ -118,6 +167,9 @@ ORDER = (
 )
 """What is destroyed before the contexts: what uses something comes before what is used."""
 
+MOST_LEFT = 100
+"""Objects that sequences may leave behind before the process is replaced."""
+
 MOST_WAITED = 50_000_000
 """Nanoseconds for a queue to come to an end."""
 
@@ -130,6 +182,7 @@ class Bench:
         self.library = ctypes.CDLL(str(standin.library()))
         self.library.gs_live_objects.restype = ctypes.c_uint64
         self._objects: int | None = None
+        self._blocked = False
 
     def run(self, calls: Sequence[Call], threads: int) -> list[str]:
         """Runs a sequence; what is wrong."""
@@ -137,8 +190,10 @@ class Bench:
         model = Model()
         run = Run(model, self.arena)
         run.run(PRELUDE, 1)
+        if any(name.startswith("zes") for name, _ in calls):
+            run.run(SYSMAN, 1)
         run.run(calls, threads)
-        take_down(model)
+        self._blocked = not take_down(model)
         if self._objects is None:
             self._objects = self.live_objects()
             gc.collect()
@@ -146,15 +201,15 @@ class Bench:
         return run.wrong
 
     def is_clean(self) -> bool:
-        """Whether everything that the last sequence made is gone."""
-        return self.live_objects() == self._objects
+        """Whether another sequence can run: nothing is under way, and little is left behind."""
+        return not self._blocked and self.live_objects() < (self._objects or 0) + MOST_LEFT
 
     def live_objects(self) -> int:
         return int(self.library.gs_live_objects(0))
 
 
-def take_down(model: Model) -> None:
-    """Ends what still lives. What does not want to end is left to the end of the process."""
+def take_down(model: Model) -> bool:
+    """Ends what still lives; False if something does not want to end."""
     library = _raw.default_library()
     for event in model.live["EVENT"]:
         ze.zeEventHostSignal(event)
@@ -170,8 +225,7 @@ def take_down(model: Model) -> None:
             ze.zePhysicalMemDestroy(context, physical)
         for address, _ in model.memory:
             ze.zeMemFree(context, address)
-    for context in model.live["CONTEXT"]:
-        ze.zeContextDestroy(context)
+    return not any(ze.zeContextDestroy(context) for context in model.live["CONTEXT"])
 
 
 def _endings() -> dict[str, str]:

@@ -24,6 +24,7 @@ MODULE = (Path(__file__).parent / "kernels.spv").read_bytes()
 RESULTS = frozenset(value for _, value in REGISTRY.enums["ze_result_t"].known)
 UNKNOWN_STRUCT = 0x7FFF1234
 NOWHERE = 0x3000000000
+NO_FILE = 999_999
 MOST_ALLOCATED = 1 << 20
 """Larger allocations are left alone by later calls, so that filling them does not fill memory."""
 
@@ -38,7 +39,6 @@ class Arguments:
     def __init__(self, model: Model, arena: Arena) -> None:
         self.model = model
         self.arena = arena
-        self.files: list[int] = []
         self.lock = threading.Lock()
 
     def of(self, function: Function, values: dict[str, Value]) -> list[Any]:
@@ -85,18 +85,20 @@ class Arguments:
     def _freed(self, base: str, place: int, offset: int) -> int:
         return self.model.freed_address(place) + offset
 
+    def _reserved(self, base: str, place: int) -> int:
+        return self.model.reserved_address(place)
+
     def _function(self, base: str) -> int | None:
         return DO_NOTHING
 
     def _file(self, base: str, kind: str) -> int:
-        made = {
-            "memory": lambda: os.memfd_create("fuzz"),
-            "event": lambda: os.eventfd(0),
-            "pipe": lambda: os.pipe()[0],
-            "none": lambda: -1,
-            "closed": lambda: 9999,
-        }[kind]()
-        return made
+        if kind == "memory":
+            return os.memfd_create("fuzz")
+        if kind == "event":
+            return os.eventfd(0)
+        if kind == "pipe":
+            return os.pipe()[0]
+        return -1 if kind == "none" else NO_FILE
 
     # --- What lies in the arena -------------------------------------------------------------------
 
@@ -238,9 +240,8 @@ class Run:
             self.wrong.append(f"{name}: {_said()}")
         elif result == ze.ZE_RESULT_SUCCESS and gone:
             self.wrong.append(f"{name}: it worked with {gone}, which was destroyed")
-        elif alone and result > ze.ZE_RESULT_SUCCESS and _is_failure(result):
-            if not _said() and name not in QUIET:
-                self.wrong.append(f"{name}: it failed ({result:#x}) without a sentence")
+        elif alone and _is_failure(result) and name not in QUIET and not _said():
+            self.wrong.append(f"{name}: it failed ({result:#x}) without a sentence")
 
     # --- What a call has made ---------------------------------------------------------------------
 
@@ -276,6 +277,9 @@ class Run:
 
     def _learn_memory(self, function: Function, value: int, given: dict[str, Any]) -> None:
         address = _words(value, 1)[0]
+        if function.name == "zeVirtualMemReserve":
+            with self.model.lock:
+                self.model.reserved.append(address)
         size = given.get("size", 64)
         if address and "Alloc" in function.name and size <= MOST_ALLOCATED:
             self.model.allocated(address, size)

@@ -7,6 +7,7 @@ and that `execute` understands:
     ["dead", 0]              one that was destroyed
     ["other", 1]             a live handle of another type
     ["memory", 2, 64]        an address in an allocation, or with "freed" in one that was
+    ["reserved", 0]          an address that zeVirtualMemReserve has returned
     ["room", 24]             so many bytes to write into, right before memory that is not there
     ["text", "-g"]           a string
     ["bytes", "00ff"]        bytes, as hexadecimal text
@@ -42,16 +43,9 @@ GARBAGE = (1, 8, 0xFFF, 0x1000, 2**32 - 1, 2**47, 2**63, WORD, 0xDEADBEEFDEADBEE
 
 LONGEST_ARRAY = 16
 
-NOT_CALLED = frozenset(
-    (
-        # They write where the caller says, and no caller can tell the driver how far it may.
-        "zeModuleGetNativeBinary",
-        "zetModuleGetDebugInfo",
-        "zeKernelGetBinaryExp",
-        # It waits for all work of the device, also for what waits for an event that nobody signals.
-        "zeDeviceSynchronize",
-    )
-)
+NOT_CALLED = frozenset(("zeDeviceSynchronize",))
+"""It waits for all work of the device, also for what waits for an event that nobody signals."""
+
 WEIGHTS = {"ze": 12, "zer": 6, "zes": 2, "zet": 1}
 
 PLAIN: dict[str, tuple[int, ...]] = {
@@ -89,7 +83,8 @@ BOUNDED = frozenset(("timeout", "patience"))
 """What says how long a call may take stays small."""
 
 BLOCKING = frozenset(("ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS",))
-"""Appending to such a list returns when an event is signalled, which may be never."""
+"""Appending to such a list returns when an event is signalled, which may be never. So does freeing
+memory with a policy that waits."""
 
 TEXTS: dict[str, tuple[str, ...]] = {
     "pKernelName": ("first", "second", "third", "", "nothing"),
@@ -142,15 +137,18 @@ def sequence(chance: random.Random, length: int) -> list[Call]:
 def call(name: str, chance: random.Random) -> Call:
     """One call; about half of them have something hostile in them."""
     hostility = chance.choice((0.0, 0.0, 0.0, 0.1, 0.3))
-    return [name, Maker(chance, hostility).arguments(REGISTRY.functions[name])]
+    function = REGISTRY.functions[name]
+    return [name, Maker(chance, hostility, function.noun == "zeVirtualMem").arguments(function)]
 
 
 class Maker:
     """Makes values, of which a share is hostile."""
 
-    def __init__(self, chance: random.Random, hostility: float) -> None:
+    def __init__(self, chance: random.Random, hostility: float, reserved: bool) -> None:
         self.chance = chance
         self.hostility = hostility
+        self.reserved = reserved
+        """Whether addresses are of memory that was only reserved."""
 
     def is_hostile(self) -> bool:
         return self.chance.random() < self.hostility
@@ -161,7 +159,7 @@ class Maker:
         """Values for all parameters. Arrays come first, for they say what their counts are."""
         made: Fields = {}
         for parameter in function.parameters:
-            if parameter.count:
+            if parameter.count and parameter.name not in made:
                 self._counted(function, parameter, made)
         for parameter in function.parameters:
             if parameter.name not in made:
@@ -184,15 +182,17 @@ class Maker:
         else:
             made[array.name] = self._room_for(array.type, length)
         if self.is_hostile():
-            length = self._wrong_count(array, made)
+            length = self._wrong_count(function, count_name, made)
         if count.type.is_pointer:
             made[count_name] = ["bytes", _bytes_of(count.type.base, length)]
         else:
             made[count_name] = length
 
-    def _wrong_count(self, array: Parameter, made: Fields) -> int:
-        """A count without an array, or one that is larger than an array of no live handles."""
-        made[array.name] = None
+    def _wrong_count(self, function: Function, count: str, made: Fields) -> int:
+        """A count without arrays."""
+        for array in function.parameters:
+            if array.count and array.count.lstrip("*") == count:
+                made[array.name] = None
         return int(self.chance.choice(INTERESTING))
 
     def _array(self, array: Parameter, length: int) -> Value:
@@ -237,6 +237,8 @@ class Maker:
         if name == "fd":
             return ["file", self.chance.choice(FILES)]
         enum = REGISTRY.enum_of(kind.base)
+        if name == "freePolicy":
+            return self.chance.choice((0, 2, 4))
         if enum is not None:
             allowed = [value for known, value in enum.known if known not in BLOCKING]
             return self._enumerated(enum.is_flags, allowed)
@@ -278,11 +280,13 @@ class Maker:
     def _memory(self) -> Value:
         if self.is_hostile():
             return self.chance.choice((None, ["freed", 0, 0], *GARBAGE[:6], ["room", 4096]))
+        if self.reserved:
+            return ["reserved", self._place()]
         return ["memory", self._place(), self.chance.choice((0, 0, 0, 64, 4096))]
 
     def pointer(self, name: str, kind: CType, direction: Direction, made: Fields) -> Value:
         """A value that leads somewhere."""
-        if name in MEMORY:
+        if name in MEMORY and (kind.base != "uint64_t" or direction is Direction.IN):
             return self._memory()
         if self.is_hostile() and self.chance.random() < 0.4:
             return None

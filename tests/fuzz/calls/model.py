@@ -19,6 +19,7 @@ class Model:
         self.dead: dict[str, list[int]] = defaultdict(list)
         self.memory: list[tuple[int, int]] = []
         self.freed: list[int] = []
+        self.reserved: list[int] = []
         self.filled: dict[str, list[bytes]] = defaultdict(list)
 
     def add(self, type_name: str, handle: int) -> None:
@@ -74,6 +75,10 @@ class Model:
                 return 0
             start, size = self.memory[-1 - place % len(self.memory)]
             return start + (offset if offset < size else 0)
+
+    def reserved_address(self, place: int) -> int:
+        with self.lock:
+            return _from_end(self.reserved, place)
 
     def freed_address(self, place: int) -> int:
         with self.lock:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import random
+import shutil
 import tempfile
 from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tests.fuzz.calls import generate
 from tests.fuzz.targets.target import Target, Verdict
+
+MACHINE = Path(__file__).parents[2] / "machines" / "laptop"
 
 
 class Calls(Target):
@@ -22,10 +26,21 @@ class Calls(Target):
     threads = 1
     longest = 60
     deadline_s = 30.0
-    environment = {
-        "GROUNDSTATE_KERNEL_LIMIT": "200ms",
-        "GROUNDSTATE_CACHE": os.path.join(tempfile.gettempdir(), "groundstate-fuzz-cache"),
-    }
+    memory_bytes = 64 << 30  # each kind of object reserves 512 MiB
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """A copy of a recorded machine stands for this one, which system management can change."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="groundstate-fuzz-")
+        machine = Path(self._temporary.name) / "machine"
+        shutil.copytree(MACHINE, machine)
+        return {
+            "GROUNDSTATE_CACHE": f"{self._temporary.name}/cache",
+            "GROUNDSTATE_KERNEL_LIMIT": "200ms",
+            "GROUNDSTATE_MEMORY": "1G",
+            "GROUNDSTATE_SYSFS_ROOT": str(machine),
+            "GROUNDSTATE_THREADS": "2",
+        }
 
     def generate(self, chance: random.Random) -> bytes:
         calls = generate.sequence(chance, chance.randint(1, self.longest))

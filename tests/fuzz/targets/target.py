@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,9 @@ class Target:
     suffix = ".bin"
     deadline_s = 60.0
     """A case takes much less, also on a busy machine: what takes longer hangs."""
-    environment: dict[str, str] = {}
+    memory_bytes = 4 << 30
+    """Addresses beyond what the process has when it begins; a case that takes more gets none."""
+    environment: Mapping[str, str] = {}
 
     def generate(self, chance: random.Random) -> bytes:
         """Makes up a case. The same state of `chance` always gives the same."""
@@ -57,6 +59,11 @@ class Target:
                 yield case[:start] + case[start + size :]
             size //= 2
 
+    @property
+    def corpus(self) -> Path:
+        """Where the repository keeps its cases."""
+        return CORPUS / self.name
+
     def kept(self) -> list[Path]:
         """The cases in the repository."""
-        return sorted(path for path in (CORPUS / self.name).glob("*") if path.is_file())
+        return sorted(path for path in self.corpus.glob("*") if path.is_file())
