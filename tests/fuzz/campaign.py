@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -81,10 +80,10 @@ class Campaign:
         return self.tally
 
     def _explore(self, end: float) -> None:
-        number = self.seed
-        while time.monotonic() < end:
-            self._try(self.target.generate(random.Random(number)), number)
-            number += 1
+        for seed, case in self.target.cases(self.seed):
+            if time.monotonic() >= end:
+                return
+            self._try(case, seed)
 
     def _search(self, harness: Harness, seconds: float) -> None:
         """libFuzzer has its own way to find cases and to stop at the first that goes wrong."""

@@ -173,6 +173,10 @@ class Arguments:
     def _astray(self, base: str) -> int:
         return NOWHERE
 
+    def _forbidden(self, base: str) -> int:
+        """The guard behind a piece of the arena."""
+        return self.arena.piece(0)
+
     def _unknown(self, base: str) -> int:
         """A struct that the API does not have."""
         link = self.arena.piece(64)

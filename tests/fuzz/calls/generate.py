@@ -14,7 +14,8 @@ and that `execute` understands:
     ["array", [...]]         words in a row
     ["struct", name, {...}]  the address of a struct with these fields
     ["made", 0]              a struct that an earlier call has filled
-    ["loop"] ["astray"]      ends of a pNext chain: back to its beginning, and where nothing is
+    ["loop"] ["astray"]      ends of a pNext chain: back to its beginning, where nothing is,
+    ["forbidden"]            and where nobody may read
     ["file", "memory"]       a new descriptor
 
 Which handle that is, is decided when the call is made. So calls can be left out of a sequence, and
@@ -307,16 +308,14 @@ class Maker:
         return ["room", 4096] if name in UNCOUNTED else self._room_for(kind, 1)
 
     def _argument_value(self, made: Fields) -> Value:
+        """A value of as many bytes as are announced, or more."""
         size = self.chance.choice((8, 8, 8, 4, 1, 16))
-        if not self.is_hostile():
-            made["argSize"] = size
+        if self.is_hostile():
+            return ["room", 8192]
+        made["argSize"] = size
         if size == 8 and self.chance.random() < 0.7:
             return ["array", [self._memory()]]
-        return (
-            ["bytes", self.chance.randbytes(max(size, 4096)).hex()[: 2 * 4096]]
-            if ("argSize" not in made)
-            else ["bytes", self.chance.randbytes(size).hex()]
-        )
+        return ["bytes", self.chance.randbytes(size).hex()]
 
     def text(self, name: str) -> Value:
         if self.is_hostile():
@@ -403,7 +402,7 @@ class Maker:
     def chain(self, base: str | None) -> Value:
         """What pNext leads to: structs that belong there, or do not, and an end that may loop."""
         if self.is_hostile():
-            return self.chance.choice((["loop"], ["astray"], ["unknown"], ["unknown"]))
+            return self.chance.choice((["loop"], ["astray"], ["forbidden"], ["unknown"]))
         wanted = extensions(base) or extensions(None)
         if self.is_hostile():
             wanted = extensions(None)

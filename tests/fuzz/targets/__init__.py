@@ -6,6 +6,7 @@ from tests.fuzz.targets import libfuzzer, modules
 from tests.fuzz.targets.activity import Activity
 from tests.fuzz.targets.calls import Calls, Threads
 from tests.fuzz.targets.ipc import Ipc
+from tests.fuzz.targets.kernels import Kernels
 from tests.fuzz.targets.streams import Streams
 from tests.fuzz.targets.target import Target
 
@@ -15,6 +16,7 @@ TARGETS: dict[str, Target] = {
         Calls(),
         Threads(),
         *modules.TARGETS,
+        Kernels(),
         Streams(),
         Ipc(),
         Activity(),

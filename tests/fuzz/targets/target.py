@@ -40,6 +40,12 @@ class Target:
         """Makes up a case. The same state of `chance` always gives the same."""
         raise NotImplementedError
 
+    def cases(self, seed: int) -> Iterator[tuple[int, bytes]]:
+        """Cases without end, each with the seed that it is made from."""
+        while True:
+            yield seed, self.generate(random.Random(seed))
+            seed += 1
+
     def prepare(self) -> None:
         """What the child does once, before the first case."""
 
