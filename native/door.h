@@ -30,6 +30,16 @@ void *gs_pin(const void *handle, enum gs_kind kind);
 void gs_unpin(void **pinned);
 #define GS_PIN __attribute__((cleanup(gs_unpin)))
 
+/* The same for the handles of an array. False for one that is not live, and if there is no memory to note it. */
+typedef struct gs_pins {
+    void *few[4], **all; /* `all` where `few` do not suffice */
+    size_t count, room;
+    bool is_full;
+} gs_pins;
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind);
+void gs_unpin_all(gs_pins *pins);
+#define GS_PINS __attribute__((cleanup(gs_unpin_all)))
+
 bool gs_is_initialised(void);
 bool gs_is_sysman_initialised(void); /* for the functions of system management */
 
@@ -54,6 +64,7 @@ ze_result_t gs_fail_pointer(enum gs_function function, const char *parameter);
 ze_result_t gs_fail_enum(enum gs_function function, const char *parameter, uint64_t value);
 ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, const char *condition);
 ze_result_t gs_fail_uninitialised(enum gs_function function);
+ze_result_t gs_fail_memory(enum gs_function function);
 
 /* lost.c: whether the context that an object was made in is lost. Nearly always no context is. */
 extern _Atomic bool gs_some_context_is_lost;

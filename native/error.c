@@ -155,6 +155,11 @@ ze_result_t gs_fail_uninitialised(enum gs_function function) {
                    gs_function_names[function]);
 }
 
+ze_result_t gs_fail_memory(enum gs_function function) {
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%s: the system has no memory left for this call",
+                   gs_function_names[function]);
+}
+
 ze_result_t gs_fail_extension(enum gs_function function) {
     return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: no extension is supported here; pass a null pNext",
                    gs_function_names[function]);

@@ -6,6 +6,7 @@
 #include "object.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -115,6 +116,39 @@ void *gs_pin(const void *handle, enum gs_kind kind) {
 void gs_unpin(void **pinned) {
     if (*pinned != NULL)
         gs_object_drop(*pinned);
+}
+
+static bool grow_pins(gs_pins *pins) {
+    size_t room = pins->all == NULL ? 64 : 2 * pins->room;
+    void **larger = realloc(pins->all, room * sizeof *larger);
+    if (larger == NULL)
+        return false;
+    if (pins->all == NULL)
+        memcpy(larger, pins->few, sizeof pins->few);
+    pins->all = larger;
+    pins->room = room;
+    return true;
+}
+
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind) {
+    const size_t few = sizeof pins->few / sizeof *pins->few;
+    void *pinned = gs_pin(handle, kind);
+    if (pinned == NULL)
+        return false;
+    if (pins->count >= few && pins->count >= pins->room && !grow_pins(pins)) {
+        gs_object_drop(pinned);
+        pins->is_full = true;
+        return false;
+    }
+    (pins->all != NULL ? pins->all : pins->few)[pins->count++] = pinned;
+    return true;
+}
+
+void gs_unpin_all(gs_pins *pins) {
+    void **all = pins->all != NULL ? pins->all : pins->few;
+    for (size_t each = 0; each < pins->count; each++)
+        gs_object_drop(all[each]);
+    free(pins->all);
 }
 
 /* The slab an object came from: its kind is gone once it is closed. */

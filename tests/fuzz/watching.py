@@ -24,6 +24,9 @@ SANITIZED = ROOT / "build" / "asan"
 CASES_OF_A_CHILD = 2000
 """Then it is replaced, for what it has collected would slow it down."""
 
+SHOWN = 6000
+"""Characters of what a child said."""
+
 CHILD = ["-m", "tests.fuzz.child"]
 
 HANG = "it did not return"
@@ -128,7 +131,7 @@ class Watched:
             code = child.returncode
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
         self._errors.seek(0)
-        said = self._errors.read().decode("utf-8", "replace")[-6000:]
+        said = interesting(self._errors.read().decode("utf-8", "replace"))
         self._end()
         return f"{how}\n{said}"
 
@@ -144,6 +147,12 @@ class Watched:
             self._child = None
 
 
+def interesting(said: str) -> str:
+    """The part of what a process said that tells why it died: a sanitizer's report, or the end."""
+    report = re.search(r"^.*(?:ERROR: \w+Sanitizer|runtime error:)", said, re.M)
+    return said[report.start() :][:SHOWN] if report else said[-SHOWN:]
+
+
 def signature(wrong: str) -> str:
     """What stays the same of a message when the same thing goes wrong again.
 
@@ -154,4 +163,7 @@ def signature(wrong: str) -> str:
     """
     lines = wrong.strip().splitlines() or [""]
     shown = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    place = re.search(r"#\d+ 0x\w+ in (\w+) \S+/native/", wrong)
+    if place:
+        shown += f" in {place[1]}"
     return re.sub(r"0x[0-9a-f]+|\d+", "#", shown)[:120]
