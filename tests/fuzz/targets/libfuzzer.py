@@ -66,17 +66,19 @@ class Harness(Target):
         folder.mkdir(parents=True, exist_ok=True)
         learned = folder / "corpus"
         learned.mkdir(exist_ok=True)
-        executions = 0
         command = [str(self.build()), str(learned), *self._kept_folder()]
-        command += [f"-seed={seed}", f"-max_total_time={max(int(seconds), 1)}", "-timeout=20"]
+        command += [
+            f"-seed={seed % 2**31}",
+            f"-max_total_time={max(int(seconds), 1)}",
+            "-timeout=20",
+        ]
         command += [f"-max_len={LONGEST_BYTES}", f"-rss_limit_mb={MOST_MEMORY_MIB}"]
         command += [f"-artifact_prefix={folder}/", "-print_final_stats=1"]
         before = set(folder.glob("*-*"))
         said, wrong = self._outcome(command)
         executed = re.search(r"number_of_executed_units: (\d+)", said)
-        executions += int(executed[1]) if executed else 0
         found = sorted(set(folder.glob("*-*")) - before)
-        return executions, [(path, wrong) for path in found]
+        return int(executed[1]) if executed else 0, [(path, wrong) for path in found]
 
     def grow(self, folder: Path) -> None:
         """Adds the new cases that reach code which those in the repository do not reach."""
