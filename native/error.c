@@ -1,9 +1,11 @@
 /* Error sentences. Each thread has its own, as zeDriverGetLastErrorDescription requires. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "door.h"
@@ -164,25 +166,53 @@ ze_result_t gs_fail_uninitialised(enum gs_function function) {
                    gs_function_names[function]);
 }
 
+ze_result_t gs_fail_memory(enum gs_function function) {
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%s: the system has no memory left for this call",
+                   gs_function_names[function]);
+}
+
 ze_result_t gs_fail_extension(enum gs_function function) {
     return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: no extension is supported here; pass a null pNext",
                    gs_function_names[function]);
 }
 
-/* False for a pointer that leads nowhere. Programs forget to clear pNext, of which real drivers notice nothing while
- * it happens to be NULL. */
-static bool is_mapped(const void *address, size_t size) {
-    unsigned char pages[2];
+/* False for a pointer that leads nowhere, or where nobody may read: much of what the driver itself reserves is of that
+ * kind. Programs forget to clear pNext, of which real drivers notice nothing while it happens to be NULL. */
+static bool is_readable(const void *address, size_t size) {
+    char copy[64];
+    struct iovec here = {copy, size < sizeof copy ? size : sizeof copy}, there = {(void *)address, here.iov_len};
+    ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    if (got >= 0 || errno == EFAULT)
+        return got == (ssize_t)here.iov_len;
+    unsigned char pages[2]; /* some containers do not allow the above: this finds out at least what is not mapped */
     size_t before = (uintptr_t)address % gs_page_size();
     return mincore((char *)address - before, before + size, pages) == 0;
 }
 
 const void *gs_find_next(const void *next, ze_structure_type_t stype) {
     const ze_base_desc_t *link = next;
-    for (int depth = 0; link != NULL && depth < 64 && is_mapped(link, sizeof *link); depth++, link = link->pNext)
+    for (int depth = 0; link != NULL && depth < 64 && is_readable(link, sizeof *link); depth++, link = link->pNext)
         if (link->stype == stype)
             return link;
     return NULL;
+}
+
+ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t size) {
+    const ze_base_desc_t *link = next, *behind = next;
+    for (uint64_t step = 1; link != NULL; step++) {
+        if (!is_readable(link, size))
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: the pNext chain leads to address %p, where there is no struct; end it with a null pointer",
+                           gs_function_names[function], (const void *)link);
+        link = link->pNext;
+        if (step % 2 == 0)
+            behind = behind->pNext; /* half as fast: in a loop it is caught up with */
+        if (link != NULL && link == behind)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: the pNext chain leads back to itself; end it with a null pointer",
+                           gs_function_names[function]);
+    }
+    return ZE_RESULT_SUCCESS;
 }
 
 /* Lets the Python half read the sentence that a native function recorded. */

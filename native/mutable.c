@@ -264,13 +264,9 @@ static ze_result_t change_launch(const gs_list *list, const change *change, bool
 }
 
 static ze_result_t change_launches(const gs_list *list, const change *first, bool really) {
-    const uint32_t most = 1 << 24; /* a chain that is longer bites its tail */
     ze_result_t result = ZE_RESULT_SUCCESS;
-    uint32_t length = 0;
     for (const change *each = first; each != NULL && result == ZE_RESULT_SUCCESS; each = each->pNext)
-        result = ++length <= most ? change_launch(list, each, really)
-                                  : gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                                            "zeCommandListUpdateMutableCommandsExp: the chain has no end");
+        result = change_launch(list, each, really);
     return result;
 }
 
@@ -280,6 +276,8 @@ ze_result_t gs_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hC
     ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandsExp, list);
     if (result == ZE_RESULT_SUCCESS && desc->flags != 0)
         result = gs_fail_enum(GS_FN_zeCommandListUpdateMutableCommandsExp, "desc->flags", desc->flags);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_check_chain(GS_FN_zeCommandListUpdateMutableCommandsExp, desc->pNext, sizeof(change));
     gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
         result = change_launches(list, desc->pNext, false);

@@ -120,41 +120,37 @@ void gs_unpin(void **pinned) {
         gs_object_drop(*pinned);
 }
 
-/* Room for one more than there are. */
-static void **pin_place(gs_pins *pins) {
-    if (pins->count < GS_FEW_PINS)
-        return &pins->few[pins->count];
-    uint32_t index = pins->count - GS_FEW_PINS;
-    if (index == pins->room) {
-        uint32_t room = pins->room > 0 ? 2 * pins->room : 64;
-        void **more = realloc(pins->more, room * sizeof *more);
-        if (more == NULL)
-            return NULL;
-        pins->more = more;
-        pins->room = room;
-    }
-    return &pins->more[index];
+static bool grow_pins(gs_pins *pins) {
+    size_t room = pins->all == NULL ? 64 : 2 * pins->room;
+    void **larger = realloc(pins->all, room * sizeof *larger);
+    if (larger == NULL)
+        return false;
+    if (pins->all == NULL)
+        memcpy(larger, pins->few, sizeof pins->few);
+    pins->all = larger;
+    pins->room = room;
+    return true;
 }
 
-/* Without memory to note it, an object is looked at and not kept. */
 bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind) {
-    void *object = gs_pin(handle, kind);
-    if (object == NULL)
+    const size_t few = sizeof pins->few / sizeof *pins->few;
+    void *pinned = gs_pin(handle, kind);
+    if (pinned == NULL)
         return false;
-    void **place = pin_place(pins);
-    if (place == NULL) {
-        gs_object_drop(object);
-        return true;
+    if (pins->count >= few && pins->count >= pins->room && !grow_pins(pins)) {
+        gs_object_drop(pinned);
+        pins->is_full = true;
+        return false;
     }
-    *place = object;
-    pins->count++;
+    (pins->all != NULL ? pins->all : pins->few)[pins->count++] = pinned;
     return true;
 }
 
 void gs_unpin_all(gs_pins *pins) {
-    for (uint32_t each = 0; each < pins->count; each++)
-        gs_object_drop(each < GS_FEW_PINS ? pins->few[each] : pins->more[each - GS_FEW_PINS]);
-    free(pins->more);
+    void **all = pins->all != NULL ? pins->all : pins->few;
+    for (size_t each = 0; each < pins->count; each++)
+        gs_object_drop(all[each]);
+    free(pins->all);
 }
 
 /* The slab an object came from: its kind is gone once it is closed. */

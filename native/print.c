@@ -215,7 +215,9 @@ void gs_print_end(void *given, const gs_code *code) {
     flockfile(stdout);
     for (uint64_t place = 0; place + sizeof(record) <= used;) {
         const record *found = (const record *)(buffer->records + place);
-        if (found->bytes < sizeof *found || found->bytes > used - place || found->format >= code->format_count)
+        /* A kernel may have written anything here by a bad index. */
+        if (found->bytes < sizeof *found || found->bytes % sizeof *found->words != 0 || found->bytes > used - place ||
+            found->format >= code->format_count)
             break;
         const uint64_t *end = (const uint64_t *)((const char *)found + found->bytes);
         print_record(code->formats[found->format], (words){found->words, end});

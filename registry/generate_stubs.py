@@ -55,7 +55,7 @@ def _check(check: Check, function: Function, registry: Registry) -> Iterator[str
     if _is_pinned(check, registry):
         kind = f"GS_KIND_{registry.kind_of(check.type)}"
         yield f"    GS_PIN void *pinned_{check.parameter} = gs_pin({check.parameter}, {kind});"
-    if _is_pinned_array(check, registry):
+    if _are_pinned(check, registry):
         yield f"    GS_PINS gs_pins pinned_{check.parameter} = {{0}};"
     if check.kind is CheckKind.HANDLE_ARRAY:
         bound = f"NULL != {check.parameter} && i < {check.count}"
@@ -86,9 +86,10 @@ def _is_pinned(check: Check, registry: Registry) -> bool:
     return registry.kind_of(check.type) not in LASTING
 
 
-def _is_pinned_array(check: Check, registry: Registry) -> bool:
-    """True for handles in an array that another thread may destroy while the call runs."""
-    return check.kind is CheckKind.HANDLE_ARRAY and registry.kind_of(check.type) not in LASTING
+def _are_pinned(check: Check, registry: Registry) -> bool:
+    """The same for an array of handles."""
+    is_array = check.kind is CheckKind.HANDLE_ARRAY
+    return is_array and registry.kind_of(check.type) not in LASTING
 
 
 def _test(check: Check, function: Function, registry: Registry) -> tuple[str, str]:
@@ -110,9 +111,11 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
         case CheckKind.HANDLE_ARRAY:
             element = f"{subject}[i]"
             failure = _dead_handle(check, fn, name, element, kind)
-            if _is_pinned_array(check, registry):
-                return f"!gs_pin_next(&pinned_{check.parameter}, {element}, {kind})", failure
-            return _is_dead(check, element, kind), failure
+            if not _are_pinned(check, registry):
+                return _is_dead(check, element, kind), failure
+            pins = f"pinned_{check.parameter}"
+            failure = f"{pins}.is_full ? gs_fail_memory({fn}) : {failure}"
+            return f"!gs_pin_next(&{pins}, {element}, {kind})", failure
         case CheckKind.POINTER:
             return f"NULL == {subject}", f"gs_fail_pointer({fn}, {name})"
         case CheckKind.ENUM:

@@ -624,7 +624,7 @@ GS_PUBLIC ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_
     GS_PINS gs_pins pinned_phCommandLists = {0};
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
         if (!gs_pin_next(&pinned_phCommandLists, phCommandLists[i], GS_KIND_COMMAND_LIST))
-            return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+            return pinned_phCommandLists.is_full ? gs_fail_memory(GS_FN_zeCommandQueueExecuteCommandLists) : gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
     GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
     if (NULL != hFence && NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "hFence", hFence, GS_KIND_FENCE);
@@ -807,7 +807,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_ha
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWriteGlobalTimestamp) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -969,7 +969,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hComma
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendBarrier) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -991,7 +991,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_han
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryRangesBarrier) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1031,7 +1031,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCo
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopy) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1057,7 +1057,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_lis
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopyWithParameters) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1083,7 +1083,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCo
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryFill) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1111,7 +1111,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_lis
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryFillWithParameters) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1139,7 +1139,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopyRegion) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1172,7 +1172,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_h
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopyFromContext) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1206,7 +1206,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCom
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopy) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1238,7 +1238,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyRegion) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1267,7 +1267,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handl
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyToMemory) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1296,7 +1296,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_han
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyFromMemory) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1562,7 +1562,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t h
     GS_PINS gs_pins pinned_phEvents = {0};
     for (size_t i = 0; NULL != phEvents && i < numEvents; i++)
         if (!gs_pin_next(&pinned_phEvents, phEvents[i], GS_KIND_EVENT))
-            return NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i], GS_KIND_EVENT)
+            return pinned_phEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWaitOnEvents) : NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i]);
     if (NULL == phEvents)
         return gs_fail_pointer(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents");
@@ -1660,12 +1660,12 @@ GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_h
     GS_PINS gs_pins pinned_phEvents = {0};
     for (size_t i = 0; NULL != phEvents && i < numEvents; i++)
         if (!gs_pin_next(&pinned_phEvents, phEvents[i], GS_KIND_EVENT))
-            return NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents", phEvents[i], GS_KIND_EVENT)
+            return pinned_phEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendQueryKernelTimestamps) : NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents", phEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents", phEvents[i]);
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendQueryKernelTimestamps) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2155,7 +2155,7 @@ GS_PUBLIC ze_result_t zeModuleDynamicLink(uint32_t numModules, ze_module_handle_
     GS_PINS gs_pins pinned_phModules = {0};
     for (size_t i = 0; NULL != phModules && i < numModules; i++)
         if (!gs_pin_next(&pinned_phModules, phModules[i], GS_KIND_MODULE))
-            return gs_fail_handle(GS_FN_zeModuleDynamicLink, "phModules", phModules[i], GS_KIND_MODULE);
+            return pinned_phModules.is_full ? gs_fail_memory(GS_FN_zeModuleDynamicLink) : gs_fail_handle(GS_FN_zeModuleDynamicLink, "phModules", phModules[i], GS_KIND_MODULE);
     if (NULL == phModules)
         return gs_fail_pointer(GS_FN_zeModuleDynamicLink, "phModules");
     if (gs_zeModuleDynamicLink)
@@ -2438,7 +2438,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t h
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernel) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2467,7 +2467,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_l
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernelWithParameters) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2496,7 +2496,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_li
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernelWithArguments) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2525,7 +2525,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchCooperativeKernel) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2554,7 +2554,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_ha
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernelIndirect) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2580,11 +2580,11 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_comman
     GS_PINS gs_pins pinned_phKernels = {0};
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
         if (!gs_pin_next(&pinned_phKernels, phKernels[i], GS_KIND_KERNEL))
-            return gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phKernels", phKernels[i], GS_KIND_KERNEL);
+            return pinned_phKernels.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect) : gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phKernels", phKernels[i], GS_KIND_KERNEL);
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3035,7 +3035,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_ha
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyToMemoryExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3064,7 +3064,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyFromMemoryExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3106,7 +3106,7 @@ GS_PUBLIC ze_result_t zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t
     GS_PINS gs_pins pinned_phModules = {0};
     for (size_t i = 0; NULL != phModules && i < numModules; i++)
         if (!gs_pin_next(&pinned_phModules, phModules[i], GS_KIND_MODULE))
-            return gs_fail_handle(GS_FN_zeModuleInspectLinkageExt, "phModules", phModules[i], GS_KIND_MODULE);
+            return pinned_phModules.is_full ? gs_fail_memory(GS_FN_zeModuleInspectLinkageExt) : gs_fail_handle(GS_FN_zeModuleInspectLinkageExt, "phModules", phModules[i], GS_KIND_MODULE);
     if (NULL == pInspectDesc)
         return gs_fail_pointer(GS_FN_zeModuleInspectLinkageExt, "pInspectDesc");
     if (NULL == phModules)
@@ -3421,11 +3421,11 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_lis
     GS_PINS gs_pins pinned_phCommandLists = {0};
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
         if (!gs_pin_next(&pinned_phCommandLists, phCommandLists[i], GS_KIND_COMMAND_LIST))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+            return pinned_phCommandLists.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsExp) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsExp) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
@@ -3448,11 +3448,11 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_
     GS_PINS gs_pins pinned_phCommandLists = {0};
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
         if (!gs_pin_next(&pinned_phCommandLists, phCommandLists[i], GS_KIND_COMMAND_LIST))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+            return pinned_phCommandLists.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
@@ -3493,7 +3493,7 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_lis
     GS_PINS gs_pins pinned_phKernels = {0};
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
         if (!gs_pin_next(&pinned_phKernels, phKernels[i], GS_KIND_KERNEL))
-            return gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
+            return pinned_phKernels.is_full ? gs_fail_memory(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp) : gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "desc");
     if (NULL == pCommandId)
@@ -3558,7 +3558,7 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (NULL != phWaitEvents[i] && (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT)))
-            return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp) : gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
@@ -3576,7 +3576,7 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandKernelsExp(ze_command_lis
     GS_PINS gs_pins pinned_phKernels = {0};
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
         if (!gs_pin_next(&pinned_phKernels, phKernels[i], GS_KIND_KERNEL))
-            return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
+            return pinned_phKernels.is_full ? gs_fail_memory(GS_FN_zeCommandListUpdateMutableCommandKernelsExp) : gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
     if (NULL == pCommandId)
         return gs_fail_pointer(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "pCommandId");
     if (NULL == phKernels)
@@ -3637,11 +3637,11 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_l
     GS_PINS gs_pins pinned_phSemaphores = {0};
     for (size_t i = 0; NULL != phSemaphores && i < numSemaphores; i++)
         if (!gs_pin_next(&pinned_phSemaphores, phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
-            return gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+            return pinned_phSemaphores.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt) : gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3667,11 +3667,11 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitExternalSemaphoreExt(ze_command_lis
     GS_PINS gs_pins pinned_phSemaphores = {0};
     for (size_t i = 0; NULL != phSemaphores && i < numSemaphores; i++)
         if (!gs_pin_next(&pinned_phSemaphores, phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
-            return gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+            return pinned_phSemaphores.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt) : gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3762,7 +3762,7 @@ GS_PUBLIC ze_result_t zeRTASBuilderCommandListAppendCopyExt(ze_command_list_hand
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeRTASBuilderCommandListAppendCopyExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -4002,7 +4002,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hComm
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendGraphExt) : gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
@@ -4077,7 +4077,7 @@ GS_PUBLIC ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t h
     GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
         if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendHostFunction) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)

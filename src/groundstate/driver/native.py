@@ -141,13 +141,6 @@ def _call(name: str, *arguments: object) -> int:
     return int(_functions[name](*arguments) or 0)
 
 
-def _call_unlocked(name: str, *arguments: object) -> int:
-    """Calls a native function that may take long, while other threads use the interpreter."""
-    function = getattr(ctypes.CDLL(None, handle=_loaded()._handle), name)
-    function.restype, function.argtypes = _SIGNATURES[name]
-    return int(function(*arguments) or 0)
-
-
 def _check(name: str, *arguments: object) -> None:
     """Calls a native function that returns a `ze_result_t` and has recorded why it failed."""
     result = _call(name, *arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from groundstate.driver.native import _call, _call_unlocked, _check
+from groundstate.driver.native import _call, _check
 
 Size = tuple[int, int, int]
 
@@ -79,9 +79,7 @@ def globals_new(context: int, device: int, image: bytes) -> int:
 
 def run_once(context: int, name: str, code: int, dispatch: int, memory: int) -> bool:
     """Runs code for one work-item, with the interpreter's lock given up; False: it was lost."""
-    return bool(
-        _call_unlocked("gs_module_run_once", context, code, dispatch, memory, name.encode())
-    )
+    return bool(_call("gs_module_run_once", context, code, dispatch, memory, name.encode()))
 
 
 def globals_base(variables: int) -> int:
