@@ -102,7 +102,6 @@ void gs_python_abandon(void) {
         python.PyGC_Enable();
 }
 
-bool gs_holds_python(void) { return started && python.PyGILState_Check != NULL && python.PyGILState_Check(); }
 
 /* Takes Python's lock. In a process that is Python, its garbage collector rests meanwhile: it would run
  * destructors of the program inside of this call, and some of them wait for locks that the caller holds. */
@@ -176,6 +175,11 @@ static bool look_up(api *to, void *from) {
 static bool is_usable(const api *interpreter) {
     return interpreter->Py_IsInitialized() &&
            (interpreter->is_finalizing == NULL || !interpreter->is_finalizing());
+}
+
+/* An interpreter that has ended says yes to everybody: so it is asked before it is looked at. */
+bool gs_holds_python(void) {
+    return started && python.PyGILState_Check != NULL && python.PyGILState_Check() && is_usable(&python);
 }
 
 /* Opens libpython so that extension modules find its symbols too. */
