@@ -204,6 +204,27 @@ def test_the_driver_answers_with_a_failed_build() -> None:
     assert second.strip() == "''"
 
 
+def test_a_program_may_close_all_its_files_and_open_others(tmp_path: Path) -> None:
+    code = """if True:
+        import os, sys
+        from groundstate.compiler import llvm_process, machine
+        text = "define void @run() {\\n  ret void\\n}\\n"
+        machine.object_code(text, 1)
+        os.closerange(3, 1024)
+        for _ in range(40):
+            os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+        for _ in range(2000):
+            os.dup(0)
+        machine.object_code(text, 1)
+        print(os.stat(sys.argv[1]).st_size)
+        """
+    command = ["sh", "-c", 'ulimit -n 4096; exec "$@"', "sh", sys.executable, "-c", code]
+    done = subprocess.run(
+        [*command, str(tmp_path / "file")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
 def test_off_means_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "0")
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"

@@ -51,8 +51,14 @@ class LlvmProcess:
         self.owner = os.getpid()
         """Who started it: after a fork, the copy needs one of its own."""
         self.starter: subprocess.Popen[bytes] | None = None
-        self.link, theirs = socket.socketpair()
         self.said = os.memfd_create("groundstate-llvm", os.MFD_CLOEXEC)
+        """What LLVM says on its standard error."""
+        try:
+            self.link, theirs = socket.socketpair()
+        except OSError:
+            os.close(self.said)
+            raise
+        self.inodes = _inode(self.link.fileno()), _inode(self.said)
         code = _CODE.format(path=_import_path(), parent=os.getpid())
         try:
             self.starter = subprocess.Popen(
@@ -75,19 +81,31 @@ class LlvmProcess:
 
     def has_ended(self) -> bool:
         """Whether it has gone meanwhile, for want of requests, say."""
+        if not self._is_open():
+            return True
+        poll = select.poll()
+        poll.register(self.link, select.POLLIN)
         # It never speaks first: whatever is to be read is its end.
-        return self._facts is not None and bool(select.select([self.link], [], [], 0)[0])
+        return self._facts is not None and bool(poll.poll(0))
+
+    def _is_open(self) -> bool:
+        """Whether the descriptors are still those that were opened: some programs close all that
+        there are, and open others in their place."""
+        return self.inodes == (_inode(self.link.fileno()), _inode(self.said))
 
     def close(self) -> None:
         """Turns away from the process, which then ends."""
-        if self.owner == os.getpid():  # copies of the socket may live in forks of this process
+        is_own = self.owner == os.getpid()
+        if is_own:
+            self._reap()
+        if not self._is_open():
+            self.link.detach()
+            return
+        if is_own:  # copies of the socket may live in forks of this process
             with suppress(OSError):
                 self.link.shutdown(socket.SHUT_RDWR)
-            self._reap()
         self.link.close()
-        if self.said >= 0:
-            os.close(self.said)
-            self.said = -1
+        os.close(self.said)
 
     def facts(self) -> tuple[str, str, str]:
         """What it says of the machine when it has started."""
@@ -126,6 +144,14 @@ class LlvmProcess:
                 if word in line:
                     return line[line.index(word) :][:MOST_SHOWN]
         return lines[0][:MOST_SHOWN] if lines else ""
+
+
+def _inode(descriptor: int) -> int:
+    """What tells an open file from any other; -1 if it is not open."""
+    try:
+        return os.fstat(descriptor).st_ino
+    except OSError:
+        return -1
 
 
 def _receive(link: socket.socket) -> tuple[dict[str, Any], bytes]:
