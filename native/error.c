@@ -209,7 +209,7 @@ ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t s
             behind = behind->pNext; /* half as fast: in a loop it is caught up with */
         if (link != NULL && link == behind)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                           "%s: the pNext chain leads back to itself; end it with a null pointer",
+                           "%s: the pNext chain has no end: it leads back to itself; end it with a null pointer",
                            gs_function_names[function]);
     }
     return ZE_RESULT_SUCCESS;

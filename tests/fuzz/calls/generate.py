@@ -287,7 +287,7 @@ class Maker:
 
     def pointer(self, name: str, kind: CType, direction: Direction, made: Fields) -> Value:
         """A value that leads somewhere."""
-        if name in MEMORY and (kind.base != "uint64_t" or direction is Direction.IN):
+        if name in MEMORY and (kind.base == "void" or direction is Direction.IN):
             return self._memory()
         if self.is_hostile() and self.chance.random() < 0.4:
             return None
