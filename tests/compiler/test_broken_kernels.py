@@ -238,6 +238,19 @@ def test_integers_of_any_width_need_their_extension(width: int) -> None:
     assert Program(module(body, types, WIDE)).compile("k", (8, 1, 1)).address
 
 
+def test_a_built_in_variable_of_floats_is_refused() -> None:
+    types = """
+        OpDecorate %where BuiltIn LocalInvocationId
+        %float = OpTypeFloat 32
+        %f3 = OpTypeVector %float 3
+        %p_f3 = OpTypePointer Input %f3
+        %where = OpVariable %p_f3 Input
+        """
+    program = Program(module("%x = OpLoad %f3 %where", types))
+    with pytest.raises(BuildError, match="OpLoad of LocalInvocationId: it is made of whole"):
+        program.check("k")
+
+
 def test_a_subgroup_of_odd_size_is_refused() -> None:
     program = Program(module("", modes="OpExecutionMode %k SubgroupSize 5"))
     with pytest.raises(BuildError, match="OpExecutionMode SubgroupSize: a sub-group of 5"):
