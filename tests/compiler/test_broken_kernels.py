@@ -139,6 +139,10 @@ BROKEN = {
         "%s = OpBitcast %p_pair %out\n%m = OpInBoundsAccessChain %ptr %s %minus",
         "has no member -1",
     ),
+    "call of nothing": (
+        "%x = OpFunctionPointerCallINTEL %void",
+        "the function that it calls is missing",
+    ),
     "alignment of three": (
         "OpStore %out %one Aligned 3",
         "its alignment, 3, is not a power of two",
