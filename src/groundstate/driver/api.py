@@ -35,6 +35,10 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
         self.sentence = sentence
 
 
+NOT_OF_THE_INPUT = (MemoryError, OSError, ImportError)
+"""What goes wrong because of the machine: native/python.c finds the result for each of them."""
+
+
 class Unsupported(Failure):
     """What the device, the machine or a library cannot do; the sentence says which, and why."""
 

@@ -118,18 +118,25 @@ def _check(name: str, *arguments: object) -> None:
         raise Failure(result, _loaded().gs_last_error_text().decode(errors="replace"))
 
 
+def _new(name: str, what: str, *arguments: object) -> int:
+    """Calls a native function that returns something new, or nothing if there is no memory."""
+    made = _call(name, *arguments)
+    if made == 0:
+        raise MemoryError(f"no room for another {what}")
+    return made
+
+
 def driver_new() -> int:
     """A new driver handle."""
-    return _call("gs_driver_new")
+    return _new("gs_driver_new", "driver")
 
 
 def device_new(
     driver: int, parent: int, worker_count: int, memory_bytes: int, queue_count: int
 ) -> int:
     """A new device handle."""
-    return _call(
-        "gs_device_new", driver, parent, worker_count, memory_bytes, QUEUE_GROUPS, queue_count
-    )
+    sizes = (worker_count, memory_bytes, QUEUE_GROUPS, queue_count)
+    return _new("gs_device_new", "device", driver, parent, *sizes)
 
 
 def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> None:
@@ -180,10 +187,7 @@ def device_memory_used(device: int) -> int:
 
 def object_new(kind: str) -> int:
     """A live handle of a kind whose objects are kept in Python: `ze_physical_mem_handle_t`."""
-    handle = _call("gs_object_create", kind.encode())
-    if handle == 0:
-        raise MemoryError(f"no room for another {kind}")
-    return handle
+    return _new("gs_object_create", kind, kind.encode())
 
 
 def object_end(handle: int) -> None:
