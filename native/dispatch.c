@@ -124,7 +124,7 @@ static void lose_for_want_of(const char *what, const gs_code *code) {
     snprintf(sentence, sizeof sentence, "there is no %s for kernel '%.100s'", what, code->name);
     if (errand != NULL)
         gs_context_lose(errand->context, sentence);
-    else
+    else if (!gs_errand_is_refused())
         fprintf(stderr, "groundstate: %s; a part of its launch did not run\n", sentence);
 }
 

@@ -1,4 +1,5 @@
 /* Error sentences. Each thread has its own, as zeDriverGetLastErrorDescription requires. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -163,7 +164,7 @@ ze_result_t gs_fail_extension(enum gs_function function) {
 static bool is_mapped(const void *address, size_t size) {
     unsigned char pages[2];
     size_t before = (uintptr_t)address % gs_page_size();
-    return mincore((char *)address - before, before + size, pages) == 0;
+    return mincore((char *)address - before, before + size, pages) == 0 || errno != ENOMEM;
 }
 
 const void *gs_find_next(const void *next, ze_structure_type_t stype) {

@@ -102,6 +102,8 @@ static bool grow(region *of, size_t size, size_t guard) {
     if (size > SIZE_MAX / 4)
         return false;
     size = (size + GRANULARITY - 1) & ~(GRANULARITY - 1);
+    if (pthread_setspecific(at_thread_end, &mine) != 0)
+        return false;
     bool made = guard > SMALL_GUARD && claim(guard);
     if (made && !reserve(&grown, size, guard)) {
         give_up(guard);
@@ -111,7 +113,6 @@ static bool grow(region *of, size_t size, size_t guard) {
         return false;
     release(of);
     *of = grown;
-    pthread_setspecific(at_thread_end, &mine);
     return true;
 }
 

@@ -258,8 +258,10 @@ static ze_result_t check_room(void) {
 /* Why libpython could not be opened: it is not there, or there was no room for it. */
 static ze_result_t refuse_libpython(const gs_settings *at) {
     const char *reason = dlerror();
-    if (reason != NULL && gs_speaks_of_exhaustion(reason))
-        return refuse_for_want_of_memory();
+    const char *advice;
+    int number = reason != NULL ? gs_errno_in(reason) : 0;
+    if (number != 0)
+        return refuse(gs_result_of_errno(number, &advice), "libpython cannot be opened: %s; %s", reason, advice);
     return refuse(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
                   "no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s)", at->version,
                   at->version);
@@ -320,9 +322,8 @@ static ze_result_t classify(PyObject *type, PyObject *value, const char *text, c
         *advice = NULL;
         return ZE_RESULT_ERROR_UNKNOWN;
     }
-    if (gs_speaks_of_exhaustion(text))
-        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    return gs_result_of_errno(is_of_system ? errno_of(value) : 0, advice);
+    int number = is_of_system ? errno_of(value) : 0;
+    return gs_result_of_errno(number != 0 ? number : gs_errno_in(text), advice);
 }
 
 static void write_words(PyObject *string, char *text, size_t size) {
@@ -437,7 +438,15 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     return result;
 }
 
-/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not, nor that there was no memory. */
+/* The driver does not know which Python to run, because a file that says so could not be read. */
+static ze_result_t refuse_settings(int number) {
+    const char *advice;
+    ze_result_t result = gs_result_of_errno(number, &advice);
+    return refuse(result, "the driver's settings cannot be read: %s; %s", strerror(number), advice);
+}
+
+/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not, nor a want of
+ * memory or a file that could not be read. */
 static ze_result_t start(void) {
     if (started)
         return ZE_RESULT_SUCCESS;
@@ -447,12 +456,12 @@ static ze_result_t start(void) {
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
         gs_settings at;
         gs_find_settings(&at);
-        start_failure = find_interpreter(&at);
+        start_failure = at.problem != 0 ? refuse_settings(at.problem) : find_interpreter(&at);
         if (start_failure == ZE_RESULT_SUCCESS)
             start_failure = load_handlers(&at, &interrupted);
         started = start_failure == ZE_RESULT_SUCCESS;
         result = start_failure;
-        if (interrupted || start_failure == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+        if (interrupted || at.problem != 0 || start_failure == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
             start_failure = ZE_RESULT_SUCCESS;
     } else if (!started) {
         result = gs_fail(start_failure, "%s", start_failure_text);

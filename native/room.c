@@ -54,7 +54,21 @@ ze_result_t gs_result_of_errno(int number, const char **advice) {
     }
 }
 
-bool gs_speaks_of_exhaustion(const char *text) {
-    return strstr(text, "failed to map segment") != NULL || strstr(text, "annot allocate memory") != NULL ||
-           strstr(text, "out of memory") != NULL || strstr(text, "Too many open files") != NULL;
+int gs_errno_in(const char *text) {
+    if (strstr(text, "Too many open files") != NULL)
+        return EMFILE;
+    bool is_memory = strstr(text, "failed to map segment") != NULL || strstr(text, "annot allocate memory") != NULL ||
+                     strstr(text, "out of memory") != NULL;
+    return is_memory ? ENOMEM : 0;
+}
+
+bool gs_is_exhaustion(int number) {
+    const char *advice;
+    return gs_result_of_errno(number, &advice) == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+ze_result_t gs_fail_errno(int number, const char *what) {
+    const char *advice;
+    ze_result_t result = gs_result_of_errno(number, &advice);
+    return gs_fail(result, "%s: %s; %s", what, strerror(number), advice);
 }

@@ -23,7 +23,13 @@ size_t gs_room_limit(void);
 /* What an error of the system means for the caller, and what a person can do about it. */
 ze_result_t gs_result_of_errno(int number, const char **advice);
 
-/* Whether the dynamic linker says that it has no memory, or no file to open a library with. */
-bool gs_speaks_of_exhaustion(const char *text);
+/* Whether the system refused something because memory, files or threads ran out, and not because of what was asked. */
+bool gs_is_exhaustion(int number);
+
+/* Fails with the result for an error of the system; `what` says what could not be done. */
+ze_result_t gs_fail_errno(int number, const char *what);
+
+/* ENOMEM or EMFILE if the dynamic linker says that it has no memory, or no file to open a library with; else 0. */
+int gs_errno_in(const char *text);
 
 #endif

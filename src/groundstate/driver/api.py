@@ -6,6 +6,7 @@ side has already checked handles, null pointers and enum values.
 """
 
 import ctypes
+import errno
 import mmap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -34,6 +35,9 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
         self.result = result
         self.sentence = sentence
 
+
+EXHAUSTED = (errno.ENOMEM, errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""What the system says when memory, files or threads run out: gs_is_exhaustion in native/room.c."""
 
 NOT_OF_THE_INPUT = (MemoryError, OSError, ImportError)
 """What goes wrong because of the machine: native/python.c finds the result for each of them."""
@@ -133,7 +137,7 @@ def answer_structs(
 
 
 _HEADER_BYTES = 16
-_mincore = ctypes.PyDLL(None).mincore
+_mincore = ctypes.PyDLL(None, use_errno=True).mincore
 _mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
 
@@ -141,7 +145,8 @@ def _is_mapped(address: int) -> bool:
     """False for the address of a struct that is nowhere, as in a pNext that nobody set."""
     before = address % mmap.PAGESIZE
     pages = (ctypes.c_uint8 * 2)()
-    return bool(_mincore(address - before, before + _HEADER_BYTES, pages) == 0)
+    answer = _mincore(address - before, before + _HEADER_BYTES, pages)
+    return answer == 0 or ctypes.get_errno() != errno.ENOMEM
 
 
 def chain(address: int | None) -> Iterator[tuple[int, int]]:

@@ -154,7 +154,7 @@ def device_locate(device: int, path: Sequence[int]) -> None:
 def activity_page() -> tuple[int, int]:
     """The address and the size of what this process counts: native/activity.h."""
     size = _U64()
-    return _call("gs_activity_page", ctypes.byref(size)), size.value
+    return _new("gs_activity_page", "page of counters", ctypes.byref(size)), size.value
 
 
 class _Speed(ctypes.Structure):
