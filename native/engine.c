@@ -3,6 +3,8 @@
  * waits for an event keeps its engine, and so holds up nobody else. */
 #include <stdlib.h>
 
+#include "fork.h"
+#include "lock.h"
 #include "queue.h"
 #include "thread.h"
 
@@ -15,7 +17,7 @@ typedef struct engine {
 /* An engine that had nothing to do for this long ends. */
 static const uint64_t IDLE_NANOSECONDS = UINT64_C(5000000000);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static engine *idle;
 static gs_queue *stalled; /* for which there was no engine */
 
@@ -23,20 +25,20 @@ static bool has_queue(void *state) { return atomic_load(&((engine *)state)->queu
 
 /* Takes the engine out of the stack; false if it was taken to be given a queue. */
 static bool retire(engine *self) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     engine **link = &idle;
     while (*link != NULL && *link != self)
         link = &(*link)->below;
     bool found = *link == self;
     if (found)
         *link = self->below;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return found;
 }
 
 /* Gives an engine that is free a queue for which there was none before, or puts it on the stack. */
 static void rest(engine *self) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     gs_queue *next = stalled;
     if (next != NULL) {
         stalled = next->stalled;
@@ -45,7 +47,7 @@ static void rest(engine *self) {
         self->below = idle;
         idle = self;
     }
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (next != NULL)
         gs_bell_ring(&self->bell);
 }
@@ -84,18 +86,18 @@ static bool start_engine(gs_queue *queue) {
 }
 
 static engine *take_idle(void) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     engine *taken = idle;
     if (taken != NULL)
         idle = taken->below;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return taken;
 }
 
 bool gs_engine_is_ready(void) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     bool ready = idle != NULL;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return ready || start_engine(NULL);
 }
 
@@ -106,10 +108,10 @@ void gs_engine_assign(gs_queue *queue) {
         atomic_store(&taken->queue, queue);
         gs_bell_ring(&taken->bell);
     } else if (!start_engine(queue)) {
-        pthread_mutex_lock(&lock);
+        gs_lock(&lock);
         queue->stalled = stalled;
         stalled = queue;
-        pthread_mutex_unlock(&lock);
+        gs_unlock(&lock);
     }
 }
 
@@ -119,7 +121,7 @@ void gs_engine_assign(gs_queue *queue) {
 static _Atomic uint32_t inside;
 static _Atomic bool paused;
 static gs_bell gate;
-static pthread_mutex_t pausing = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(pausing, GS_LONG_LOCK)
 
 static bool is_open(void *unused) {
     (void)unused;
@@ -129,6 +131,11 @@ static bool is_open(void *unused) {
 static bool is_empty(void *unused) {
     (void)unused;
     return atomic_load(&inside) == 0;
+}
+
+static void open_gate(void) {
+    atomic_store(&paused, false);
+    gs_bell_ring(&gate);
 }
 
 void gs_gate_enter(void) {
@@ -146,16 +153,31 @@ void gs_gate_leave(void) {
         gs_bell_ring(&gate);
 }
 
+/* A command that runs may wait for one that the gate keeps out, or for a thread that does a command itself. So the gate
+ * opens again if it does not become empty, and stays shut for longer the next time: there is an end to commands that
+ * only take long. */
 void gs_engines_pause(void) {
-    pthread_mutex_lock(&pausing);
-    atomic_store(&paused, true);
-    gs_bell_wait(&gate, is_empty, NULL, GS_FOREVER, false);
+    gs_lock(&pausing);
+    for (uint64_t patience = 1000000;; patience *= 2) {
+        atomic_store(&paused, true);
+        if (gs_bell_wait(&gate, is_empty, NULL, patience, false) == GS_WAIT_DONE)
+            return;
+        open_gate();
+        gs_bell_wait(&gate, is_empty, NULL, patience, false);
+    }
 }
 
 bool gs_engines_are_paused(void) { return atomic_load(&paused); }
 
 void gs_engines_resume(void) {
-    atomic_store(&paused, false);
-    gs_bell_ring(&gate);
-    pthread_mutex_unlock(&pausing);
+    open_gate();
+    gs_unlock(&pausing);
+}
+
+/* The child has none of the engines. */
+void gs_engines_after_fork(void) {
+    idle = NULL;
+    stalled = NULL;
+    inside = 0;
+    paused = false;
 }

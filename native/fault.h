@@ -18,6 +18,9 @@ const gs_errand *gs_errand_current(void);
 /* True if this thread began an errand that it has no means to guard: the context is lost, and nothing is done. */
 bool gs_errand_is_refused(void);
 
+/* True if nobody will see what is still done for an errand: its context is lost. */
+bool gs_errand_is_vain(const gs_errand *errand);
+
 typedef void (*gs_work)(void *argument, uint64_t number);
 
 /* Calls work(argument, number) for the errand of this thread. A fault in it ends the work, not the process: the

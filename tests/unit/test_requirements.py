@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -68,3 +70,18 @@ def test_ci_takes_the_newest_versions() -> None:
     assert "PIP_UPGRADE_STRATEGY=eager" in script
     install = (REPOSITORY / "Makefile").read_text(encoding="utf-8").partition("# --- Setting up")[2]
     assert "--constraint" not in install
+
+
+OPTION = re.compile(
+    r"--(?:platform|dest|target|python-version|only-binary|requirement|constraint) \S+|--\S+"
+)
+
+
+def test_every_package_that_the_makefile_names_has_an_upper_bound() -> None:
+    text = re.sub(r"\\\n\s*", "", (REPOSITORY / "Makefile").read_text(encoding="utf-8"))
+    commands = re.findall(r"-m pip (?:install|download) ([^|;\n]*)", text)
+    commands += re.findall(r"^CLIENT_TESTS = (.*)", text, re.MULTILINE)
+    words = [word for each in commands for word in shlex.split(OPTION.sub("", each))]
+    packages = [word for word in words if not word.startswith((".[", "$("))]
+    assert "dpctl==0.22.*" in packages
+    assert [each for each in packages if not re.search("==|<", each)] == []

@@ -11,6 +11,8 @@ from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Int, Pointer, Type
 
 LOW_WORD = 0xFFFFFFFF
+MOST_CASTS = 8
+"""In a row, from an id to where it is used."""
 PASSES = frozenset(
     [
         "CopyObject",
@@ -94,7 +96,7 @@ def _sign_extended(node: Node, steps: list[int]) -> int | None:
 def _low_zeros(node: Node, depth: int = 3) -> int:
     """How many of the low bits of a number are certainly 0, as far as a short look shows."""
     if node.op == "ShiftLeftLogical":
-        return max(constant_int(node.operands[1]) or 0, 0)
+        return min(max(constant_int(node.operands[1]) or 0, 0), 64)
     if node.op in ("IAdd", "ISub") and depth > 0:
         return min(_low_zeros(each, depth - 1) for each in node.operands)
     value = constant_int(node)
@@ -126,7 +128,9 @@ def _masked(node: Node, steps: list[int]) -> int | None:
 
 
 def _is_id(node: Node) -> bool:
-    while node.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
+    for _ in range(MOST_CASTS):
+        if node.op not in ("UConvert", "SConvert", "Bitcast"):
+            break
         node = node.operands[0]
     return node.op == "Builtin"
 
@@ -138,7 +142,7 @@ def _scaled(node: Node, op: str, steps: list[int]) -> int | None:
             value = constant_int(factor)
             if value is not None and op == "IMul":
                 return steps[linear] * value
-            if value is not None and linear == 0 and value < 63:
+            if value is not None and linear == 0 and 0 <= value < 63:
                 return steps[0] << value
     return None
 

@@ -14,18 +14,32 @@ from groundstate.compiler.spirv.types import Type, Vector
 from groundstate.compiler.uniformity import CHAINS, array_step, chain_steps
 
 CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
+MOST_STEPS = 64
+"""That lead from a built-in variable to an address in it."""
+Roots = dict[Node, Node]
 
 
 def lower_builtins(kernel: Kernel) -> None:
     """Puts `Builtin` nodes in the place of loads from built-in variables."""
+    roots = _roots(kernel)
     for block in kernel.blocks:
-        block.nodes = [each for node in block.nodes for each in _lowered(node)]
+        block.nodes = [each for node in block.nodes for each in _lowered(node, roots)]
         for node in block.nodes:
             if node.op == "CompositeExtract" and node.operands[0].op == "Builtin":
                 source = node.operands[0]
                 if len(source.literals) == 1 and isinstance(source.type, Vector):
                     _become(node, str(source.literals[0]), int(str(node.literals[0])))
-    _drop_addresses(kernel)
+    _drop_addresses(kernel, roots)
+
+
+def _roots(kernel: Kernel) -> Roots:
+    """What each address is computed from, in the end."""
+    roots: Roots = {}
+    for node in kernel.nodes():
+        if node.op in CHAINS or node.op in CASTS:
+            source = node.operands[0]
+            roots[node] = roots.get(source, source)
+    return roots
 
 
 def _become(node: Node, name: str, component: int | None) -> None:
@@ -33,9 +47,9 @@ def _become(node: Node, name: str, component: int | None) -> None:
     node.literals = (name,) if component is None else (name, component)
 
 
-def _lowered(node: Node) -> list[Node]:
+def _lowered(node: Node, roots: Roots) -> list[Node]:
     """A node, or what takes its place if it reads a built-in variable."""
-    variable = _variable_behind(node.operands[0]) if node.op == "Load" else None
+    variable = _variable_behind(node.operands[0], roots) if node.op == "Load" else None
     if variable is None:
         return [node]
     name, whole = variable
@@ -54,10 +68,9 @@ def _lowered(node: Node) -> list[Node]:
     return [vector, node]
 
 
-def _variable_behind(pointer: Node) -> tuple[str, Type] | None:
+def _variable_behind(address: Node, roots: Roots) -> tuple[str, Type] | None:
     """The name and type of the built-in variable that an address leads into."""
-    while pointer.op in CHAINS or pointer.op in CASTS:
-        pointer = pointer.operands[0]
+    pointer = roots.get(address, address)
     builtin = getattr(pointer.literals[0], "builtin", None) if pointer.op == "Global" else None
     whole = getattr(pointer.type, "pointee", None)
     if builtin is None or whole is None:
@@ -70,8 +83,11 @@ def _place(pointer: Node, element: int) -> tuple[int, Node | None]:
 
     A negative number of bytes stands for a place that is neither.
     """
-    offset, variable_index = 0, None
+    offset, variable_index, left = 0, None, MOST_STEPS
     while pointer.op in CHAINS or pointer.op in CASTS:
+        left -= 1
+        if left < 0:
+            return -1, None
         if pointer.op in CHAINS:
             for index, (size, fixed) in zip(
                 pointer.operands[1:], chain_steps(pointer), strict=True
@@ -89,7 +105,7 @@ def _place(pointer: Node, element: int) -> tuple[int, Node | None]:
     return (-1, None) if offset and variable_index is not None else (offset, variable_index)
 
 
-def _drop_addresses(kernel: Kernel) -> None:
+def _drop_addresses(kernel: Kernel, roots: Roots) -> None:
     """Removes the computations of addresses that nobody reads any more."""
     uses = Counter(operand for node in kernel.nodes() for operand in node.operands)
     uses.update(block.condition for block in kernel.blocks if block.condition is not None)
@@ -97,7 +113,7 @@ def _drop_addresses(kernel: Kernel) -> None:
         kept = []
         for node in reversed(block.nodes):
             is_address = node.op in CHAINS or node.op in CASTS
-            if is_address and not uses[node] and _variable_behind(node) is not None:
+            if is_address and not uses[node] and _variable_behind(node, roots) is not None:
                 uses.subtract(node.operands)
             else:
                 kept.append(node)

@@ -1,8 +1,12 @@
-"""Address space for LLVM, which ends the process where it finds none."""
+"""What runs out: memory, files, threads; and room for LLVM, which ends a process that has none."""
 
 from __future__ import annotations
 
+import errno
 import mmap
+
+EXHAUSTED = (errno.ENOMEM, errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""What the system says when memory, files or threads run out: gs_is_exhaustion in native/room.c."""
 
 LIBRARY_BYTES = 176 << 20
 """What LLVM takes when it is loaded."""

@@ -20,6 +20,8 @@ from groundstate.compiler.lanes import REGISTERS, registers_of
 from groundstate.compiler.straight_loops import CASTS, StraightLoop, lead, only_computes
 from groundstate.compiler.uniformity import CHAINS
 
+DEPTH = 32
+"""How many operations an address may be computed by, one on the other."""
 SHARE = REGISTERS - 4
 """Registers for the sums of one loop; the others are for what is added to them."""
 
@@ -146,19 +148,22 @@ def _is_same_load(first: Node, following: Node) -> bool:
     return first.op == following.op == "Load" and first.literals == following.literals
 
 
-def _either(loop: StraightLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
+def _either(
+    loop: StraightLoop, first: Node, following: Node, nodes: list[Node], depth: int = DEPTH
+) -> Node:
     """One value in the first round and another one in those that follow."""
     if first is following or _is_same_constant(first, following):
         return first
     if (
-        first.op == following.op
+        depth
+        and first.op == following.op
         and first.type == following.type
         and first.op in CASTS | CHAINS
         and first.literals == following.literals
         and len(first.operands) == len(following.operands)
     ):
         pairs = zip(first.operands, following.operands, strict=True)
-        operands = [_either(loop, one, other, nodes) for one, other in pairs]
+        operands = [_either(loop, one, other, nodes, depth - 1) for one, other in pairs]
         nodes.append(Node(first.op, first.type, operands, first.literals, first.where))
         return nodes[-1]
     phi = Node("Phi", first.type, [first, following], (loop.entering, loop.latch), first.where)
@@ -200,18 +205,22 @@ def _leave_out_return_trips(loop: StraightLoop) -> None:
 
 def _comes_from_load(loop: StraightLoop, node: Node) -> bool:
     """True for what a loop loads itself: nothing is written between that and its uses."""
-    while node.op in CASTS:
+    for _ in range(DEPTH):
+        if node.op not in CASTS:
+            break
         node = node.operands[0]
     return node.op == "Load" and node in loop.inside
 
 
-def _of_lane(loop: StraightLoop, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
+def _of_lane(
+    loop: StraightLoop, value: Node, shuffle: Node, nodes: list[Node], depth: int = DEPTH
+) -> Node:
     """What a shuffle makes of a value: computed again for that lane if it is an address."""
     if value.op in FREE or loop.uniformity.shape(value) == 0:
         return value
     operands: list[Node]
-    if value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside):
-        operands = [_of_lane(loop, each, shuffle, nodes) for each in value.operands]
+    if depth and (value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside)):
+        operands = [_of_lane(loop, each, shuffle, nodes, depth - 1) for each in value.operands]
         nodes.append(Node(value.op, value.type, operands, value.literals, value.where))
     else:
         operands = [*shuffle.operands[:-2], value, shuffle.operands[-1]]

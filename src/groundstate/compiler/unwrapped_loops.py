@@ -18,6 +18,8 @@ from groundstate.compiler.uniformity import VARYING
 MOST_NODES = 250
 """Of a loop that is written twice."""
 HALF = 1 << 31
+DEPTH = 8
+"""How many operations may lead from what a loop counts to an index."""
 Step = int | Node
 """From round to round: a constant, or a value that stays the same in the loop."""
 OPPOSITES = {
@@ -105,17 +107,19 @@ class _Rounds:
         step = self.step(index)
         return isinstance(step, Node) or (step is not None and 0 < step < HALF)
 
-    def step(self, node: Node) -> Step | None:
+    def step(self, node: Node, depth: int = DEPTH) -> Step | None:
         """By how much a number goes up in each round, or None if that is not known."""
         if node not in self.loop.inside:
             return 0
         if node.op == "Phi":
             return self._step_of_phi(node)
+        if depth == 0:
+            return None
         if _is_narrowed(node):
-            return self.step(node.operands[0])
+            return self.step(node.operands[0], depth - 1)
         if node.op not in ("IAdd", "ISub", "IMul", "ShiftLeftLogical"):
             return None
-        one, other = map(self.step, node.operands)
+        one, other = (self.step(each, depth - 1) for each in node.operands)
         if node.op == "IAdd" and one == 0:
             return other
         if node.op in ("IAdd", "ISub") and other == 0:

@@ -97,12 +97,13 @@ def write(
     name: str,
     group_size: GroupSize,
     width: int | None = None,
+    is_marked: bool = False,
 ) -> Code:
-    """LLVM IR of a kernel for a group size."""
+    """LLVM IR of a kernel for a group size, with remarks on where it comes from if `is_marked`."""
     try:
-        return _write(program, name, group_size, width)
+        return _write(program, name, group_size, width, is_marked)
     except NeedsOneLane:
-        return _write(program, name, group_size, 1)
+        return _write(program, name, group_size, 1, is_marked)
 
 
 def analyse(
@@ -126,13 +127,18 @@ def _plan(
         return plan(kernel, group_size, machine.target().natural_width)
     lanes = width or program.signature(name).subgroup_size
     if lanes not in SUPPORTED_WIDTHS:
-        raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
+        raise BuildError(
+            f"kernel '{name}', OpExecutionMode SubgroupSize: a sub-group of {lanes} work-items is "
+            "not supported"
+        )
     if width is None:
         width = vector_of_subgroup(kernel, group_size, lanes, machine.target().natural_width)
     return Uniformity(kernel, Graph(kernel), group_size, width, lanes)
 
 
-def _write(program: Program, name: str, group_size: GroupSize, width: int | None) -> Code:
+def _write(
+    program: Program, name: str, group_size: GroupSize, width: int | None, is_marked: bool
+) -> Code:
     prepared = program.prepare(name)
     uniformity = analyse(program, name, group_size, width)
     placement, _ = place_variables(prepared.kernel, program.globals)
@@ -141,4 +147,5 @@ def _write(program: Program, name: str, group_size: GroupSize, width: int | None
     registers = machine.target().registers
     signature = program.signature(name)
     writer = KernelWriter(uniformity, types, signature, placement, contract, registers)
+    writer.context.is_marked = is_marked
     return writer.write(prepared.has_barriers, prepared.cells)

@@ -12,7 +12,7 @@ from groundstate.compiler.emit.arithmetic import write_operation
 from groundstate.compiler.emit.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.emit.function import Values, components
 from groundstate.compiler.emit.masks import Registers
-from groundstate.compiler.emit.problems import BAD_OPERANDS, Problems
+from groundstate.compiler.emit.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
@@ -78,6 +78,8 @@ class Emitter(Values):
 
     def write(self, node: Node) -> None:
         """Writes one node. What cannot be written is noted, so that a log can name all of it."""
+        if self.context.is_marked:
+            self.text.do(MARK + place_of(node))
         try:
             self._write(node)
         except (BuildError, *BAD_OPERANDS) as problem:
@@ -205,6 +207,8 @@ class KernelContext:
         self.registers = registers
         self.arguments: list[Value] = []
         self.contract = True
+        self.is_marked = False
+        """Whether there is a remark before what is written for each instruction."""
         self.streamed: set[Node] = set()
         """The stores that may go around the cache."""
         self.streams: str | None = None
