@@ -141,6 +141,16 @@ test-asan: native-asan ## run the C tests under AddressSanitizer and UBSan
 test-tsan: native-tsan ## run the C tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory -C tests/native SANITIZE=thread LIBRARY=$(CURDIR)/build/tsan/groundstate/_native
 
+.PHONY: fault-injection
+fault-injection: $(VENV)/.installed-dev native ## fail every call of the C libraries into the system, one after the other; takes long
+	@$(INJECTION) LIBRARY=$(CURDIR)/src/groundstate/_native
+
+.PHONY: fault-injection-asan
+fault-injection-asan: $(VENV)/.installed-dev native-asan ## the same under AddressSanitizer and UBSan
+	@$(INJECTION) LIBRARY=$(CURDIR)/build/asan/groundstate/_native SANITIZE=address,undefined
+
+INJECTION = $(MAKE) --no-print-directory -C tests/injection PYTHON=$(abspath $(PY))
+
 .PHONY: test-arm64
 test-arm64: ## run tests in an AArch64 Debian by emulation, as root; slow: PYTEST=tests/driver
 	PYTHON=$(PYTHON) tools/test-arm64 $(or $(PYTEST),-n auto --dist loadfile --no-loadscope-reorder)

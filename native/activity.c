@@ -65,7 +65,12 @@ static page *map_page(int *fd) {
     *fd = gs_memory_file_named("groundstate", PAGE_BYTES);
     int kind = *fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void *memory = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, kind, *fd, 0);
-    return memory != MAP_FAILED ? memory : NULL;
+    if (memory != MAP_FAILED)
+        return memory;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    return NULL;
 }
 
 static gs_meter *meter(gs_record *record, uint32_t offset) { return (gs_meter *)((char *)record + offset); }

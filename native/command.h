@@ -134,6 +134,9 @@ bool gs_program_add(gs_program *program, gs_command *command);
 /* list.c: what another run of a program, which is held for it, is told. Its runs start one after the other. */
 gs_run gs_program_start(gs_program *program);
 
+/* list.c: takes that back for the runs of a command that is not submitted; it still holds the programs. */
+void gs_command_cancel(const gs_command *command);
+
 /* copy.c: the bulk of the work, spread over a device's cores when it is worth it. */
 void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size);
 void gs_copy_region(gs_pool *pool, const gs_region *region);

@@ -46,6 +46,12 @@ ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hComm
     gs_command *command = gs_command_for_lists(numCommandLists, phCommandLists);
     if (command == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to submit %u command lists", numCommandLists);
+    result = gs_queue_prepare(queue, command);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_command_cancel(command);
+        gs_command_free(command);
+        return result;
+    }
     if (fence != NULL) {
         gs_object_hold(fence);
         command->run.fence = fence;
@@ -92,9 +98,7 @@ ze_result_t gs_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze
 
 /* Waits for everything that any context has given the device, or its sub-devices, so far. */
 ze_result_t gs_zeDeviceSynchronize(ze_device_handle_t hDevice) {
-    gs_tickets *tickets = gs_tickets_take(NULL, (gs_device *)hDevice);
-    gs_tickets_wait(tickets);
-    gs_tickets_drop(tickets);
+    gs_queues_wait(NULL, (gs_device *)hDevice);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -125,7 +125,7 @@ static void lose_for_want_of(const char *what, const gs_code *code) {
     snprintf(sentence, sizeof sentence, "there is no %s for kernel '%.100s'", what, code->name);
     if (errand != NULL)
         gs_context_lose(errand->context, sentence);
-    else
+    else if (!gs_errand_is_refused())
         gs_say("", sentence, "; a part of its launch did not run");
 }
 

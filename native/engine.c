@@ -19,6 +19,7 @@ static const uint64_t IDLE_NANOSECONDS = UINT64_C(5000000000);
 
 GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static engine *idle;
+static gs_queue *stalled; /* for which there was no engine */
 
 static bool has_queue(void *state) { return atomic_load(&((engine *)state)->queue) != NULL; }
 
@@ -35,45 +36,83 @@ static bool retire(engine *self) {
     return found;
 }
 
+/* Gives an engine that is free a queue for which there was none before, or puts it on the stack. */
+static void rest(engine *self) {
+    gs_lock(&lock);
+    gs_queue *next = stalled;
+    if (next != NULL) {
+        stalled = next->stalled;
+        atomic_store(&self->queue, next);
+    } else {
+        self->below = idle;
+        idle = self;
+    }
+    gs_unlock(&lock);
+    if (next != NULL)
+        gs_bell_ring(&self->bell);
+}
+
 static void *run(void *argument) {
     engine *self = argument;
     for (;;) {
-        gs_queue *queue = atomic_exchange(&self->queue, NULL);
-        uint64_t start = gs_clock(CLOCK_MONOTONIC);
-        gs_place_enter(queue->device->place);
-        gs_queue_work_off(queue);
-        gs_lock(&lock);
-        self->below = idle;
-        idle = self;
-        gs_unlock(&lock);
-        gs_linger(has_queue, self, gs_clock(CLOCK_MONOTONIC) - start);
         while (gs_bell_wait(&self->bell, has_queue, self, IDLE_NANOSECONDS, false) != GS_WAIT_DONE) {
             if (!retire(self))
                 continue;
             free(self);
             return NULL;
         }
+        gs_queue *queue = atomic_exchange(&self->queue, NULL);
+        uint64_t start = gs_clock(CLOCK_MONOTONIC);
+        gs_place_enter(queue->device->place);
+        gs_queue_work_off(queue);
+        rest(self);
+        gs_linger(has_queue, self, gs_clock(CLOCK_MONOTONIC) - start);
     }
 }
 
-void gs_engine_assign(gs_queue *queue) {
+/* A new engine, for a queue or (NULL) for whoever comes next. */
+static bool start_engine(gs_queue *queue) {
+    engine *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return false;
+    made->queue = queue;
+    if (!gs_thread_start("gs-engine", run, made)) {
+        free(made);
+        return false;
+    }
+    if (queue == NULL)
+        rest(made);
+    return true;
+}
+
+static engine *take_idle(void) {
     gs_lock(&lock);
     engine *taken = idle;
     if (taken != NULL)
         idle = taken->below;
     gs_unlock(&lock);
+    return taken;
+}
+
+bool gs_engine_is_ready(void) {
+    gs_lock(&lock);
+    bool ready = idle != NULL;
+    gs_unlock(&lock);
+    return ready || start_engine(NULL);
+}
+
+/* Without an engine the queue waits until another one is done, or its commands are waited for. */
+void gs_engine_assign(gs_queue *queue) {
+    engine *taken = take_idle();
     if (taken != NULL) {
         atomic_store(&taken->queue, queue);
         gs_bell_ring(&taken->bell);
-        return;
+    } else if (!start_engine(queue)) {
+        gs_lock(&lock);
+        queue->stalled = stalled;
+        stalled = queue;
+        gs_unlock(&lock);
     }
-    taken = calloc(1, sizeof *taken);
-    if (taken != NULL)
-        taken->queue = queue;
-    if (taken != NULL && gs_thread_start("gs-engine", run, taken))
-        return;
-    free(taken);
-    gs_queue_work_off(queue); /* no thread to be had: do the work here rather than not at all */
 }
 
 /* --- Pausing ------------------------------------------------------------------------------------- */
@@ -138,6 +177,7 @@ void gs_engines_resume(void) {
 /* The child has none of the engines. */
 void gs_engines_after_fork(void) {
     idle = NULL;
+    stalled = NULL;
     inside = 0;
     paused = false;
 }

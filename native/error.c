@@ -186,7 +186,7 @@ bool gs_is_readable(const void *address, size_t size) {
         return got == (ssize_t)here.iov_len;
     unsigned char pages[2]; /* some containers do not allow the above: this finds out at least what is not mapped */
     size_t before = (uintptr_t)address % gs_page_size();
-    return mincore((char *)address - before, before + size, pages) == 0;
+    return mincore((char *)address - before, before + size, pages) == 0 || errno != ENOMEM;
 }
 
 const void *gs_find_next(const void *next, ze_structure_type_t stype) {

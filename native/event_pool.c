@@ -1,4 +1,5 @@
 /* Creating event pools and events, and what they answer about themselves. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 
 #include "event.h"
 #include "memory_file.h"
+#include "room.h"
 #include "page.h"
 
 static size_t slots_bytes(uint32_t count) {
@@ -97,7 +99,12 @@ ze_result_t gs_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_po
 GS_EXPORT ze_result_t gs_event_pool_open(gs_context *context, ze_event_pool_flags_t flags, uint32_t count, int fd,
                                          ze_event_pool_handle_t *created) {
     struct stat file;
-    if (count == 0 || fstat(fd, &file) != 0 || slots_bytes(count) > (size_t)file.st_size) {
+    if (fstat(fd, &file) != 0) {
+        int reason = errno;
+        close(fd);
+        return gs_fail_errno(reason, "the event pool of the handle cannot be opened");
+    }
+    if (count == 0 || slots_bytes(count) > (size_t)file.st_size) {
         close(fd);
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle was changed: it asks for more events than there are");
     }
@@ -302,12 +309,15 @@ GS_EXPORT int gs_event_share(const gs_event *event, uint64_t *offset) {
     return event->heap->fd;
 }
 
-/* The heap of another process, or NULL if the file is none or has no event at the offset. */
+/* The heap of another process, or NULL if the file is none or has no event at the offset (EINVAL). */
 static char *map_heap(int fd, uint64_t offset) {
     struct stat file;
-    if (offset >= GS_HEAP_BYTES || offset % GS_HEAP_CELL != 0 || fstat(fd, &file) != 0 ||
-        (uint64_t)file.st_size != GS_HEAP_BYTES)
+    if (fstat(fd, &file) != 0)
         return NULL;
+    if (offset >= GS_HEAP_BYTES || offset % GS_HEAP_CELL != 0 || (uint64_t)file.st_size != GS_HEAP_BYTES) {
+        errno = EINVAL;
+        return NULL;
+    }
     void *base = mmap(NULL, GS_HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     return base != MAP_FAILED ? base : NULL;
 }
@@ -316,9 +326,12 @@ static char *map_heap(int fd, uint64_t offset) {
 GS_EXPORT ze_result_t gs_event_open(gs_context *context, int fd, uint64_t offset,
                                     ze_event_counter_based_flags_t flags, ze_event_handle_t *created) {
     char *base = map_heap(fd, offset);
+    int reason = errno;
     gs_event *event = base != NULL ? new_event(context, NULL) : NULL;
     if (event == NULL) {
         close(fd);
+        if (base == NULL && gs_is_exhaustion(reason))
+            return gs_fail_errno(reason, "the event of the handle cannot be opened");
         if (base == NULL)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the IPC handle does not lead to an event");
         munmap(base, GS_HEAP_BYTES);

@@ -10,23 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "list.h"
 #include "lost.h"
+#include "room.h"
 
 /* --- Import and release ---------------------------------------------------------------------------- */
 
 static void release_semaphore(gs_object *object) { close(((gs_semaphore *)object)->fd); }
 
-static bool is_eventfd(int fd) {
-    char path[40], target[40];
+/* What a descriptor is, as the system calls it: 0, or an error number. */
+static int describe_fd(int fd, char *text, size_t room) {
+    char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length < 0)
-        return false;
-    target[length] = 0;
-    return strcmp(target, "anon_inode:[eventfd]") == 0;
+    ssize_t length = readlink(path, text, room - 1);
+    text[length < 0 ? 0 : length] = 0;
+    return length < 0 ? errno : 0;
+}
+
+static ze_result_t check_eventfd(int fd) {
+    char text[40];
+    int problem = fd >= 0 ? describe_fd(fd, text, sizeof text) : EBADF;
+    if (gs_is_exhaustion(problem))
+        return gs_fail_errno(problem, "zeDeviceImportExternalSemaphoreExt: the semaphore cannot be looked at");
+    if (problem == 0 && strcmp(text, "anon_inode:[eventfd]") == 0)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                   "zeDeviceImportExternalSemaphoreExt: file descriptor %d is no semaphore that a CPU can wait "
+                   "for; make one with eventfd()",
+                   fd);
 }
 
 static ze_result_t find_fd(const ze_external_semaphore_ext_desc_t *desc, int *fd) {
@@ -41,16 +55,13 @@ static ze_result_t find_fd(const ze_external_semaphore_ext_desc_t *desc, int *fd
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeDeviceImportExternalSemaphoreExt: chain a ze_external_semaphore_fd_ext_desc_t with the file "
                        "descriptor of the semaphore");
-    if (file->fd < 0 || !is_eventfd(file->fd))
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                       "zeDeviceImportExternalSemaphoreExt: file descriptor %d is no semaphore that a CPU can wait "
-                       "for; make one with eventfd()",
-                       file->fd);
+    ze_result_t result = check_eventfd(file->fd);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     *fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
     if (*fd >= 0)
         return ZE_RESULT_SUCCESS;
-    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "zeDeviceImportExternalSemaphoreExt: no descriptor is left: %s",
-                   strerror(errno));
+    return gs_fail_errno(errno, "zeDeviceImportExternalSemaphoreExt: no descriptor is left");
 }
 
 ze_result_t gs_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice,
@@ -168,10 +179,13 @@ bool gs_semaphores_pass(const gs_command *command, const gs_context *context) {
     const bool waits = command->operation == GS_WAIT_SEMAPHORES;
     for (uint32_t each = 0; each < command->semaphores.count;) {
         struct pollfd wish = {.fd = command->semaphores.all[each]->fd, .events = waits ? POLLIN : POLLOUT};
-        if (poll(&wish, 1, LOOK_UP) > 0 && (waits ? take(wish.fd) : add(wish.fd)))
+        int ready = poll(&wish, 1, LOOK_UP);
+        if (ready > 0 && (waits ? take(wish.fd) : add(wish.fd)))
             each++;
         else if (gs_context_is_lost(context))
             return false;
+        else if (ready < 0) /* the system has no memory to wait with */
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return true;
 }

@@ -58,6 +58,9 @@ typedef struct runner {
 /* Found by the handler on any thread of the program: the model is one that never has to allocate. */
 static _Thread_local runner *self __attribute__((tls_model("initial-exec")));
 
+/* The thread began an errand that it cannot guard: it does none of its work. */
+static _Thread_local bool is_refused;
+
 static runner *runners;
 GS_STATIC_LOCK(runners_lock, GS_SHORT_LOCK)
 static pthread_key_t at_thread_end;
@@ -104,14 +107,15 @@ static void end_runner(void *ending) {
     gs_unlock(&runners_lock);
     self = NULL;
     give_stack_back(of);
-    free(of);
 }
 
-/* Once for each thread that comes to run something. NULL if there is no memory. */
+/* Once for each thread that comes to run something. NULL if nobody would be told of its end. */
 static runner *new_runner(void) {
-    runner *made = calloc(1, sizeof *made);
-    if (made == NULL)
+    static _Thread_local runner own;
+    runner *made = &own;
+    if (pthread_setspecific(at_thread_end, made) != 0)
         return NULL;
+    *made = (runner){0};
     made->thread = (pid_t)syscall(SYS_gettid);
     take_stack(made);
     gs_lock(&runners_lock);
@@ -121,7 +125,6 @@ static runner *new_runner(void) {
         runners->link = &made->next;
     runners = made;
     gs_unlock(&runners_lock);
-    pthread_setspecific(at_thread_end, made);
     return self = made;
 }
 
@@ -231,12 +234,17 @@ const gs_errand *gs_errand_begin(const gs_errand *errand) {
     if (crash)
         return NULL;
     runner *me = myself();
+    is_refused = me == NULL && errand != NULL;
+    if (is_refused)
+        gs_context_lose(errand->context, "there is no memory for a thread that would guard it");
     if (me == NULL)
         return NULL;
     const gs_errand *former = me->errand;
     me->errand = errand;
     return former;
 }
+
+bool gs_errand_is_refused(void) { return is_refused; }
 
 const gs_errand *gs_errand_current(void) { return self != NULL ? self->errand : NULL; }
 
@@ -287,6 +295,8 @@ static void lose(const gs_errand *errand, const fault *why, const char *what) {
 bool gs_guard(gs_work work, void *argument, uint64_t number,
               void (*describe)(const void *argument, char *text, size_t room)) {
     runner *const me = self;
+    if (is_refused)
+        return false;
     if (me == NULL || me->errand == NULL) {
         work(argument, number);
         return true;

@@ -15,6 +15,9 @@ typedef struct gs_errand {
 const gs_errand *gs_errand_begin(const gs_errand *errand);
 const gs_errand *gs_errand_current(void);
 
+/* True if this thread began an errand that it has no means to guard: the context is lost, and nothing is done. */
+bool gs_errand_is_refused(void);
+
 /* True if nobody will see what is still done for an errand: its context is lost. */
 bool gs_errand_is_vain(const gs_errand *errand);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "room.h"
+
 /* --- Graphs ------------------------------------------------------------------------------------------- */
 
 static void release_graph(gs_object *object) {
@@ -141,15 +143,19 @@ ze_result_t gs_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char *file
     if (text == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to describe the graph");
     gs_may_wait("a file");
+    errno = 0;
     FILE *file = fopen(filePath, "w");
     bool written = file != NULL && fputs(text, file) >= 0;
-    free(text);
     if (file != NULL)
         written &= fclose(file) == 0;
+    int reason = errno;
+    free(text);
     if (written)
         return ZE_RESULT_SUCCESS;
+    if (gs_is_exhaustion(reason))
+        return gs_fail_errno(reason, "zeGraphDumpContentsExt: the file cannot be written");
     return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "zeGraphDumpContentsExt: '%s' cannot be written: %s", filePath,
-                   strerror(errno));
+                   strerror(reason));
 }
 
 /* --- Making a program --------------------------------------------------------------------------------- */

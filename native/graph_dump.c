@@ -153,7 +153,8 @@ char *gs_graph_to_dot(const gs_graph *graph, bool detailed) {
     for (uint32_t each = 0; each < graph->node_count; each++)
         put_waits(to, each, graph);
     fputs("}\n", to);
-    if (fclose(to) == 0)
+    bool complete = ferror(to) == 0;
+    if (fclose(to) == 0 && complete)
         return text;
     free(text);
     return NULL;

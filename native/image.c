@@ -246,7 +246,7 @@ ze_result_t gs_zeImageDestroy(ze_image_handle_t hImage) {
     gs_image *image = (gs_image *)hImage;
     gs_object_hold(image);
     if (gs_object_close(image))
-        gs_memory_drop_later(image->context, &image->object);
+        gs_memory_drop_later(image->context, &image->object, &image->deferred);
     else
         gs_object_drop(image);
     return ZE_RESULT_SUCCESS;

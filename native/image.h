@@ -2,7 +2,7 @@
 #ifndef GS_IMAGE_H
 #define GS_IMAGE_H
 
-#include "device.h"
+#include "memory.h"
 
 /* How the bits of a channel are to be taken. */
 typedef enum gs_texel_kind {
@@ -68,6 +68,7 @@ typedef struct gs_image {
     uint64_t size;           /* bytes from the first texel to the end of the last */
     ze_image_type_t type;
     ze_image_format_layout_t layout;
+    gs_deferred deferred;
     gs_image_view view;
 } gs_image;
 

@@ -41,28 +41,29 @@ static bool find_program(char *path, size_t size, const char *folder, size_t len
     return written > 0 && (size_t)written < size && path[0] == '/' && access(path, X_OK) == 0;
 }
 
-/* The first program of that name on PATH, or in the usual folders, whose file `is_wanted`. */
-static bool find_on_path(char *path, size_t size, const char *name, bool (*is_wanted)(const char *)) {
-    const char *listed[] = {getenv("PATH"), "/usr/local/bin:/usr/bin"};
-    for (size_t each = 0; each < sizeof listed / sizeof *listed; each++)
-        for (const char *folder = listed[each]; folder != NULL; folder = strchr(folder, ':')) {
-            folder += *folder == ':';
-            if (find_program(path, size, folder, strcspn(folder, ":"), name) && is_wanted(path))
-                return true;
-        }
-    return false;
-}
-
 /* Whether a path leads to a program such as /usr/bin/python3.12, and not to some script in front of it. */
-static bool leads_to_python(const char *path) {
+static bool leads_to_python(gs_settings *to, const char *path) {
     char real[PATH_MAX], version[16], start[4] = {0};
     if (realpath(path, real) == NULL || !take_version(last_part(real), version, sizeof version))
         return false;
     FILE *file = fopen(real, "r");
     bool is_program = file != NULL && fread(start, sizeof start, 1, file) == 1 && memcmp(start, "\177ELF", 4) == 0;
-    if (file != NULL)
-        fclose(file);
+    gs_settings_close(to, file);
     return is_program;
+}
+
+/* Makes the executable the first program of that name on PATH, or in the usual folders, that is a Python. */
+static bool find_on_path(gs_settings *to, const char *name) {
+    char *path = to->executable;
+    size_t size = sizeof to->executable;
+    const char *listed[] = {getenv("PATH"), "/usr/local/bin:/usr/bin"};
+    for (size_t each = 0; each < sizeof listed / sizeof *listed; each++)
+        for (const char *folder = listed[each]; folder != NULL; folder = strchr(folder, ':')) {
+            folder += *folder == ':';
+            if (find_program(path, size, folder, strcspn(folder, ":"), name) && leads_to_python(to, path))
+                return true;
+        }
+    return false;
 }
 
 /* The interpreter: that of the prefix which the package is in, or the one of that version on PATH. */
@@ -74,12 +75,12 @@ static void find_executable(gs_settings *to, const char *prefix) {
     if (snprintf(bin, sizeof bin, "%s/bin", prefix) < (int)sizeof bin &&
         find_program(path, size, bin, strlen(bin), name))
         return;
-    if (!find_on_path(path, size, name, leads_to_python))
+    if (!find_on_path(to, name))
         path[0] = 0;
 }
 
 /* The prefix of the Python that a virtual environment is made from, as its pyvenv.cfg says. */
-static bool read_home(const char *prefix, char *base, size_t size) {
+static bool read_home(gs_settings *to, const char *prefix, char *base, size_t size) {
     char line[PATH_MAX + 16];
     bool found = false;
     if (snprintf(line, sizeof line, "%s/pyvenv.cfg", prefix) >= (int)sizeof line)
@@ -93,8 +94,7 @@ static bool read_home(const char *prefix, char *base, size_t size) {
             found = snprintf(base, size, "%s", value) < (int)size && gs_strip_last(base, 1);
         }
     }
-    if (file != NULL)
-        fclose(file);
+    gs_settings_close(to, file);
     return found;
 }
 
@@ -119,7 +119,7 @@ static void find_libpython(gs_settings *to) {
         return;
     char prefix[PATH_MAX];
     snprintf(prefix, sizeof prefix, "%s", to->executable);
-    if (gs_strip_last(prefix, 2) && read_home(prefix, base, sizeof base))
+    if (gs_strip_last(prefix, 2) && read_home(to, prefix, base, sizeof base))
         find_libpython_in(to, base);
 }
 
@@ -133,7 +133,7 @@ void gs_find_installed_python(gs_settings *to) {
         gs_strip_last(prefix, 2);
         find_executable(to, prefix);
         find_libpython(to);
-    } else if (to->version[0] == 0 && find_on_path(to->executable, sizeof to->executable, "python3", leads_to_python) &&
+    } else if (to->version[0] == 0 && find_on_path(to, "python3") &&
                realpath(to->executable, real) != NULL && take_version(last_part(real), to->version, sizeof to->version)) {
         snprintf(to->site, sizeof to->site, "%s", to->root);
         find_libpython(to);

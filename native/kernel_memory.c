@@ -4,7 +4,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+
+#include "room.h"
 
 /* How far an index is caught, in either direction: any 32-bit one in local memory whose elements have 8 bytes. In
  * private memory elements of all lanes lie side by side, so that an index reaches further. Nothing but the compiler's
@@ -47,10 +48,7 @@ static const bool IS_CROWDED = false;
 #endif
 
 static bool address_space_is_limited(void) {
-    struct rlimit limit;
-    if (IS_CROWDED)
-        return true;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return IS_CROWDED || gs_room_limit() != 0;
 }
 
 static bool claim(size_t guard) {
@@ -104,6 +102,8 @@ static bool grow(region *of, size_t size, size_t guard) {
     if (size > SIZE_MAX / 4)
         return false;
     size = (size + GRANULARITY - 1) & ~(GRANULARITY - 1);
+    if (pthread_setspecific(at_thread_end, &mine) != 0)
+        return false;
     bool made = guard > SMALL_GUARD && claim(guard);
     if (made && !reserve(&grown, size, guard)) {
         give_up(guard);
@@ -113,7 +113,6 @@ static bool grow(region *of, size_t size, size_t guard) {
         return false;
     release(of);
     *of = grown;
-    pthread_setspecific(at_thread_end, &mine);
     return true;
 }
 

@@ -92,7 +92,8 @@ void gs_limit_watch(gs_limited *launch, const gs_code *code) {
     launch->code = code;
     launch->next = NULL;
     gs_lock(&lock);
-    if (is_started || start()) {
+    bool is_watched = is_started || start();
+    if (is_watched) {
         launch->deadline = gs_clock(CLOCK_MONOTONIC) + gs_kernel_limit;
         launch->link = last;
         *last = launch;
@@ -102,6 +103,8 @@ void gs_limit_watch(gs_limited *launch, const gs_code *code) {
     gs_unlock(&lock);
     if (was_first)
         gs_bell_ring(&arrivals);
+    if (!is_watched) /* then the launch does nothing */
+        gs_context_lose(launch->context, "there is no thread to watch how long its kernels run (GROUNDSTATE_KERNEL_LIMIT)");
 }
 
 void gs_limit_leave(gs_limited *launch) {

@@ -169,32 +169,34 @@ static void number_command(gs_list *list, gs_command *command, gs_event *signal)
     gs_event_track(signal, command->counter, command->step);
 }
 
-/* Notes that the program refers to an event, for the check when the event is destroyed. */
-static bool note_event(gs_program *program, gs_event *event) {
-    if (program->event_count == program->event_capacity) {
-        uint32_t capacity = program->event_capacity > 0 ? 2 * program->event_capacity : 16;
-        gs_event **events = realloc(program->events, capacity * sizeof *events);
-        if (events == NULL)
-            return false;
-        program->events = events;
-        program->event_capacity = capacity;
-    }
-    program->events[program->event_count++] = event;
+/* Makes room to note so many more events. */
+static bool reserve_events(gs_program *program, uint64_t more) {
+    uint64_t needed = program->event_count + more, capacity = program->event_capacity;
+    if (needed <= capacity)
+        return true;
+    capacity = needed > 2 * capacity ? needed + 16 : 2 * capacity;
+    gs_event **events = capacity <= UINT32_MAX ? realloc(program->events, capacity * sizeof *events) : NULL;
+    if (events == NULL)
+        return false;
+    program->events = events;
+    program->event_capacity = (uint32_t)capacity;
     return true;
 }
 
-static bool note_events(gs_program *program, const gs_command *command) {
+/* Notes that the program refers to events, for the check when they are destroyed. There is room for them. */
+static void note_events(gs_program *program, const gs_command *command) {
     for (uint32_t each = 0; each < command->target_count; each++) {
-        if (!note_event(program, command->targets[each].event))
-            return false;
+        program->events[program->event_count++] = command->targets[each].event;
         program->waits_for_counters |= command->targets[each].counter != NULL;
     }
-    return command->signal == NULL || note_event(program, command->signal);
+    if (command->signal != NULL)
+        program->events[program->event_count++] = command->signal;
 }
 
 bool gs_program_add(gs_program *program, gs_command *command) {
-    if (!note_events(program, command))
+    if (!reserve_events(program, (uint64_t)command->target_count + 1))
         return false;
+    note_events(program, command);
     if (program->first == NULL)
         program->first = command;
     else
@@ -206,10 +208,14 @@ bool gs_program_add(gs_program *program, gs_command *command) {
 
 /* After commands have got other events. */
 static ze_result_t note_events_again(gs_program *program) {
+    uint64_t count = 0;
+    for (const gs_command *command = program->first; command != NULL; command = command->next)
+        count += (uint64_t)command->target_count + 1;
+    if (!reserve_events(program, count))
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another event");
     program->event_count = 0;
-    for (gs_command *command = program->first; command != NULL; command = command->next)
-        if (!note_events(program, command))
-            return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another event");
+    for (const gs_command *command = program->first; command != NULL; command = command->next)
+        note_events(program, command);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -292,30 +298,38 @@ static bool do_at_once(gs_list *list, const gs_command *description, gs_event *s
     return true;
 }
 
+/* Gives up a command that is not submitted after all. */
+static void refuse(const gs_command *description) {
+    gs_command spent = *description;
+    gs_command_cancel(&spent);
+    gs_command_release(&spent);
+}
+
 static ze_result_t append_later(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
                                 ze_event_handle_t *waits) {
     gs_command *command = malloc(sizeof *command);
-    if (command == NULL) {
-        gs_command spent = *description;
-        gs_command_release(&spent);
+    if (command == NULL || (!list->immediate && !reserve_events(list->program, (uint64_t)wait_count + 1))) {
+        free(command);
+        refuse(description);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
     }
     *command = *description;
     ze_result_t result = take_targets(command, wait_count, waits);
+    if (result == ZE_RESULT_SUCCESS && list->immediate)
+        result = gs_queue_prepare(&list->queue, command);
     if (result != ZE_RESULT_SUCCESS) {
-        gs_command_free(command);
+        refuse(command);
+        free(command);
         return result;
     }
     if (signal != NULL)
         gs_object_hold(signal);
     command->signal = signal;
     number_command(list, command, signal);
-    if (list->immediate) {
+    if (list->immediate)
         gs_queue_submit(&list->queue, command);
-    } else if (!gs_program_add(list->program, command)) {
-        gs_command_free(command);
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
-    }
+    else
+        gs_program_add(list->program, command);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -332,8 +346,7 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
     if (result == ZE_RESULT_SUCCESS && gs_some_list_captures())
         result = gs_capture(function, list, description, (gs_event *)signal, wait_count, waits, &captured);
     if (result != ZE_RESULT_SUCCESS) {
-        gs_command spent = *description;
-        gs_command_release(&spent);
+        refuse(description);
     } else if (!captured && (!list->immediate || !do_at_once(list, description, (gs_event *)signal, wait_count, waits))) {
         result = append_later(list, description, (gs_event *)signal, wait_count, waits);
     }
@@ -370,6 +383,20 @@ gs_run gs_program_start(gs_program *program) {
     if (program->was_cloned)
         claim_events(program);
     return run;
+}
+
+static void cancel(const gs_run *run) {
+    gs_program *program = run->program;
+    if (program->runs == 0 || (program->runs - 1) * program->steps != run->base)
+        return; /* another run was started meanwhile */
+    program->runs--;
+    if (program->counter != NULL)
+        program->counter->base = program->runs > 0 ? (program->runs - 1) * program->steps : 0;
+}
+
+void gs_command_cancel(const gs_command *command) {
+    for (uint32_t each = 0; command->operation == GS_RUN_PROGRAMS && each < command->run.count; each++)
+        cancel(&command->run.runs[each]);
 }
 
 gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists) {

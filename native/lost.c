@@ -11,7 +11,7 @@
 _Atomic bool gs_some_context_is_lost;
 
 /* For a sentence that there is no memory to keep. */
-static char unknown_loss[] = "a command did something that is not allowed";
+static char unknown_loss[] = "a command failed, and there was no memory to note why";
 
 void gs_context_lose(gs_context *context, const char *sentence) {
     char *kept = strdup(sentence), *none = NULL;

@@ -22,15 +22,7 @@ static _Atomic uint64_t host_used;
 static bool shared_in_device;
 GS_EXPORT void gs_set_shared_in_device(bool enable) { shared_in_device = enable; }
 
-/* An allocation that was freed while queues still ran, or an object that was destroyed, with how far each queue
- * must come before it may go. */
-typedef struct deferred {
-    struct deferred *next;
-    gs_allocation *allocation; /* or NULL */
-    gs_object *object;         /* or NULL */
-    gs_tickets *tickets;
-} deferred;
-static deferred *_Atomic deferred_frees; /* changed with the lock held */
+static gs_deferred *_Atomic deferred_frees; /* changed with the lock held */
 
 static int compare(const void *left, const void *right) {
     const gs_allocation *a = left, *b = right;
@@ -173,10 +165,12 @@ static void release(gs_allocation *allocation) {
     if (allocation->backing == GS_BACKING_FILE) {
         munmap(allocation->base, allocation->span);
     } else if (allocation->backing == GS_BACKING_BLOCK) {
-        if (allocation->withdrawn) /* the block's pages were moved to a file; give back anonymous ones */
-            mmap(allocation->base, allocation->span, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-        gs_pages_give(allocation->base, allocation->span);
+        /* Pages that were moved to a file are others' to read: anonymous ones are given back, or none. */
+        if (allocation->withdrawn && mmap(allocation->base, allocation->span, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+            munmap(allocation->base, allocation->span);
+        else
+            gs_pages_give(allocation->base, allocation->span);
     }
     if (allocation->withdrawn)
         gs_memory_count_shared(allocation, -1);
@@ -185,56 +179,54 @@ static void release(gs_allocation *allocation) {
     free(allocation);
 }
 
-static void let_go(const deferred *what) {
-    if (what->allocation != NULL)
-        release(what->allocation);
-    if (what->object != NULL)
-        gs_object_drop(what->object);
+/* The entry goes with what it is about. */
+static void let_go(const gs_deferred *entry) {
+    gs_tickets_drop(entry->tickets);
+    if (entry->allocation != NULL)
+        release(entry->allocation);
+    else
+        gs_object_drop(entry->object);
+}
+
+static bool may_go(const gs_deferred *entry) {
+    return entry->tickets != NULL ? gs_tickets_are_done(entry->tickets) : !gs_queues_have_more(entry->context);
 }
 
 void gs_memory_free_deferred(void) {
     if (atomic_load_explicit(&deferred_frees, memory_order_relaxed) == NULL)
         return;
-    deferred *ready = NULL, *waiting = NULL;
+    gs_deferred *ready = NULL, *waiting = NULL;
     gs_lock(&lock);
-    for (deferred *each = deferred_frees, *next; each != NULL; each = next) {
+    for (gs_deferred *each = deferred_frees, *next; each != NULL; each = next) {
         next = each->next;
-        deferred **into = gs_tickets_are_done(each->tickets) ? &ready : &waiting;
+        gs_deferred **into = may_go(each) ? &ready : &waiting;
         each->next = *into;
         *into = each;
     }
     deferred_frees = waiting;
     gs_unlock(&lock);
-    for (deferred *next; ready != NULL; ready = next) {
+    for (gs_deferred *next; ready != NULL; ready = next) {
         next = ready->next;
-        gs_tickets_drop(ready->tickets);
         let_go(ready);
-        free(ready);
     }
 }
 
-static void defer(deferred what) {
-    deferred *entry = malloc(sizeof *entry);
-    if (entry == NULL) { /* no memory to remember it: wait instead */
-        gs_tickets_wait(what.tickets);
-        gs_tickets_drop(what.tickets);
-        let_go(&what);
-        return;
+/* Lets it go at once if the queues of its context are idle; else when they have done what they were given so far. */
+static void defer(gs_deferred *entry) {
+    if (!gs_tickets_take(entry->context, &entry->tickets)) {
+        let_go(entry);
+    } else {
+        gs_lock(&lock);
+        entry->next = deferred_frees;
+        deferred_frees = entry;
+        gs_unlock(&lock);
     }
-    *entry = what;
-    gs_lock(&lock);
-    entry->next = deferred_frees;
-    deferred_frees = entry;
-    gs_unlock(&lock);
-}
-
-void gs_memory_drop_later(const gs_context *context, gs_object *object) {
-    gs_tickets *tickets = gs_tickets_take(context, NULL);
-    if (tickets != NULL)
-        defer((deferred){.object = object, .tickets = tickets});
-    else
-        gs_object_drop(object);
     gs_memory_free_deferred();
+}
+
+void gs_memory_drop_later(const gs_context *context, gs_object *object, gs_deferred *entry) {
+    *entry = (gs_deferred){.object = object, .context = context};
+    defer(entry);
 }
 
 bool gs_allocation_forget(gs_context *context, const void *base) {
@@ -247,7 +239,6 @@ bool gs_allocation_forget(gs_context *context, const void *base) {
     return found != NULL;
 }
 
-/* Frees at once if the context's queues are idle; else when they have done what they were given so far. */
 static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer, bool block,
                                 bool imported) {
     gs_lock(&lock);
@@ -262,15 +253,10 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
                        "%s: %p is not the start of %s of this context; was it freed before?",
                        gs_function_names[function], pointer, imported ? "an opened IPC handle" : "an allocation");
     withdraw(found);
-    gs_tickets *tickets = gs_tickets_take(context, NULL);
-    if (tickets != NULL && !block) {
-        defer((deferred){.allocation = found, .tickets = tickets});
-    } else {
-        gs_tickets_wait(tickets);
-        gs_tickets_drop(tickets);
-        release(found);
-    }
-    gs_memory_free_deferred();
+    if (block)
+        gs_queues_wait(context, NULL);
+    found->deferred = (gs_deferred){.allocation = found, .context = context};
+    defer(&found->deferred);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -14,6 +14,16 @@ typedef enum gs_backing {
 
 typedef struct gs_resident gs_resident; /* residency.c */
 
+/* Something that was freed while queues still ran, with how far each of them must come before it may go. It lies in
+ * what it is about, so that freeing needs no memory. */
+typedef struct gs_deferred {
+    struct gs_deferred *next;
+    struct gs_allocation *allocation; /* or NULL */
+    gs_object *object;                /* or NULL */
+    const gs_context *context;
+    struct gs_tickets *tickets; /* NULL: there was no memory for them, and the context must be idle */
+} gs_deferred;
+
 typedef struct gs_allocation {
     char *base;
     uint64_t size; /* bytes the caller asked for */
@@ -29,6 +39,7 @@ typedef struct gs_allocation {
     bool imported; /* opened from an IPC handle: closed, not freed */
     ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */
     gs_resident *resident; /* shared memory: what of it counts as memory of which device */
+    gs_deferred deferred;
 } gs_allocation;
 
 /* Around gs_allocation_at and the use of what it returns. */
@@ -71,8 +82,8 @@ void gs_memory_free_all(gs_context *context);
 /* Frees what waits for queues that have now finished. Cheap when nothing waits. */
 void gs_memory_free_deferred(void);
 
-/* Gives up a reference when the context's queues have done what they were given so far. */
-void gs_memory_drop_later(const gs_context *context, gs_object *object);
+/* Gives up a reference when the context's queues have done what they were given so far. `entry` lies in the object. */
+void gs_memory_drop_later(const gs_context *context, gs_object *object, gs_deferred *entry);
 
 /* pages.c: blocks of anonymous memory, cached by size. */
 void *gs_pages_take(size_t size, size_t alignment, uint64_t *span);

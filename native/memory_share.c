@@ -1,5 +1,6 @@
 /* Memory shared with other processes and APIs: what driver/memory.py and driver/virtual_memory.py stand on. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include "memory_file.h"
 #include "place.h"
 #include "queue.h"
+#include "room.h"
 
 GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts) {
     gs_memory_lock();
@@ -98,7 +100,9 @@ static void *map_file(int fd, uint64_t span, uint64_t alignment) {
     const uint64_t lead = (alignment - (uintptr_t)raw % alignment) % alignment;
     void *base = mmap(raw + lead, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (base == MAP_FAILED) {
+        int reason = errno;
         munmap(raw, room);
+        errno = reason;
         return NULL;
     }
     if (lead > 0)
@@ -121,7 +125,9 @@ GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *devic
     request.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     void *base = request.fd >= 0 ? map_file(request.fd, request.span, alignment) : NULL;
     request.base = base;
-    if (base == NULL)
+    if (base == NULL && gs_is_exhaustion(errno))
+        result = gs_fail_errno(errno, "a file of memory cannot be mapped");
+    else if (base == NULL)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory that is read and written", fd);
     else if ((result = gs_allocation_enter(&request)) != ZE_RESULT_SUCCESS)
         munmap(base, request.span);

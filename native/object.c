@@ -1,8 +1,9 @@
 /* Slabs of objects, one for each kind.
  *
- * A slab reserves address space for 2^20 slots and makes it usable a block at a time. Freed slots queue
- * up first in, first out, and are used again only when more than QUARANTINE of them wait, so that a stale
- * handle is recognised for as long as possible. */
+ * A slab is a few segments of slots. The first one is small; each further one is as large as all before it, or smaller
+ * where there is not that much address space. Segments are never given back. Freed slots queue up first in, first out,
+ * and are used again only when more than QUARANTINE of them wait, so that a stale handle is recognised for as long as
+ * possible. */
 #include "object.h"
 #include "event.h"
 #include "fork.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SLOTS = 1 << 20, BLOCK = 256, QUARANTINE = 1024 };
+enum { MOST_SLOTS = 1 << 20, FIRST_SLOTS = 2048, FEWEST_SLOTS = 128, SEGMENTS = 32, QUARANTINE = 1024 };
 
 typedef struct slot {
     gs_object object; /* first: a handle is the address of its slot */
@@ -21,12 +22,19 @@ typedef struct slot {
 
 _Static_assert(sizeof(slot) <= GS_SLOT_SIZE, "a slot holds at least an object and its link");
 
+typedef struct segment {
+    char *base;
+    uint32_t slots;
+} segment;
+
 typedef struct slab {
     gs_mutex lock;
-    char *_Atomic base;
-    _Atomic uint32_t usable; /* slots that may be touched */
-    uint32_t used;           /* slots ever handed out */
-    uint32_t waiting;        /* slots in the queue of freed ones */
+    segment segments[SEGMENTS];
+    _Atomic uint32_t count; /* of segments; they are written before it is */
+    uint32_t slots;         /* in all segments */
+    uint32_t used;          /* slots ever handed out */
+    uint32_t waiting;       /* slots in the queue of freed ones */
+    bool is_abandoned;      /* no handle is live any more: fork.c */
     slot *oldest, *newest;
     _Atomic uint64_t live;
 } slab;
@@ -39,28 +47,47 @@ __attribute__((constructor)) static void prepare_slabs(void) {
 }
 
 static slot *slot_at(slab *of, uint32_t index) {
-    return (slot *)(of->base + (size_t)index * GS_SLOT_SIZE);
+    const segment *in = of->segments;
+    for (; index >= in->slots; in++)
+        index -= in->slots;
+    return (slot *)(in->base + (size_t)index * GS_SLOT_SIZE);
 }
 
-/* Makes at least one more slot usable. */
-static bool grow(slab *of) {
-    if (of->base == NULL) {
-        void *space = mmap(NULL, (size_t)SLOTS * GS_SLOT_SIZE, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (space == MAP_FAILED)
-            return false;
-        of->base = space;
+/* Whether an address lies in a slab, and how far from the beginning of its segment. */
+static bool find_distance(slab *of, const void *address, uintptr_t *distance) {
+    uint32_t count = atomic_load_explicit(&of->count, memory_order_acquire);
+    for (const segment *each = of->segments; each < of->segments + count; each++) {
+        *distance = (uintptr_t)address - (uintptr_t)each->base;
+        if (*distance < (uintptr_t)each->slots * GS_SLOT_SIZE)
+            return true;
     }
-    uint32_t usable = of->usable;
-    if (usable == SLOTS || mprotect(slot_at(of, usable), (size_t)BLOCK * GS_SLOT_SIZE, PROT_READ | PROT_WRITE) != 0)
+    return false;
+}
+
+/* Adds a segment, of fewer slots where there is no room for many. */
+static bool grow(slab *of) {
+    uint32_t count = of->count;
+    uint32_t slots = of->slots > FIRST_SLOTS ? of->slots : FIRST_SLOTS;
+    if (slots > MOST_SLOTS - of->slots)
+        slots = MOST_SLOTS - of->slots;
+    if (count == SEGMENTS)
         return false;
-    of->usable = usable + BLOCK;
-    return true;
+    for (; slots >= FEWEST_SLOTS; slots /= 2) {
+        void *base = mmap(NULL, (size_t)slots * GS_SLOT_SIZE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base == MAP_FAILED)
+            continue;
+        of->segments[count] = (segment){base, slots};
+        of->slots += slots;
+        atomic_store_explicit(&of->count, count + 1, memory_order_release);
+        return true;
+    }
+    return false;
 }
 
 static slot *take_slot(slab *of) {
     bool reuse = of->waiting > QUARANTINE;
-    if (!reuse && of->used == of->usable && !grow(of))
+    if (!reuse && of->used == of->slots && !grow(of))
         reuse = of->waiting > 0;
     if (reuse) {
         slot *taken = of->oldest;
@@ -68,7 +95,7 @@ static slot *take_slot(slab *of) {
         of->waiting--;
         return taken;
     }
-    return of->used < of->usable ? slot_at(of, of->used++) : NULL;
+    return of->used < of->slots ? slot_at(of, of->used++) : NULL;
 }
 
 void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
@@ -94,12 +121,8 @@ void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
 
 bool gs_is_live(const void *handle, enum gs_kind kind) {
     slab *of = &slabs[kind];
-    const char *base = atomic_load_explicit(&of->base, memory_order_acquire);
-    if (base == NULL)
-        return false;
-    uintptr_t distance = (uintptr_t)handle - (uintptr_t)base;
-    uint32_t usable = atomic_load_explicit(&of->usable, memory_order_acquire);
-    if (distance >= (uintptr_t)usable * GS_SLOT_SIZE || distance % GS_SLOT_SIZE != 0)
+    uintptr_t distance;
+    if (of->is_abandoned || !find_distance(of, handle, &distance) || distance % GS_SLOT_SIZE != 0)
         return false;
     const gs_object *object = handle;
     return atomic_load_explicit(&object->kind, memory_order_acquire) == kind;
@@ -155,11 +178,10 @@ void gs_unpin_all(gs_pins *pins) {
 
 /* The slab an object came from: its kind is gone once it is closed. */
 static slab *slab_of(const gs_object *object) {
-    for (int kind = 0; kind < GS_KIND_COUNT; kind++) {
-        uintptr_t distance = (uintptr_t)object - (uintptr_t)slabs[kind].base;
-        if (slabs[kind].base != NULL && distance < (uintptr_t)SLOTS * GS_SLOT_SIZE)
+    uintptr_t distance;
+    for (int kind = 0; kind < GS_KIND_COUNT; kind++)
+        if (find_distance(&slabs[kind], object, &distance))
             return &slabs[kind];
-    }
     return NULL;
 }
 
@@ -234,7 +256,7 @@ GS_EXPORT uint64_t gs_live_objects(int kind) {
 void gs_objects_abandon(void) {
     for (int kind = 0; kind < GS_KIND_COUNT; kind++)
         if (kind != GS_KIND_DRIVER)
-            slabs[kind].usable = 0;
+            slabs[kind].is_abandoned = true;
 }
 
 /* Another thread may have been about to replace what a counter-based event follows. */

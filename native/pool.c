@@ -171,7 +171,7 @@ static void *worker(void *argument) {
 /* Starts the workers that are still missing. Called with the lock held. */
 static void start_workers(gs_pool *pool) {
     for (; pool->started + 1 < pool->width; pool->started++) {
-        if (!gs_thread_start("gs-worker", worker, pool))
+        if (pool->started >= gs_thread_limit() || !gs_thread_start("gs-worker", worker, pool))
             return;
     }
 }

@@ -24,6 +24,7 @@
 #include "guest.h"
 #include "lock.h"
 #include "python_api.h"
+#include "room.h"
 #include "settings.h"
 #include "start_text.h"
 #include "wait.h"
@@ -39,6 +40,7 @@
     X(PyObject *, PyDict_GetItemString, (PyObject *, const char *))            \
     X(PyObject *, PyFloat_FromDouble, (double))                                \
     X(PyObject *, PyErr_Occurred, (void))                                      \
+    X(void *, PyGILState_GetThisThreadState, (void))                           \
     X(void, PyErr_Clear, (void))                                               \
     X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))              \
     X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **)) \
@@ -55,6 +57,7 @@ typedef struct api {
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
     PyObject *none;
     PyObject **interrupt; /* KeyboardInterrupt */
+    PyObject **out_of_memory, **system_error, **import_error; /* MemoryError, OSError, ImportError */
 } api;
 
 static api python; /* the interpreter that runs the driver */
@@ -62,6 +65,7 @@ static api host;   /* the one of the process, if it is Python; often the same */
 
 GS_STATIC_LOCK(start_lock, GS_LONG_LOCK)
 static _Atomic bool started, initialised, sysman_initialised;
+static bool has_interpreter;
 static bool hosted; /* the process was Python before we came */
 static bool shared; /* and its interpreter runs the driver */
 static bool knows_host;
@@ -76,6 +80,10 @@ typedef struct visit {
     int state;
     PyObject *type, *value, *trace; /* what the caller was raising */
 } visit;
+
+/* More than Python allocates for a thread that calls it, and than it maps when it starts. */
+static const size_t ENTRY_BYTES = 64 << 10, START_BYTES = 32 << 20;
+enum { START_FILES = 8 }; /* more than it has open at once when it starts */
 
 static int visits;           /* under way, on all threads; counted under Python's lock */
 static bool was_collecting;
@@ -102,17 +110,30 @@ void gs_python_abandon(void) {
         python.PyGC_Enable();
 }
 
+/* Python ends the process if there is no memory to make a thread known to it. */
+static bool can_enter(void) {
+    if (python.PyGILState_GetThisThreadState() != NULL)
+        return true;
+    void *memory = malloc(ENTRY_BYTES);
+    free(memory);
+    return memory != NULL;
+}
 
-/* Takes Python's lock. In a process that is Python, its garbage collector rests meanwhile: it would run
- * destructors of the program inside of this call, and some of them wait for locks that the caller holds. */
-static visit enter_python(void) {
+/* Takes Python's lock; false if there is no memory to. In a process that is Python, its garbage collector rests
+ * meanwhile: it would run destructors of the program inside of this call, and some of them wait for locks that the
+ * caller holds. */
+static bool enter_python(visit *here) {
     gs_may_wait("Python");
     count_visitor(1);
-    visit here = {.state = python.PyGILState_Ensure()};
+    if (!can_enter()) {
+        count_visitor(-1);
+        return false;
+    }
+    here->state = python.PyGILState_Ensure();
     if (shared && visits++ == 0)
         was_collecting = python.PyGC_Disable != NULL && python.PyGC_Disable() == 1;
-    python.PyErr_Fetch(&here.type, &here.value, &here.trace);
-    return here;
+    python.PyErr_Fetch(&here->type, &here->value, &here->trace);
+    return true;
 }
 
 static void leave_python(visit here) {
@@ -139,22 +160,32 @@ static int raise_again(void *argument) {
 /* Lets an exception wait until the call that it came in has returned to the program. */
 static void raise_later(exception raised) {
     exception *kept = malloc(sizeof *kept);
-    if (kept == NULL)
-        return;
-    *kept = raised;
-    host.Py_AddPendingCall(raise_again, kept);
+    if (kept != NULL) {
+        *kept = raised;
+        if (host.Py_AddPendingCall(raise_again, kept) == 0)
+            return;
+    }
+    free(kept);
+    host.Py_DecRef(raised.type);
+    host.Py_DecRef(raised.value);
+    host.Py_DecRef(raised.trace);
 }
 
 /* --- Starting -------------------------------------------------------------------------------------- */
 
-static ze_result_t refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static ze_result_t refuse(const char *format, ...) {
+static ze_result_t refuse(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static ze_result_t refuse(ze_result_t result, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(start_failure_text, sizeof start_failure_text, format, arguments);
     va_end(arguments);
     fprintf(stderr, "groundstate: %s\n", start_failure_text);
-    return gs_fail(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "%s", start_failure_text);
+    return gs_fail(result, "%s", start_failure_text);
+}
+
+static ze_result_t refuse_for_want_of_memory(void) {
+    return refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "there is not enough memory to start the driver's Python; %s",
+                  GS_ADVICE_ON_MEMORY);
 }
 
 static bool look_up(api *to, void *from) {
@@ -169,7 +200,11 @@ static bool look_up(api *to, void *from) {
         *(void **)&to->is_finalizing = dlsym(from, "_Py_IsFinalizing");
     to->none = dlsym(from, "_Py_NoneStruct");
     to->interrupt = dlsym(from, "PyExc_KeyboardInterrupt");
-    return complete && to->none != NULL && to->interrupt != NULL;
+    to->out_of_memory = dlsym(from, "PyExc_MemoryError");
+    to->system_error = dlsym(from, "PyExc_OSError");
+    to->import_error = dlsym(from, "PyExc_ImportError");
+    return complete && to->none != NULL && to->interrupt != NULL && to->out_of_memory != NULL &&
+           to->system_error != NULL && to->import_error != NULL;
 }
 
 static bool is_usable(const api *interpreter) {
@@ -239,13 +274,41 @@ static ze_result_t check_version(const gs_settings *at, void *libpython) {
         return ZE_RESULT_SUCCESS;
     if (strncmp(running, at->version, length) == 0 && running[length] == '.')
         return ZE_RESULT_SUCCESS;
-    return refuse("this process runs Python %.*s, but the driver %s was installed for Python %s; install "
+    return refuse(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
+                  "this process runs Python %.*s, but the driver %s was installed for Python %s; install "
                   "groundstate into that Python too (pip install groundstate) and use its library",
                   (int)strcspn(running, " "), running, at->library, at->version);
 }
 
+/* Python ends the process if it finds too little while it starts. */
+static ze_result_t check_room(void) {
+    if (!gs_has_room(START_BYTES))
+        return refuse_for_want_of_memory();
+    if (gs_has_files(START_FILES))
+        return ZE_RESULT_SUCCESS;
+    return refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "there are too few files to start the driver's Python; %s",
+                  GS_ADVICE_ON_FILES);
+}
+
+/* Why libpython could not be opened: it is not there, or there was no room for it. */
+static ze_result_t refuse_libpython(const gs_settings *at) {
+    const char *reason = dlerror();
+    const char *advice;
+    int number = reason != NULL ? gs_errno_in(reason) : 0;
+    if (number != 0)
+        return refuse(gs_result_of_errno(number, &advice), "libpython cannot be opened: %s; %s", reason, advice);
+    return refuse(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
+                  "no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s)", at->version,
+                  at->version);
+}
+
 /* Makes an interpreter usable: a new one, or the process's own. */
 static ze_result_t find_interpreter(const gs_settings *at) {
+    if (has_interpreter)
+        return ZE_RESULT_SUCCESS;
+    ze_result_t result = check_room();
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     void *running = running_python(at);
     hosted = running != NULL;
     knows_host = hosted && look_up(&host, running);
@@ -254,59 +317,128 @@ static ze_result_t find_interpreter(const gs_settings *at) {
     if (shared)
         libpython = running;
     if (libpython == NULL)
-        return refuse("no libpython%s.so to run the driver with; install it (Debian: apt install libpython%s)",
-                      at->version, at->version);
-    ze_result_t result = check_version(at, libpython);
+        return refuse_libpython(at);
+    result = check_version(at, libpython);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     if (!look_up(&python, libpython))
-        return refuse("this Python %s lacks functions that the driver needs", at->version);
+        return refuse(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "this Python %s lacks functions that the driver needs",
+                      at->version);
+    result = check_room(); /* libpython has taken some */
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     if (!shared)
         start_interpreter(at, libpython);
+    has_interpreter = true;
     return ZE_RESULT_SUCCESS;
 }
 
-/* Clears the current Python exception and says what it means. A Failure of driver/api.py carries the result
- * to answer; anything else is a fault of the driver. */
-static ze_result_t explain_exception(char *text, size_t size) {
-    PyObject *type, *value, *trace;
-    ze_result_t result = ZE_RESULT_ERROR_UNKNOWN;
-    python.PyErr_Fetch(&type, &value, &trace);
-    python.PyErr_NormalizeException(&type, &value, &trace);
-    if (shared && python.PyErr_GivenExceptionMatches(type, *python.interrupt)) {
-        snprintf(text, size, "interrupted");
-        raise_later((exception){type, value, trace});
-        return result;
+/* --- Exceptions of the driver ---------------------------------------------------------------------------- */
+
+static bool matches(PyObject *type, PyObject **wanted) {
+    return type != NULL && python.PyErr_GivenExceptionMatches(type, *wanted);
+}
+
+static int errno_of(PyObject *exception) {
+    PyObject *number = python.PyObject_GetAttrString(exception, "errno");
+    int found = number != NULL && number != python.none ? (int)python.PyLong_AsUnsignedLongLongMask(number) : 0;
+    python.PyErr_Clear();
+    python.Py_DecRef(number);
+    return found;
+}
+
+/* What an exception that is no Failure answers. Only a fault of the driver itself is unknown. */
+static ze_result_t classify(PyObject *type, PyObject *value, const char *text, const char **advice) {
+    *advice = GS_ADVICE_ON_MEMORY;
+    if (matches(type, python.out_of_memory))
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    bool is_of_system = matches(type, python.system_error);
+    if (!is_of_system && !matches(type, python.import_error)) {
+        *advice = NULL;
+        return ZE_RESULT_ERROR_UNKNOWN;
     }
-    PyObject *answer = python.PyObject_GetAttrString(value, "result");
-    if (answer != NULL)
-        result = (ze_result_t)python.PyLong_AsUnsignedLongLongMask(answer);
-    else
-        python.PyErr_Clear(); /* the exception has no such attribute: it is not a Failure */
-    PyObject *string = answer != NULL ? python.PyObject_Str(value) : python.PyObject_Repr(value);
+    int number = is_of_system ? errno_of(value) : 0;
+    return gs_result_of_errno(number != 0 ? number : gs_errno_in(text), advice);
+}
+
+static void write_words(PyObject *string, char *text, size_t size) {
     const char *utf8 = string != NULL ? python.PyUnicode_AsUTF8(string) : NULL;
     snprintf(text, size, "%s", utf8 != NULL ? utf8 : "an exception that cannot be shown");
     python.PyErr_Clear();
-    python.Py_DecRef(answer);
     python.Py_DecRef(string);
+}
+
+/* Says what an exception means that carries no result. */
+static ze_result_t explain_other(PyObject *type, PyObject *value, char *text, size_t size) {
+    const char *advice;
+    write_words(python.PyObject_Str(value), text, size);
+    ze_result_t result = classify(type, value, text, &advice);
+    if (advice == NULL) {
+        write_words(python.PyObject_Repr(value), text, size);
+        return result;
+    }
+    if (text[0] == 0)
+        snprintf(text, size, "there is no memory");
+    size_t length = strlen(text);
+    snprintf(text + length, size - length, "; %s", advice);
+    return result;
+}
+
+/* Clears the current Python exception and says what it means. A Failure of driver/api.py carries the result
+ * to answer. */
+static ze_result_t explain_exception(char *text, size_t size) {
+    PyObject *type, *value, *trace;
+    python.PyErr_Fetch(&type, &value, &trace);
+    python.PyErr_NormalizeException(&type, &value, &trace);
+    if (shared && matches(type, python.interrupt)) {
+        snprintf(text, size, "interrupted");
+        raise_later((exception){type, value, trace});
+        return ZE_RESULT_ERROR_UNKNOWN;
+    }
+    ze_result_t result;
+    PyObject *answer = python.PyObject_GetAttrString(value, "result");
+    if (answer != NULL) {
+        result = (ze_result_t)python.PyLong_AsUnsignedLongLongMask(answer);
+        write_words(python.PyObject_Str(value), text, size);
+    } else {
+        python.PyErr_Clear(); /* the exception has no such attribute: it is not a Failure */
+        result = explain_other(type, value, text, size);
+    }
+    python.Py_DecRef(answer);
     python.Py_DecRef(type);
     python.Py_DecRef(value);
     python.Py_DecRef(trace);
     return result;
 }
 
+/* A tuple of strings, or NULL. */
+static PyObject *pack_texts(int count, const char *const *texts) {
+    PyObject *tuple = python.PyTuple_New(count);
+    for (int each = 0; tuple != NULL && each < count; each++) {
+        PyObject *text = python.PyUnicode_FromString(texts[each]);
+        if (text != NULL) {
+            python.PyTuple_SetItem(tuple, each, text);
+        } else {
+            python.Py_DecRef(tuple);
+            tuple = NULL;
+        }
+    }
+    return tuple;
+}
+
 static PyObject *call_start(const char *definition, int count, const char *const *texts) {
     if (python.PyRun_SimpleString(definition) != 0)
         return NULL;
     PyObject *main = python.PyImport_AddModule("__main__");
-    PyObject *start = python.PyObject_GetAttrString(main, "_groundstate_start");
-    PyObject *arguments = python.PyTuple_New(count);
-    for (int each = 0; each < count; each++)
-        python.PyTuple_SetItem(arguments, each, python.PyUnicode_FromString(texts[each]));
-    PyObject *table = python.PyObject_Call(start, arguments, NULL);
+    PyObject *start = main != NULL ? python.PyObject_GetAttrString(main, "_groundstate_start") : NULL;
+    PyObject *arguments = start != NULL ? pack_texts(count, texts) : NULL;
+    PyObject *table = arguments != NULL ? python.PyObject_Call(start, arguments, NULL) : NULL;
+    exception raised;
+    python.PyErr_Fetch(&raised.type, &raised.value, &raised.trace);
     python.Py_DecRef(arguments);
     python.Py_DecRef(start);
     python.PyRun_SimpleString("del _groundstate_start");
+    python.PyErr_Restore(raised.type, raised.value, raised.trace);
     return table;
 }
 
@@ -318,13 +450,16 @@ static bool is_interrupted(void) {
 
 /* `interrupted` says that the program got a Ctrl-C meanwhile, and that the next call should try again. */
 static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
-    visit here = enter_python();
+    visit here;
+    if (!enter_python(&here))
+        return refuse_for_want_of_memory();
     const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
     PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
-    char text[400] = "an unknown error";
+    char text[400] = "there is no memory";
     if (table == NULL) {
         *interrupted = is_interrupted();
+        result = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         if (python.PyErr_Occurred() != NULL)
             result = explain_exception(text, sizeof text);
     }
@@ -332,32 +467,45 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     leave_python(here);
     if (table == NULL && !*interrupted)
-        result = refuse("the driver's Python half did not start: %s", text);
+        result = refuse(result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? result : ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
+                        "the driver's Python half did not start: %s", text);
     return result;
 }
 
-/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not. */
+/* The driver does not know which Python to run, because a file that says so could not be read. */
+static ze_result_t refuse_settings(int number) {
+    const char *advice;
+    ze_result_t result = gs_result_of_errno(number, &advice);
+    return refuse(result, "the driver's settings cannot be read: %s; %s", strerror(number), advice);
+}
+
+/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not, nor a want of
+ * memory or a file that could not be read. */
 static ze_result_t start(enum gs_function function) {
     if (started)
         return ZE_RESULT_SUCCESS;
     if (gs_is_abandoned())
         return gs_fail_abandoned(function);
     bool interrupted = false;
+    ze_result_t result = ZE_RESULT_SUCCESS;
     gs_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
         gs_settings at;
         gs_find_settings(&at);
-        start_failure = find_interpreter(&at);
+        start_failure = at.problem != 0 ? refuse_settings(at.problem) : find_interpreter(&at);
         if (start_failure == ZE_RESULT_SUCCESS)
             start_failure = load_handlers(&at, &interrupted);
         started = start_failure == ZE_RESULT_SUCCESS;
-        if (interrupted)
+        result = start_failure;
+        if (interrupted || at.problem != 0 || start_failure == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
             start_failure = ZE_RESULT_SUCCESS;
+    } else if (!started) {
+        result = gs_fail(start_failure, "%s", start_failure_text);
     }
     gs_unlock(&start_lock);
     if (interrupted)
         return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
-    return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
+    return result;
 }
 
 /* For `groundstate doctor`: the libpython that a program without Python would run the driver with. */
@@ -381,14 +529,24 @@ bool gs_process_is_python(void) { return hosted; }
 
 /* --- Calling handlers ------------------------------------------------------------------------------ */
 
+static PyObject *convert(char type, gs_word argument) {
+    if (type == 'd')
+        return python.PyFloat_FromDouble(argument.d);
+    return type == 'i' ? python.PyLong_FromLongLong(argument.i) : python.PyLong_FromUnsignedLongLong(argument.u);
+}
+
+/* A tuple of the arguments, or NULL. */
 static PyObject *pack(const char *types, const gs_word *arguments) {
     size_t count = strlen(types);
     PyObject *tuple = python.PyTuple_New((intptr_t)count);
-    for (size_t each = 0; each < count; each++) {
-        PyObject *item = types[each] == 'd'   ? python.PyFloat_FromDouble(arguments[each].d)
-                         : types[each] == 'i' ? python.PyLong_FromLongLong(arguments[each].i)
-                                              : python.PyLong_FromUnsignedLongLong(arguments[each].u);
-        python.PyTuple_SetItem(tuple, (intptr_t)each, item);
+    for (size_t each = 0; tuple != NULL && each < count; each++) {
+        PyObject *item = convert(types[each], arguments[each]);
+        if (item != NULL) {
+            python.PyTuple_SetItem(tuple, (intptr_t)each, item);
+        } else {
+            python.Py_DecRef(tuple);
+            tuple = NULL;
+        }
     }
     return tuple;
 }
@@ -414,9 +572,13 @@ static bool can_call(enum gs_function function, ze_result_t *result) {
 /* Calls any handler; text says what went wrong. */
 static ze_result_t call_handler(PyObject *handler, const char *types, const gs_word *arguments, uint64_t *value,
                                 char *text, size_t size) {
-    visit here = enter_python();
+    visit here;
+    if (!enter_python(&here)) {
+        snprintf(text, size, "there is no memory to call Python; %s", GS_ADVICE_ON_MEMORY);
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
     PyObject *tuple = pack(types, arguments);
-    PyObject *returned = python.PyObject_Call(handler, tuple, NULL);
+    PyObject *returned = tuple != NULL ? python.PyObject_Call(handler, tuple, NULL) : NULL;
     ze_result_t result = ZE_RESULT_SUCCESS;
     python.Py_DecRef(tuple);
     if (returned == NULL) {
@@ -459,13 +621,17 @@ int gs_guest_start(const char *module, const char *library, const char *const *n
         snprintf(text, size, "%s", gs_last_error_text());
         return (int)result;
     }
-    visit here = enter_python();
+    visit here;
+    if (!enter_python(&here)) {
+        snprintf(text, size, "there is no memory to import %s; %s", module, GS_ADVICE_ON_MEMORY);
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
     PyObject *table = call_start(START_GUEST, 2, (const char *const[]){module, library});
     if (table == NULL) {
         snprintf(text, size, "%s cannot be imported", module);
-        result = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
-        if (python.PyErr_Occurred() != NULL)
-            explain_exception(text, size);
+        result = python.PyErr_Occurred() != NULL ? explain_exception(text, size) : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+        if (result != ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+            result = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
     for (int each = 0; table != NULL && each < count; each++)
         found[each] = python.PyDict_GetItemString(table, names[each]); /* the table lives on */

@@ -391,12 +391,26 @@ void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state) {
 
 /* --- Submitting ---------------------------------------------------------------------------------- */
 
+static bool is_done_here(const gs_queue *queue, const gs_command *command) {
+    return queue->device->place == NULL && is_short_run(command);
+}
+
+ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command) {
+    gs_lock(&queue->lock);
+    bool idle = !queue->running && !queue->called;
+    gs_unlock(&queue->lock);
+    if (!idle || is_done_here(queue, command) || gs_engine_is_ready())
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                   "no thread can be started to execute the command; end threads, or raise their limit (ulimit -u)");
+}
+
 void gs_queue_submit(gs_queue *queue, gs_command *command) {
     command->next = NULL;
     mark_pending(command, 1);
     if (command->signal != NULL)
         command->signal->queue = queue->id;
-    if (queue->device->place == NULL && is_short_run(command) && gs_queue_claim(queue)) {
+    if (is_done_here(queue, command) && gs_queue_claim(queue)) {
         queue->submitted++;
         execute_submitted(queue, command);
         hand_over(queue);
@@ -499,22 +513,23 @@ static bool belongs(const gs_queue *queue, const gs_context *context, const gs_d
 static bool has_more_to_do(gs_queue *queue) { return atomic_load(&queue->completed) != atomic_load(&queue->submitted); }
 
 /* There is room for every queue: one that is idle when they are counted may be busy when the tickets are written. */
-gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device) {
+bool gs_tickets_take(const gs_context *context, gs_tickets **taken) {
     uint32_t room = 0;
     bool busy = false;
     gs_tickets *tickets = NULL;
     gs_lock(&queues_lock);
     for (gs_queue *each = queues; each != NULL; each = each->next)
-        if (belongs(each, context, device)) {
+        if (each->context == context) {
             room++;
             busy |= has_more_to_do(each);
         }
     if (busy && (tickets = calloc(1, sizeof *tickets + room * sizeof(progress))) != NULL)
         for (gs_queue *each = queues; each != NULL; each = each->next)
-            if (belongs(each, context, device) && has_more_to_do(each) && gs_object_try_hold(each->owner))
+            if (each->context == context && has_more_to_do(each) && gs_object_try_hold(each->owner))
                 tickets->wanted[tickets->count++] = (progress){each, each->submitted};
     gs_unlock(&queues_lock);
-    return tickets;
+    *taken = tickets;
+    return busy;
 }
 
 bool gs_tickets_are_done(const gs_tickets *tickets) {
@@ -524,15 +539,46 @@ bool gs_tickets_are_done(const gs_tickets *tickets) {
     return true;
 }
 
-void gs_tickets_wait(gs_tickets *tickets) {
-    for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
-        gs_bell_wait(&tickets->wanted[each].queue->bell, has_completed, &tickets->wanted[each], GS_FOREVER, false);
-}
-
 void gs_tickets_drop(gs_tickets *tickets) {
     for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
         gs_object_drop(tickets->wanted[each].queue->owner);
     free(tickets);
+}
+
+bool gs_queues_have_more(const gs_context *context) {
+    bool more = false;
+    gs_lock(&queues_lock);
+    for (gs_queue *each = queues; each != NULL && !more; each = each->next)
+        more = each->context == context && has_more_to_do(each);
+    gs_unlock(&queues_lock);
+    return more;
+}
+
+/* The queue with the next larger number. Called with the lock held. */
+static gs_queue *queue_after(uint64_t id, const gs_context *context, const gs_device *device) {
+    gs_queue *next = NULL;
+    for (gs_queue *each = queues; each != NULL; each = each->next)
+        if (each->id > id && (next == NULL || each->id < next->id) && belongs(each, context, device))
+            next = each;
+    return next;
+}
+
+void gs_queues_wait(const gs_context *context, const gs_device *device) {
+    uint64_t last = 0;
+    for (;;) {
+        gs_lock(&queues_lock);
+        gs_queue *queue = queue_after(last, context, device);
+        while (queue != NULL && !gs_object_try_hold(queue->owner)) /* it is being closed */
+            queue = queue_after(queue->id, context, device);
+        progress wanted = {queue, queue != NULL ? queue->submitted : 0};
+        gs_unlock(&queues_lock);
+        if (queue == NULL)
+            return;
+        gs_object *owner = queue->owner;
+        last = queue->id;
+        gs_bell_wait(&queue->bell, has_completed, &wanted, GS_FOREVER, false);
+        gs_object_drop(owner);
+    }
 }
 
 /* --- Forking ------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@ typedef struct gs_queue {
     gs_context *context;
     gs_device *device;
     struct gs_queue *next, **link; /* in the list of all queues */
+    struct gs_queue *stalled;      /* the next one that waits for an engine: engine.c */
     gs_mutex lock;
     gs_command *first, *last; /* guarded by lock */
     bool running;             /* someone executes the queue's commands, or is about to; guarded by lock */
@@ -48,6 +49,9 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
                    const ze_command_queue_desc_t *desc);
 void gs_queue_close(gs_queue *queue);
 
+/* OUT_OF_HOST_MEMORY if there is no thread that could execute a command which is submitted now. */
+ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command);
+
 /* Gives the queue a command, which it takes over. Waits for it on a synchronous queue. */
 void gs_queue_submit(gs_queue *queue, gs_command *command);
 
@@ -72,11 +76,16 @@ bool gs_queues_work(const gs_context *context);
 /* How far each busy queue must come until all that it was given so far is done. */
 typedef struct gs_tickets gs_tickets;
 
-/* For the queues of a context, or of a device and its sub-devices (the other is NULL). NULL: all idle. */
-gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device);
+/* For the queues of a context: false if all are idle. The tickets are NULL also if there is no memory for them. */
+bool gs_tickets_take(const gs_context *context, gs_tickets **tickets);
 bool gs_tickets_are_done(const gs_tickets *tickets);
-void gs_tickets_wait(gs_tickets *tickets);
 void gs_tickets_drop(gs_tickets *tickets);
+
+/* False once the queues of a context have done everything. */
+bool gs_queues_have_more(const gs_context *context);
+
+/* Waits for what the queues of a context, or of a device and its sub-devices (the other is NULL), were given so far. */
+void gs_queues_wait(const gs_context *context, const gs_device *device);
 
 /* Holds all engines between two commands; for changes to memory that commands may use. */
 void gs_engines_pause(void);
@@ -89,6 +98,9 @@ void gs_gate_leave(void);
 
 /* engine.c: finds a thread that will call gs_queue_work_off(queue). */
 void gs_engine_assign(gs_queue *queue);
+
+/* engine.c: false if no thread waits for a queue, and none can be started. */
+bool gs_engine_is_ready(void);
 void gs_queue_work_off(gs_queue *queue);
 
 #endif

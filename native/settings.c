@@ -1,6 +1,7 @@
 /* Where the driver's Python half and its interpreter are, as interpreter.cfg and the library's own place say. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,18 +47,32 @@ static void read_config(gs_settings *to) {
     gs_strip_last(file, 1);
     strncat(file, "/interpreter.cfg", sizeof file - strlen(file) - 1);
     FILE *stream = fopen(file, "r");
-    if (stream == NULL)
-        return;
-    while (fgets(line, sizeof line, stream) != NULL)
+    while (stream != NULL && fgets(line, sizeof line, stream) != NULL)
         take_setting(to, line);
-    fclose(stream);
+    gs_settings_close(to, stream);
+}
+
+static void note_problem(gs_settings *to, int number) {
+    if (to->problem == 0)
+        to->problem = number;
+}
+
+void gs_settings_close(gs_settings *to, FILE *file) {
+    if (file == NULL && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+        note_problem(to, errno);
+    if (file != NULL && ferror(file))
+        note_problem(to, EIO);
+    if (file != NULL)
+        fclose(file);
 }
 
 void gs_find_settings(gs_settings *to) {
     *to = (gs_settings){0};
     Dl_info self;
-    if (dladdr((void *)gs_find_settings, &self) == 0 || realpath(self.dli_fname, to->library) == NULL)
+    if (dladdr((void *)gs_find_settings, &self) == 0 || realpath(self.dli_fname, to->library) == NULL) {
+        note_problem(to, errno);
         return;
+    }
     read_config(to);
     snprintf(to->root, sizeof to->root, "%s", to->library);
     gs_strip_last(to->root, 3);

@@ -188,8 +188,10 @@ static void copy_large(gc_call *call, const uint8_t *from, size_t size, gc_phase
 /* Whether a page is there, as far as this thread knows: pages that were there once are believed to stay. So a wrong pointer
  * is found by the driver, and not by the recorder before it. */
 static bool is_there(uintptr_t page) {
-    uintptr_t *known = &call_here->pages[page / PAGE % GC_KNOWN_PAGES];
     uint8_t probe;
+    if (call_here == NULL) /* nothing is recorded here, or there was no memory for it */
+        return gc_pages_read(&probe, page, 1) == 1;
+    uintptr_t *known = &call_here->pages[page / PAGE % GC_KNOWN_PAGES];
     if (*known != page + 1 && gc_pages_read(&probe, page, 1) == 1)
         *known = page + 1; /* so that 0 stands for none */
     return *known == page + 1;

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
+import resource
 import signal
 import subprocess
 import sys
@@ -236,6 +238,27 @@ def test_without_a_python_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm_process, "_cannot_start", False)
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert llvm_process.descriptors() == ()
+
+
+def test_without_files_it_is_here_until_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, flags: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "memfd_create", refuse)
+        assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+        assert llvm_process.descriptors() == ()
+    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert pid() != os.getpid()
+
+
+def test_want_of_memory_there_is_want_of_memory_here() -> None:
+    machine.object_code(GOOD, 1)
+    status = Path(f"/proc/{pid()}/status").read_text(encoding="ascii")
+    used = next(int(line.split()[1]) << 10 for line in status.splitlines() if "VmSize" in line)
+    resource.prlimit(pid(), resource.RLIMIT_AS, (used + (8 << 20), used + (8 << 20)))
+    with pytest.raises(MemoryError, match="compiling this kernel takes up to 33 MiB"):
+        machine.object_code(GOOD, 1)
 
 
 def test_a_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

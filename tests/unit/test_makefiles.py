@@ -10,7 +10,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAKEFILES = sorted(
     path.relative_to(REPOSITORY)
-    for folder in (".", "native", "tests/native")
+    for folder in (".", "native", "tests/native", "tests/injection")
     for path in (REPOSITORY / folder).glob("Makefile")
 )
 

@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache, cached_property
 from threading import Lock
 
-import llvmlite.binding as llvm
-
 from groundstate import knobs
+from groundstate.compiler import room
 from groundstate.compiler.errors import BuildError, WrongIrError
+
+if "llvmlite.binding" not in sys.modules:
+    room.need_room(room.LIBRARY_BYTES, "loading LLVM")
+import llvmlite.binding as llvm
 
 _lock = Lock()
 _OPTIONS = ("-post-RA-scheduler=false", "-dag-maps-huge-region=100")
@@ -88,6 +92,7 @@ def parse(text: str) -> llvm.ModuleRef:
     lines = text.count("\n")
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
+    room.need_room_for_text(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -143,6 +148,7 @@ def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
     name = f"kernel{next(_count)}"
+    room.need_room(room.TASK_BYTES, "loading a kernel")
     with _lock:
         try:
             tracker = (

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from groundstate import knobs
+from groundstate.compiler import room
 from groundstate.compiler.errors import BuildError, WrongIrError
 
 if TYPE_CHECKING:  # imported when a process is started
@@ -32,6 +33,11 @@ sys.path[:0] = {path!r}
 from groundstate.compiler.llvm_server import main
 main({parent})
 """
+
+_PROBLEMS: dict[str, type[Exception]] = {
+    each.__name__: each for each in (BuildError, WrongIrError, MemoryError)
+}
+"""What the process says was wrong."""
 
 _lock = allocate_lock()
 _current: LlvmProcess | None = None
@@ -183,8 +189,8 @@ def _process() -> LlvmProcess | None:
     if _current is None:
         try:
             _current = LlvmProcess()
-        except OSError:
-            _cannot_start = True
+        except OSError as problem:
+            _cannot_start = problem.errno not in room.EXHAUSTED
     return _current
 
 
@@ -196,8 +202,8 @@ def _end() -> None:
 
 
 def begin() -> None:
-    """Starts the process, without waiting for it."""
-    with _lock:
+    """Starts the process, without waiting for it. If there is no room, who needs it is told so."""
+    with _lock, suppress(MemoryError, ImportError):
         _process()
 
 
@@ -233,7 +239,7 @@ def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
                 if words or is_last:  # it may just have ended for want of requests
                     raise GaveUpError(_gave_up(words)) from None
     if "problem" in said:
-        raise (WrongIrError if said["is_wrong_ir"] else BuildError)(said["problem"])
+        raise _PROBLEMS[said["kind"]](said["problem"])
     return code
 
 

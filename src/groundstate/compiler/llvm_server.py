@@ -87,16 +87,15 @@ def _watch(link: socket.socket, parent: int) -> None:
 
 def _serve(link: socket.socket) -> None:
     from groundstate.compiler import llvm_code
-    from groundstate.compiler.errors import BuildError, WrongIrError
+    from groundstate.compiler.errors import BuildError
 
     send(link, {"facts": llvm_code.target().facts, "pid": os.getpid()})
     while select.select([link], [], [], IDLE_S)[0]:
         said, text = receive(link)
         try:
             code = llvm_code.object_code(text.decode(), **said)
-        except BuildError as problem:
-            is_wrong = isinstance(problem, WrongIrError)
-            send(link, {"problem": problem.log, "is_wrong_ir": is_wrong})
+        except (BuildError, MemoryError) as problem:
+            send(link, {"problem": str(problem), "kind": type(problem).__name__})
         else:
             send(link, {}, code)
 
@@ -110,5 +109,5 @@ def main(parent: int) -> None:
     _give_up_rights()
     try:
         _serve(link)
-    except (EOFError, OSError):
+    except (EOFError, OSError, MemoryError):
         return

@@ -8,6 +8,7 @@ on other kinds of CPU.
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import struct
 from functools import cache
@@ -34,7 +35,6 @@ BEYOND = (
     LookupError,
     ValueError,
     OverflowError,
-    OSError,
     AttributeError,
     StopIteration,
 )
@@ -84,6 +84,10 @@ def load(code: bytes, symbol: str = "run") -> Loaded | None:
         entry = _find(symbols, names, symbol)
         start = places[entry.section] + entry.value
         return _executable(image, start) if start < len(image) else None
+    except OSError as problem:
+        if problem.errno == errno.ENOMEM:
+            raise MemoryError("no room for the code of a kernel") from problem
+        return None
     except BEYOND:
         return None
 

@@ -38,6 +38,10 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
         self.sentence = sentence
 
 
+NOT_OF_THE_INPUT = (MemoryError, OSError, ImportError)
+"""What goes wrong because of the machine: native/python.c finds the result for each of them."""
+
+
 Kept = TypeVar("Kept")
 
 
@@ -183,7 +187,8 @@ def _is_readable(address: int) -> bool:
         return bool(got == len(copy))
     before = address % mmap.PAGESIZE
     pages = (ctypes.c_uint8 * 2)()
-    return bool(_libc.mincore(address - before, before + len(copy), pages) == 0)
+    answer = _libc.mincore(address - before, before + len(copy), pages)
+    return answer == 0 or ctypes.get_errno() != errno.ENOMEM
 
 
 def chain(address: int | None) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,7 @@ import struct
 from typing import NamedTuple
 
 from groundstate import ze
+from groundstate.compiler.room import EXHAUSTED
 from groundstate.driver.api import Failure
 
 _LAYOUT = struct.Struct("<iIIiQQQQ16s")
@@ -176,6 +177,8 @@ def _open_elsewhere(handle: _Handle) -> int:
             "as the same user, or send the descriptor in its first four bytes over a socket",
         ) from error
     except OSError as error:
+        if error.errno in EXHAUSTED:
+            raise
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             f"process {handle.pid} no longer has what this handle leads to; open a handle while "

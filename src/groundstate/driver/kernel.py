@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from groundstate import ze
 from groundstate.driver import native, native_kernel, platform
 from groundstate.driver.api import (
+    NOT_OF_THE_INPUT,
     Extensions,
     Failure,
     answer_structs,
@@ -106,7 +107,7 @@ def _building() -> Iterator[None]:
         yield
     except BuildError as problem:
         raise Failure(failure, problem.log) from problem
-    except Failure:
+    except (Failure, *NOT_OF_THE_INPUT):
         raise
     except Exception as problem:
         name = type(problem).__name__

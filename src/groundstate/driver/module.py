@@ -16,6 +16,7 @@ from groundstate import ze
 from groundstate.announce import Announced
 from groundstate.driver import build_log, build_options, native, native_kernel, specialization
 from groundstate.driver.api import (
+    NOT_OF_THE_INPUT,
     Failure,
     Handles,
     find_in_chain,
@@ -225,6 +226,8 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
         program = _build(inputs, is_native)
     except BuildError as problem:
         reason = problem.log
+    except NOT_OF_THE_INPUT:
+        raise
     except Exception as problem:
         reason = f"error: the compiler failed on this module: {type(problem).__name__}: {problem}"
     else:

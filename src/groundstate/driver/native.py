@@ -148,18 +148,25 @@ def _check(name: str, *arguments: object) -> None:
         raise Failure(result, _functions["gs_last_error_text"]().decode(errors="replace"))
 
 
+def _new(name: str, what: str, *arguments: object) -> int:
+    """Calls a native function that returns something new, or nothing if there is no memory."""
+    made = _call(name, *arguments)
+    if made == 0:
+        raise MemoryError(f"no room for another {what}")
+    return made
+
+
 def driver_new() -> int:
     """A new driver handle."""
-    return _call("gs_driver_new")
+    return _new("gs_driver_new", "driver")
 
 
 def device_new(
     driver: int, parent: int, worker_count: int, memory_bytes: int, queue_count: int
 ) -> int:
     """A new device handle."""
-    return _call(
-        "gs_device_new", driver, parent, worker_count, memory_bytes, QUEUE_GROUPS, queue_count
-    )
+    sizes = (worker_count, memory_bytes, QUEUE_GROUPS, queue_count)
+    return _new("gs_device_new", "device", driver, parent, *sizes)
 
 
 def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> None:
@@ -177,7 +184,7 @@ def device_locate(device: int, path: Sequence[int]) -> None:
 def activity_page() -> tuple[int, int]:
     """The address and the size of what this process counts: native/activity.h."""
     size = _U64()
-    return _call("gs_activity_page", ctypes.byref(size)), size.value
+    return _new("gs_activity_page", "page of counters", ctypes.byref(size)), size.value
 
 
 class _Speed(ctypes.Structure):
@@ -207,10 +214,7 @@ def device_memory_used(device: int) -> int:
 
 def object_new(kind: str) -> int:
     """A live handle of a kind whose objects are kept in Python: `ze_physical_mem_handle_t`."""
-    handle = _call("gs_object_create", kind.encode())
-    if handle == 0:
-        raise MemoryError(f"no room for another {kind}")
-    return handle
+    return _new("gs_object_create", kind, kind.encode())
 
 
 def object_end(handle: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from groundstate.driver.native import _call, _check
+from groundstate.driver.native import _call, _check, _new
 
 Size = tuple[int, int, int]
 
@@ -54,10 +54,7 @@ class _Code(ctypes.Structure):
 
 def module_new(context: int, device: int, key: int) -> int:
     """A new module handle. The key comes back from `next_dead_module` when it is no longer used."""
-    handle = _call("gs_module_new", context, device, key)
-    if handle == 0:
-        raise MemoryError("no room for another module")
-    return handle
+    return _new("gs_module_new", "module", context, device, key)
 
 
 def module_end(module: int) -> None:
@@ -123,10 +120,7 @@ def entry_point_add(
         subgroup_size,
         name.encode(),
     )
-    added = _call("gs_entry_point_add", module, ctypes.byref(description))
-    if added == 0:
-        raise MemoryError("no room for another kernel")
-    return added
+    return _new("gs_entry_point_add", "kernel", module, ctypes.byref(description))
 
 
 def code_add(
@@ -154,16 +148,12 @@ def code_add(
         may_wait,
         group_size,
     )
-    if not _call("gs_code_add", module, entry_point, ctypes.byref(description)):
-        raise MemoryError("no room for another kernel")
+    _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 
 
 def kernel_new(module: int, entry_point: int) -> int:
     """A new kernel handle."""
-    handle = _call("gs_kernel_new", module, entry_point)
-    if handle == 0:
-        raise MemoryError("no room for another kernel")
-    return handle
+    return _new("gs_kernel_new", "kernel", module, entry_point)
 
 
 def kernel_entry_point(kernel: int) -> int:

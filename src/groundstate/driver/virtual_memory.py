@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 
 from groundstate import ze
@@ -69,6 +71,10 @@ class Segment:
         self.physical = physical
         self.offset = offset
 
+    def copy(self) -> Segment:
+        """The same, to be cut on its own."""
+        return Segment(self.start, self.end, self.access, self.physical, self.offset)
+
     def continues(self, previous: Segment) -> bool:
         """True if both show neighbouring pages of the same physical memory."""
         distance = previous.end - previous.start
@@ -104,6 +110,18 @@ class Reservation:
         self.split_at(end)
         return [each for each in self.segments if start <= each.start and each.end <= end]
 
+    def change(self, segment: Segment, show: Callable[[], None]) -> None:
+        """Replaces what was there and has the pages show it; all is as before if that fails."""
+        before = [each.copy() for each in self.segments]
+        try:
+            self.replace(segment)
+            show()
+        except BaseException:
+            self.segments = before
+            with suppress(Failure):  # what is not known now is told with the next change
+                self.tell_native()
+            raise
+
     def replace(self, segment: Segment) -> None:
         """Puts one segment in the place of what was there."""
         self.split_at(segment.start)
@@ -132,9 +150,10 @@ class Reservation:
         now = self.mapped_stretches()
         for start, _, _ in self.known - now:
             native.mapping_remove(self.context, start)
+        self.known &= now
         for start, size, device in now - self.known:
             native.mapping_add(self.context, device, start, size)
-        self.known = now
+            self.known.add((start, size, device))
 
 
 _lock = Lock()
@@ -199,7 +218,22 @@ def _map(start: int, size: int, protection: int, flags: int, fd: int = -1, offse
 def _map_nothing(start: int, size: int) -> None:
     """Makes pages of a reservation inaccessible and gives their memory back."""
     flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED
-    _map(start, size, 0, flags)
+    if not _map(start, size, 0, flags):
+        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the system refuses another mapping")
+
+
+def _map_segment(segment: Segment, physical: Physical) -> None:
+    """Has the pages of a segment show its physical memory."""
+    size, flags = segment.end - segment.start, _MAP_SHARED | _MAP_FIXED
+    protection = _PROTECTION[segment.access]
+    if not _map(segment.start, size, protection, flags, physical.fd, segment.offset):
+        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the system refuses another mapping")
+
+
+def _protect(segment: Segment, access: int) -> None:
+    size = segment.end - segment.start
+    if _libc.mprotect(segment.start, size, _PROTECTION[access]) != 0:
+        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the system refuses another mapping")
 
 
 def _forget_dead_contexts() -> None:
@@ -302,7 +336,12 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
     except BaseException:
         native.device_uncharge(device, descriptor.size)
         raise
-    handle = native.object_new("ze_physical_mem_handle_t")
+    try:
+        handle = native.object_new("ze_physical_mem_handle_t")
+    except BaseException:
+        os.close(fd)
+        native.device_uncharge(device, descriptor.size)
+        raise
     with _lock:
         identifier = next(_next_identifier)
         _physicals[handle] = Physical(hContext, device, descriptor.size, fd, identifier)
@@ -388,12 +427,8 @@ def zeVirtualMemMap(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
                 "part of the range is mapped already; call zeVirtualMemUnmap first",
             )
-        flags = _MAP_SHARED | _MAP_FIXED
-        if not _map(ptr, size, _PROTECTION[access], flags, physical.fd, offset):
-            raise Failure(
-                ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the system refuses another mapping"
-            )
-        reservation.replace(Segment(ptr, ptr + size, access, physical, offset))
+        segment = Segment(ptr, ptr + size, access, physical, offset)
+        reservation.change(segment, lambda: _map_segment(segment, physical))
 
 
 @handler
@@ -401,8 +436,7 @@ def zeVirtualMemUnmap(hContext: int, ptr: int, size: int) -> None:
     _check_pages(ptr, size)
     with _lock:
         reservation = _reservation(hContext, ptr, size)
-        reservation.replace(Segment(ptr, ptr + size))
-        _map_nothing(ptr, size)
+        reservation.change(Segment(ptr, ptr + size), lambda: _map_nothing(ptr, size))
 
 
 @handler
@@ -411,7 +445,7 @@ def zeVirtualMemSetAccessAttribute(hContext: int, ptr: int, size: int, access: i
     with _lock:
         for segment in _reservation(hContext, ptr, size).cut(ptr, ptr + size):
             if segment.physical is not None:
-                _libc.mprotect(segment.start, segment.end - segment.start, _PROTECTION[access])
+                _protect(segment, access)
             segment.access = access
 
 
