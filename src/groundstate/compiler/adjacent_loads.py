@@ -10,7 +10,7 @@ from __future__ import annotations
 from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.linear import constant_added
 from groundstate.compiler.shared_variables import SAME_ADDRESS
-from groundstate.compiler.signature import STORAGE_FUNCTION
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
 from groundstate.compiler.straight_loops import only_computes
 from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
@@ -40,7 +40,7 @@ def _count(uniformity: Uniformity, node: Node) -> int:
     if node.op != "Load" or not isinstance(node.type, Int | Float) or node.type.size not in (4, 8):
         return 0
     pointer = node.operands[0]
-    if not isinstance(pointer.type, Pointer) or pointer.type.storage == STORAGE_FUNCTION:
+    if not isinstance(pointer.type, Pointer) or pointer.type.storage == StorageClass.Function:
         return 0
     if pointer in uniformity.interleaved or not only_computes(node):
         return 0

@@ -12,12 +12,12 @@ from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.module import Variable
+from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.text import number_text
 from groundstate.compiler.spirv.types import Type, Void
 from groundstate.compiler.uniformity import VARYING, Uniformity
 
 NAME_COLUMN, TYPE_COLUMN, SHAPE_COLUMN = 5, 12, 76
-VOLATILE, ALIGNED = 1, 2
 
 
 def graph_text(uniformity: Uniformity) -> Iterator[str]:
@@ -118,8 +118,12 @@ def _literals(node: Node) -> list[str]:
 
 def _access(numbers: list[int]) -> list[str]:
     flags = numbers[0] if numbers else 0
-    words = ["volatile"] if flags & VOLATILE else []
-    return [*words, f"aligned {numbers[1]}"] if flags & ALIGNED and len(numbers) > 1 else words
+    words = ["volatile"] if flags & MemoryAccess.Volatile else []
+    return (
+        [*words, f"aligned {numbers[1]}"]
+        if flags & MemoryAccess.Aligned and len(numbers) > 1
+        else words
+    )
 
 
 def _literal(literal: object) -> str:

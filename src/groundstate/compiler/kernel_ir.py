@@ -19,7 +19,6 @@ from groundstate.compiler.symbols import Symbols
 if TYPE_CHECKING:
     from groundstate.compiler.inlining import Instance
 
-STORAGE_FUNCTION = 7
 
 Words = list[tuple[str, int]]
 """The operands of an instruction, each with "id" or "n" for a number."""
@@ -172,12 +171,3 @@ def _remove_unused_casts(kernel: Kernel) -> None:
     for block in kernel.blocks:
         block.nodes = [node for node in block.nodes if node.op != "Bitcast" or id(node) in used]
     kernel.renumber()
-
-
-def is_private_variable(node: Node) -> bool:
-    """True for a variable that each work-item has for itself."""
-    return (
-        node.op == "Variable"
-        and isinstance(node.type, Pointer)
-        and node.type.storage == STORAGE_FUNCTION
-    )

@@ -14,8 +14,7 @@ from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.liveness import Liveness
-from groundstate.compiler.lower import SCOPE_SUBGROUP
-from groundstate.compiler.signature import STORAGE_FUNCTION
+from groundstate.compiler.spirv.opcodes import Scope, StorageClass
 from groundstate.compiler.spirv.types import Bool, Pointer, Type
 from groundstate.compiler.uniformity import VARYING, Uniformity, lane_axis
 
@@ -42,7 +41,7 @@ def _observes(node: Node) -> bool:
     if node.op.startswith(("Subgroup", "GroupNonUniform")):
         return True
     scoped = node.op.startswith("Group") or node.op == "ControlBarrier"
-    return scoped and bool(node.operands) and constant_int(node.operands[0]) == SCOPE_SUBGROUP
+    return scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
 
 
 def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
@@ -66,7 +65,7 @@ def _waits_for_memory(uniformity: Uniformity) -> bool:
         node.op == "Load"
         and uniformity.shape_at(node.operands[0], block) is VARYING
         and isinstance(pointer := node.operands[0].type, Pointer)
-        and pointer.storage != STORAGE_FUNCTION
+        and pointer.storage != StorageClass.Function
         for loop in uniformity.divergent_loops
         for block in loop.blocks
         for node in block.nodes

@@ -7,8 +7,8 @@ that crosses blocks.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.spirv.opcodes import Scope
 
-SCOPE_WORKGROUP, SCOPE_SUBGROUP = 2, 3
 BARRIERS = frozenset(("ControlBarrier", "GroupWaitEvents"))
 
 
@@ -16,7 +16,7 @@ def is_group_barrier(node: Node) -> bool:
     """True if all work-items of the group meet at the node."""
     if node.op == "GroupWaitEvents":
         return True
-    return node.op == "ControlBarrier" and constant_int(node.operands[0]) == SCOPE_WORKGROUP
+    return node.op == "ControlBarrier" and constant_int(node.operands[0]) == Scope.Workgroup
 
 
 def split_at_barriers(kernel: Kernel) -> bool:

@@ -9,10 +9,10 @@ changes nothing, and addresses stay as regular as they were.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.uniformity import CHAINS
 
-STORAGE_GENERIC = 8
 SAME_MEMORY = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric"])
 
 
@@ -28,7 +28,7 @@ def lower_known_casts(kernel: Kernel) -> None:
 def _storage_behind(pointer: Node) -> int | None:
     """The memory that an address comes from, or None if that is not plain to see."""
     while isinstance(pointer.type, Pointer):
-        if pointer.type.storage != STORAGE_GENERIC:
+        if pointer.type.storage != StorageClass.Generic:
             return pointer.type.storage
         if pointer.op not in SAME_MEMORY and pointer.op not in CHAINS:
             return None

@@ -9,11 +9,10 @@ The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py wri
 from __future__ import annotations
 
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
-from groundstate.compiler.lower import SCOPE_SUBGROUP, SCOPE_WORKGROUP
+from groundstate.compiler.spirv.opcodes import GroupOperation, MemorySemantics, Scope
 from groundstate.compiler.spirv.types import Int, Void
-from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN, REDUCE
 
-SEMANTICS = 0x108  # acquire and release, work-group memory
+SEMANTICS = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory
 VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}
 
 
@@ -56,7 +55,7 @@ def _is_group_operation(node: Node) -> bool:
         return False
     if node.op.startswith(("GroupNonUniform", "GroupAsync", "GroupWait")):
         return False
-    return constant_int(node.operands[0]) == SCOPE_WORKGROUP
+    return constant_int(node.operands[0]) == Scope.Workgroup
 
 
 def _number(value: int) -> Node:
@@ -64,7 +63,7 @@ def _number(value: int) -> Node:
 
 
 def _barrier(where: str) -> Node:
-    scope = _number(SCOPE_WORKGROUP)
+    scope = _number(Scope.Workgroup)
     return Node("ControlBarrier", Void(), [scope, scope, _number(SEMANTICS)], where=where)
 
 
@@ -74,22 +73,22 @@ def _rewrite(node: Node, cell: int) -> list[Node]:
         write = Node("WriteGroupCell", Void(), node.operands[1:], (cell, "one"), where)
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "one")
         return [write, _barrier(where), node, _barrier(where)]
-    operation = REDUCE if node.op in VOTES else int(str(node.literals[0]))
+    operation = GroupOperation.Reduce if node.op in VOTES else int(str(node.literals[0]))
     if node.op in VOTES:
-        part = Node(node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (), where)
+        part = Node(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (), where)
         kind = VOTES[node.op]
     else:
-        scope = _number(SCOPE_SUBGROUP)
-        part = Node(node.op, node.type, [scope, node.operands[1]], (REDUCE,), where)
+        scope = _number(Scope.Subgroup)
+        part = Node(node.op, node.type, [scope, node.operands[1]], (GroupOperation.Reduce,), where)
         kind = node.op
-    mode = "all" if operation == REDUCE else "before"
+    mode = "all" if operation == GroupOperation.Reduce else "before"
     write = Node("WriteGroupCell", Void(), [part], (cell, mode, kind), where)
-    if operation == REDUCE:
+    if operation == GroupOperation.Reduce:
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode)
         return [part, write, _barrier(where), node, _barrier(where)]
-    assert operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN)
+    assert operation in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan)
     inner = Node(
-        node.op, node.type, [_number(SCOPE_SUBGROUP), node.operands[1]], (operation,), where
+        node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (operation,), where
     )
     before = Node("ReadGroupCells", node.type, [], (cell, mode), where)
     node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)

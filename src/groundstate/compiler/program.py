@@ -19,17 +19,10 @@ from groundstate.compiler.constructors import find_constructors, run_once
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
-from groundstate.compiler.signature import (
-    MODE_LOCAL_SIZE,
-    MODE_LOCAL_SIZE_HINT,
-    MODE_SUBGROUP_SIZE,
-    Argument,
-    Signature,
-    describe_arguments,
-)
+from groundstate.compiler.signature import Argument, Signature, describe_arguments
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
-from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv.opcodes import ExecutionMode, Op
 from groundstate.compiler.spirv.reader import read
 from groundstate.compiler.storage import Globals, place_variables
 from groundstate.compiler.symbols import Symbols, needed_imports
@@ -284,11 +277,11 @@ class Program:
     def _describe(self, name: str) -> Signature:
         arguments, _ = describe_arguments(*self.function(name))
         modes = self.modes(name)
-        required = modes.get(MODE_LOCAL_SIZE)
-        lanes = modes.get(MODE_SUBGROUP_SIZE)
+        required = modes.get(ExecutionMode.LocalSize)
+        lanes = modes.get(ExecutionMode.SubgroupSize)
         size = (required[0], required[1], required[2]) if required else None
         attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
-        hint = modes.get(MODE_LOCAL_SIZE_HINT)
+        hint = modes.get(ExecutionMode.LocalSizeHint)
         attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
         attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)

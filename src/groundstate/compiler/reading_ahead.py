@@ -15,7 +15,7 @@ from __future__ import annotations
 from groundstate.compiler.emit.function import FREE
 from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.linear import PASSES
-from groundstate.compiler.signature import STORAGE_CROSS_WORKGROUP, STORAGE_GENERIC
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
 from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
 
@@ -61,8 +61,8 @@ def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
         return False
     pointer = node.operands[0]
     is_global = isinstance(pointer.type, Pointer) and pointer.type.storage in (
-        STORAGE_CROSS_WORKGROUP,
-        STORAGE_GENERIC,
+        StorageClass.CrossWorkgroup,
+        StorageClass.Generic,
     )
     is_small = node.type.size * uniformity.width <= MOST_BYTES
     return is_global and is_small and uniformity.shape_at(pointer, node.block) == node.type.size

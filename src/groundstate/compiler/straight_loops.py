@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from groundstate.compiler.graph import Loop
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.known_lanes import SHUFFLES
+from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.types import Bool, Float, Int, Pointer, Vector
 from groundstate.compiler.uniformity import CHAINS, Uniformity
-from groundstate.compiler.variables import VOLATILE
 
 CASTS = frozenset(["UConvert", "SConvert", "Bitcast", "CopyObject"])
 ARITHMETIC = frozenset(
@@ -179,7 +179,9 @@ def lead(block: Block, there: Block, instead_of: Block) -> None:
 def only_computes(node: Node) -> bool:
     """True if an operation has no effect but its result, which is the same when done again."""
     if node.op == "Load":
-        return not any(isinstance(each, int) and each & VOLATILE for each in node.literals[:1])
+        return not any(
+            isinstance(each, int) and each & MemoryAccess.Volatile for each in node.literals[:1]
+        )
     if node.op == "ExtInst":
         return not any(isinstance(each.type, Pointer) for each in node.operands)
     return node.op in COMPUTES

@@ -16,6 +16,7 @@ from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.linear import step_of
 from groundstate.compiler.shared_variables import writers_of_variables
+from groundstate.compiler.spirv.opcodes import GroupOperation
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
 
 VARYING = None
@@ -45,7 +46,6 @@ UNIFORM_RESULTS = frozenset(
         "NeverWraps",
     ]
 )
-REDUCE, INCLUSIVE_SCAN, EXCLUSIVE_SCAN = 0, 1, 2
 PRINTF = 184
 """Of OpenCL.std."""
 ROUNDS = 5
@@ -367,7 +367,11 @@ def lane_stride(pointee: Type | None) -> int:
 
 
 def _is_reduction(node: Node) -> bool:
-    return len(node.literals) > 0 and REDUCE in node.literals[:1] and "Ballot" not in node.op
+    return (
+        len(node.literals) > 0
+        and GroupOperation.Reduce in node.literals[:1]
+        and "Ballot" not in node.op
+    )
 
 
 def _is_printf(node: Node) -> bool:

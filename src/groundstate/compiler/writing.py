@@ -21,17 +21,12 @@ from groundstate.compiler.lower_casts import lower_known_casts
 from groundstate.compiler.lower_copies import lower_copies
 from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.lower_images import split_sampled_images
-from groundstate.compiler.signature import (
-    MODE_CONTRACTION_OFF,
-    MODE_SUBGROUP_SIZE,
-    SUPPORTED_WIDTHS,
-    describe_arguments,
-)
+from groundstate.compiler.signature import SUPPORTED_WIDTHS, describe_arguments
+from groundstate.compiler.spirv.opcodes import ExecutionMode, MemoryAccess
 from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
 from groundstate.compiler.uniformity import Uniformity, lane_stride
-from groundstate.compiler.variables import VOLATILE
 
 if TYPE_CHECKING:
     from groundstate.compiler.program import GroupSize, Program
@@ -74,7 +69,7 @@ class Prepared:
 
 def _sees_others(node: Node) -> bool:
     volatile = node.op in ("Load", "Store") and bool(node.literals) and node.literals[0]
-    is_volatile = isinstance(volatile, int) and bool(volatile & VOLATILE)
+    is_volatile = isinstance(volatile, int) and bool(volatile & MemoryAccess.Volatile)
     return is_volatile or "Atomic" in node.op
 
 
@@ -121,7 +116,9 @@ def _plan(
 ) -> Uniformity:
     """The kernel's values for the number of lanes asked for, or for the best."""
     kernel = prepared.kernel
-    is_free = not prepared.observes_subgroups and MODE_SUBGROUP_SIZE not in program.modes(name)
+    is_free = not prepared.observes_subgroups and ExecutionMode.SubgroupSize not in program.modes(
+        name
+    )
     if width is None and is_free:
         return plan(kernel, group_size, machine.target().natural_width)
     lanes = width or program.signature(name).subgroup_size
@@ -137,7 +134,7 @@ def _write(program: Program, name: str, group_size: GroupSize, width: int | None
     uniformity = analyse(program, name, group_size, width)
     placement, _ = place_variables(prepared.kernel, program.globals)
     _, types = describe_arguments(*program.function(name))
-    contract = MODE_CONTRACTION_OFF not in program.modes(name)
+    contract = ExecutionMode.ContractionOff not in program.modes(name)
     registers = machine.target().registers
     signature = program.signature(name)
     writer = KernelWriter(uniformity, types, signature, placement, contract, registers)

@@ -14,10 +14,9 @@ from groundstate.compiler.emit.streaming import condition
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.types import Int, Type, Vector
 
-ALIGNED = 0x2
-VOLATILE = 0x1
 CACHE_LINE = 64
 FOR_READING = [("i32", "0"), ("i32", "3"), ("i32", "1")]
 """That a prefetch is for reading, and soon, and of data."""
@@ -27,8 +26,8 @@ def _access(node: Node, type_: Type) -> tuple[int, bool]:
     """The alignment and volatility that an instruction's memory operands state."""
     literals = [each for each in node.literals if isinstance(each, int)]
     flags = literals[0] if literals else 0
-    align = literals[1] if flags & ALIGNED and len(literals) > 1 else type_.align
-    return max(1, min(align, _scalar_size(type_))), bool(flags & VOLATILE)
+    align = literals[1] if flags & MemoryAccess.Aligned and len(literals) > 1 else type_.align
+    return max(1, min(align, _scalar_size(type_))), bool(flags & MemoryAccess.Volatile)
 
 
 def _scalar_size(type_: Type) -> int:

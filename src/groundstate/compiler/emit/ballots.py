@@ -6,7 +6,7 @@ from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.ir import Node
-from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN
+from groundstate.compiler.spirv.opcodes import GroupOperation
 
 
 @handles("SubgroupBallotKHR", "GroupNonUniformBallot")
@@ -81,10 +81,10 @@ def _ballot_count(emitter: Emitter, node: Node) -> None:
     every = text.splat("i32", str((1 << emitter.width) - 1 if emitter.width < 32 else -1))
     word = text.emit(f"and {wide} {word}, {every}")
     operation = int(str(node.literals[0]))
-    if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
+    if operation in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan):
         one = text.splat("i32", "1")
         below = text.emit(f"shl {wide} {one}, {lane_numbers(emitter)}")
-        if operation == INCLUSIVE_SCAN:
+        if operation == GroupOperation.InclusiveScan:
             below = text.emit(f"shl {wide} {below}, {one}")
         mask = text.emit(f"sub {wide} {below}, {one}")
         word = text.emit(f"and {wide} {word}, {mask}")

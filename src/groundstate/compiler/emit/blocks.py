@@ -13,10 +13,8 @@ from groundstate.compiler.emit.memory import add_offset, load, store
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.types import Type
-
-ALIGNED = 0x2
-
 
 # --- Blocks of a sub-group ------------------------------------------------------------------------
 
@@ -108,7 +106,9 @@ def _store_if(
 
 def _alignment(node: Node, type_: Type) -> int:
     literals = [each for each in node.literals if isinstance(each, int)]
-    stated = literals[1] if len(literals) > 1 and literals[0] & ALIGNED else type_.align
+    stated = (
+        literals[1] if len(literals) > 1 and literals[0] & MemoryAccess.Aligned else type_.align
+    )
     return max(1, min(stated, _scalar_size(type_)))
 
 

@@ -7,8 +7,7 @@ from groundstate.compiler.emit.text import overloaded
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
-from groundstate.compiler.lower import SCOPE_SUBGROUP
-from groundstate.compiler.uniformity import EXCLUSIVE_SCAN, INCLUSIVE_SCAN
+from groundstate.compiler.spirv.opcodes import GroupOperation, Scope
 
 INFINITY = {"half": "0xH7C00", "float": "0x7FF0000000000000", "double": "0x7FF0000000000000"}
 MINUS_INFINITY = {"half": "0xHFC00", "float": "0xFFF0000000000000", "double": "0xFFF0000000000000"}
@@ -80,7 +79,7 @@ ARITHMETIC += [f"Group{kind}" for kind in KINDS] + [f"Group{kind}KHR" for kind i
 
 def check_subgroup(node: Node) -> None:
     """Group operations of a whole work-group are lowered elsewhere."""
-    if constant_int(node.operands[0]) != SCOPE_SUBGROUP:
+    if constant_int(node.operands[0]) != Scope.Subgroup:
         raise BuildError("it is not supported over a whole work-group")
 
 
@@ -105,13 +104,13 @@ def _reduce(
     nothing = identity(kind, value.type)
     if width == 1:
         start = first_of_scan(kind, value.type)
-        return Lanes(value.type, start if operation == EXCLUSIVE_SCAN else value.name)
+        return Lanes(value.type, start if operation == GroupOperation.ExclusiveScan else value.name)
     wide = text.vector_type(value.type)
     neutral = text.splat(value.type, nothing)
     current = text.select(emitter.mask, value.type, text.as_vector(value), neutral)
-    if operation in (INCLUSIVE_SCAN, EXCLUSIVE_SCAN):
+    if operation in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan):
         total = _scan(emitter, kind, wide, current, neutral)
-        if operation == EXCLUSIVE_SCAN:
+        if operation == GroupOperation.ExclusiveScan:
             start = text.splat(value.type, first_of_scan(kind, value.type))
             total = _shifted(emitter, wide, total, 1, start)
         return Lanes(value.type, total, None)

@@ -8,10 +8,9 @@ from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
 from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.spirv.opcodes import MemorySemantics, StorageClass
 from groundstate.compiler.spirv.types import Pointer, Type
 
-STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP, STORAGE_FUNCTION = 4, 5, 7
-WORKGROUP_MEMORY, CROSS_WORKGROUP_MEMORY = 0x100, 0x200
 ROOM_ALIGNMENT = 64
 ROOM_BYTES = 8 << 20
 """For all arrays of variable length that a sub-group has at a time."""
@@ -31,13 +30,13 @@ class _Places:
 
     def are_in(self, storage: int) -> str:
         """Which of the addresses lead to some memory."""
-        if storage == STORAGE_WORKGROUP:
+        if storage == StorageClass.Workgroup:
             return self._between("%local", "%local.end")
-        if storage == STORAGE_FUNCTION:
+        if storage == StorageClass.Function:
             return self._between("%privates", "%privates.end")
-        if storage == STORAGE_CROSS_WORKGROUP:
+        if storage == StorageClass.CrossWorkgroup:
             text = self.text
-            local, private = map(self.are_in, (STORAGE_WORKGROUP, STORAGE_FUNCTION))
+            local, private = map(self.are_in, (StorageClass.Workgroup, StorageClass.Function))
             inside = text.emit(f"or {self.bits} {local}, {private}")
             return text.emit(f"xor {self.bits} {inside}, {text.splat('i1', 'true')}")
         raise BuildError(f"no generic pointer leads to storage class {storage}")
@@ -74,8 +73,8 @@ def _semantics(emitter: Emitter, node: Node) -> None:
     wide = text.vector_type("i32")
     result = text.splat("i32", "0")
     for storage, bit in (
-        (STORAGE_WORKGROUP, WORKGROUP_MEMORY),
-        (STORAGE_CROSS_WORKGROUP, CROSS_WORKGROUP_MEMORY),
+        (StorageClass.Workgroup, MemorySemantics.WorkgroupMemory),
+        (StorageClass.CrossWorkgroup, MemorySemantics.CrossWorkgroupMemory),
     ):
         fits = places.are_in(storage)
         value = text.splat("i32", str(bit))

@@ -9,9 +9,9 @@ from groundstate.compiler.emit.memory import array_step_of, load, store
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Pointer, Type
 
-STORAGE_WORKGROUP = 4
 CELL_BYTES = 128
 """Room for the largest OpenCL vector."""
 
@@ -186,7 +186,7 @@ def _copy_together(emitter: Emitter, node: Node, size: str, elements: Node, dist
     target, source = emitter.scalar(node.operands[1]), emitter.scalar(node.operands[2])
     count, stride = _same_number(emitter, elements), _same_number(emitter, distance)
     pointer = node.operands[1].type
-    to_local = isinstance(pointer, Pointer) and pointer.storage == STORAGE_WORKGROUP
+    to_local = isinstance(pointer, Pointer) and pointer.storage == StorageClass.Workgroup
     first, body, after = text.label("copy"), text.label("element"), text.label("copied")
     check, begin = text.label("check"), text.emit("icmp eq i64 %sub, 0")
     text.do(f"br i1 {begin}, label %{first}, label %{after}")
