@@ -8,12 +8,12 @@ as the vectors of all lanes, instead of in steps for each of the numbers.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Block, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS, has_side_effects
 from groundstate.compiler.linear import constant_added
 from groundstate.compiler.shared_variables import SAME_ADDRESS
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
-from groundstate.compiler.straight_loops import only_computes
-from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
+from groundstate.compiler.uniformity import Uniformity, chain_steps
 
 COUNTS = (2, 4)
 """How many are joined."""
@@ -42,7 +42,7 @@ def _count(uniformity: Uniformity, node: Node) -> int:
     pointer = node.operands[0]
     if not isinstance(pointer.type, Pointer) or pointer.type.storage == StorageClass.Function:
         return 0
-    if pointer in uniformity.interleaved or not only_computes(node):
+    if pointer in uniformity.interleaved or has_side_effects(node):
         return 0
     assert node.block is not None
     step = uniformity.shape_at(pointer, node.block)
@@ -71,7 +71,7 @@ class _Joining:
             if count:
                 place, offset = _place(node.operands[0])
                 self._open.setdefault((place, node.type, count), []).append((offset, node))
-            elif not only_computes(node):
+            elif has_side_effects(node):
                 self._close()
         self._close()
         nodes = [self._vectors.get(node, [node]) for node in self.block.nodes]

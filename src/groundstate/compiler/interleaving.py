@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Container
 
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
 
-CHAINS = frozenset(
-    ["AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain"]
-)
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "Phi"])
 COMPOSITES = Array | Struct | Vector
 MOST_ELEMENTS = 64

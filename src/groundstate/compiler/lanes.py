@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundstate.compiler.emit.function import FREE, components
+from groundstate.compiler.emit.function import components
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import LEAVES, Category, operation
 from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.liveness import Liveness
 from groundstate.compiler.spirv.opcodes import Scope, StorageClass
@@ -38,10 +39,11 @@ def observes_subgroups(kernel: Kernel) -> bool:
 def _observes(node: Node) -> bool:
     if node.op == "Builtin":
         return "Subgroup" in str(node.literals[0])
-    if node.op.startswith(("Subgroup", "GroupNonUniform")):
+    row = operation(node)
+    if row.is_of_subgroup:
         return True
-    scoped = node.op.startswith("Group") or node.op == "ControlBarrier"
-    return scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
+    is_scoped = row.category in (Category.GROUP, Category.BARRIER)
+    return is_scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
 
 
 def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
@@ -88,7 +90,7 @@ def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
         return not str(node.literals[0]).endswith("Mask")
     if node.op in SHUFFLES:
         return picked_lanes(node, subgroup, width) is not None
-    return not node.op.startswith("Group") and not _observes(node)
+    return operation(node).category is not Category.GROUP and not _observes(node)
 
 
 def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
@@ -122,7 +124,7 @@ def pressure(uniformity: Uniformity, natural: int) -> int:
                 ends.discard(node)
                 now -= registers_of(node, uniformity, natural)
             for operand in node.operands:
-                if operand not in ends and operand.op not in FREE:
+                if operand not in ends and operand.op not in LEAVES:
                     ends.add(operand)
                     now += registers_of(operand, uniformity, natural)
             most = max(most, now)

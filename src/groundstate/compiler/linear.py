@@ -6,49 +6,20 @@ and nothing is lost, which often follows from how compilers write indices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.ops import Affine, operation
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Int, Pointer, Type
 
 LOW_WORD = 0xFFFFFFFF
-PASSES = frozenset(
-    [
-        "CopyObject",
-        "CopyLogical",
-        "Bitcast",
-        "ConvertPtrToU",
-        "ConvertUToPtr",
-        "PtrCastToGeneric",
-        "GenericCastToPtr",
-        "SConvert",
-    ]
-)
 
 
 def step_of(node: Node, steps: list[int]) -> int | None:
     """By how much the result of an operation goes up, or None if by more than one amount."""
-    op = node.op
-    if op in PASSES:
-        return steps[0] if _is_address(node.type) else None
-    if op == "UConvert":
-        return steps[0] if _cannot_wrap(node) else None
-    if op == "IAdd":
-        return steps[0] + steps[1]
-    if op == "ISub":
-        return steps[0] - steps[1]
-    if op in ("IMul", "ShiftLeftLogical"):
-        return _scaled(node, op, steps)
-    if op in ("SDiv", "UDiv"):
-        return _divided(node, steps)
-    if op == "ShiftRightArithmetic":
-        return _sign_extended(node, steps)
-    if op == "BitwiseAnd":
-        return _masked(node, steps)
-    if op == "BitwiseOr":
-        return steps[0] + steps[1] if constant_added(node) is not None else None
-    if op == "Select" and steps[0] == 0 and steps[1] == steps[2] and _is_address(node.type):
-        return steps[1]
-    return None
+    rule = RULES.get(operation(node).affine)
+    return rule(node, steps) if rule is not None else None
 
 
 def widened(node: Node) -> Node | None:
@@ -131,16 +102,17 @@ def _is_id(node: Node) -> bool:
     return node.op == "Builtin"
 
 
-def _scaled(node: Node, op: str, steps: list[int]) -> int | None:
+def _multiplied(node: Node, steps: list[int]) -> int | None:
     for linear, other in ((0, 1), (1, 0)):
-        factor = node.operands[other]
-        if steps[other] == 0 and factor.op == "Constant":
-            value = constant_int(factor)
-            if value is not None and op == "IMul":
-                return steps[linear] * value
-            if value is not None and linear == 0 and value < 63:
-                return steps[0] << value
+        factor = constant_int(node.operands[other])
+        if steps[other] == 0 and factor is not None:
+            return steps[linear] * factor
     return None
+
+
+def _shifted(node: Node, steps: list[int]) -> int | None:
+    amount = constant_int(node.operands[1])
+    return steps[0] << amount if amount is not None and 0 <= amount < 63 else None
 
 
 def _divided(node: Node, steps: list[int]) -> int | None:
@@ -153,3 +125,27 @@ def _divided(node: Node, steps: list[int]) -> int | None:
     if not any(each is not None and each % divisor == 0 for each in factors):
         return None
     return steps[0] // divisor
+
+
+def _same(node: Node, steps: list[int]) -> int | None:
+    return steps[0] if _is_address(node.type) else None
+
+
+def _selected(node: Node, steps: list[int]) -> int | None:
+    is_one_step = steps[0] == 0 and steps[1] == steps[2]
+    return steps[1] if is_one_step and _is_address(node.type) else None
+
+
+RULES: dict[Affine, Callable[[Node, list[int]], int | None]] = {
+    Affine.SAME: _same,
+    Affine.WIDENED: lambda node, steps: steps[0] if _cannot_wrap(node) else None,
+    Affine.SUM: lambda node, steps: steps[0] + steps[1],
+    Affine.DIFFERENCE: lambda node, steps: steps[0] - steps[1],
+    Affine.PRODUCT: _multiplied,
+    Affine.SHIFT_LEFT: _shifted,
+    Affine.SHIFT_RIGHT: _sign_extended,
+    Affine.QUOTIENT: _divided,
+    Affine.AND: _masked,
+    Affine.OR: lambda node, steps: sum(steps) if constant_added(node) is not None else None,
+    Affine.SELECT: _selected,
+}

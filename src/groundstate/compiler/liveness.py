@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundstate.compiler.emit.function import FREE
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir.ops import LEAVES
 
 
 class Liveness:
@@ -60,7 +60,7 @@ class Liveness:
         for block in kernel.blocks:
             for source, values in incoming_values(block).items():
                 nodes = given.setdefault(source, set())
-                nodes.update(value for _, value in values if value.op not in FREE)
+                nodes.update(value for _, value in values if value.op not in LEAVES)
         return {block: self._number(nodes) for block, nodes in given.items()}
 
 
@@ -72,7 +72,7 @@ def _used_of_others(block: Block) -> set[Node]:
         defined.add(node)
     if block.condition is not None and block.condition not in defined:
         used.add(block.condition)
-    return {each for each in used if each.op not in FREE}
+    return {each for each in used if each.op not in LEAVES}
 
 
 def incoming_values(block: Block) -> dict[Block, list[tuple[Node, Node]]]:

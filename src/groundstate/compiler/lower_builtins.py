@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.types import Type, Vector
-from groundstate.compiler.uniformity import CHAINS, array_step, chain_steps
+from groundstate.compiler.uniformity import array_step, chain_steps
 
 CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
 

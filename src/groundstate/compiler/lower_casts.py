@@ -9,9 +9,9 @@ changes nothing, and addresses stay as regular as they were.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Pointer
-from groundstate.compiler.uniformity import CHAINS
 
 SAME_MEMORY = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric"])
 

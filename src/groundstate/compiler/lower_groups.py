@@ -9,6 +9,7 @@ The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py wri
 from __future__ import annotations
 
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
+from groundstate.compiler.ir.ops import Category, operation
 from groundstate.compiler.spirv.opcodes import GroupOperation, MemorySemantics, Scope
 from groundstate.compiler.spirv.types import Int, Void
 
@@ -51,9 +52,8 @@ def _may_come_again(block: Block) -> bool:
 
 
 def _is_group_operation(node: Node) -> bool:
-    if not node.op.startswith("Group") or not node.operands:
-        return False
-    if node.op.startswith(("GroupNonUniform", "GroupAsync", "GroupWait")):
+    row = operation(node)
+    if row.category is not Category.GROUP or row.is_of_subgroup:
         return False
     return constant_int(node.operands[0]) == Scope.Workgroup
 

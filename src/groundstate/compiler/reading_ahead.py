@@ -12,12 +12,11 @@ wrong, nothing happens but that memory is fetched in vain.
 
 from __future__ import annotations
 
-from groundstate.compiler.emit.function import FREE
 from groundstate.compiler.ir import Block, Node, constant_int
-from groundstate.compiler.linear import PASSES
+from groundstate.compiler.ir.ops import CHAINS, LEAVES, Affine, operation
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
-from groundstate.compiler.uniformity import CHAINS, Uniformity, chain_steps
+from groundstate.compiler.uniformity import Uniformity, chain_steps
 
 MOST_BYTES = 1024
 """Of a piece that is fetched."""
@@ -88,7 +87,7 @@ class _GroupSteps:
 
     def of(self, node: Node, depth: int = 0) -> Step | None:
         """The step of a value, or None if it is not plain to see."""
-        if node.op in FREE:
+        if node.op in LEAVES:
             return NONE
         if node in self._found:
             return self._found[node]
@@ -119,7 +118,7 @@ class _GroupSteps:
         return [each for each, source in pairs if source not in loop.blocks]
 
     def _combined(self, node: Node, steps: list[Step]) -> Step | None:
-        if node.op in PASSES or node.op == "UConvert":
+        if operation(node).affine in (Affine.SAME, Affine.WIDENED):
             return steps[0]
         if node.op == "IAdd":
             return _sum(*steps)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundstate.compiler.interleaving import CHAINS
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.lower import is_group_barrier
 from groundstate.compiler.spirv.types import Int, Pointer
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from groundstate.compiler.graph import Loop
 from groundstate.compiler.ir import Block, Node, constant_int, constant_node
+from groundstate.compiler.ir.ops import has_side_effects
 from groundstate.compiler.known_lanes import SHUFFLES
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.fold import number
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import Bool, Int
-from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead, only_computes
+from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead
 from groundstate.compiler.uniformity import Uniformity
 
 MOST_ROUNDS = 8
@@ -74,7 +75,7 @@ def _limit(node: Node) -> _Limit | None:
     if node.op == "Select" and isinstance(node.operands[0].type, Bool):
         question, *choices = node.operands
         known = [constant_int(each) is not None for each in choices]
-        if sum(known) == 1 and only_computes(question):
+        if sum(known) == 1 and not has_side_effects(question):
             place = known.index(True)
             return _Limit(node, choices[place], copy_of(question, {}), place == 0)
     if node.op == "ExtInst":
@@ -193,7 +194,7 @@ class _ShortLoop:
         for node in (limit, limit.operands[0]) if limit.op == "Select" else (limit,):
             if node.block is None or not readers.issuperset(users[node]):
                 return
-            if not only_computes(node) or node.op == "Load":
+            if has_side_effects(node) or node.op == "Load":
                 return
             node.block.nodes.remove(node)
             there.nodes.insert(0, node)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundstate.compiler.emit.function import FREE
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, has_side_effects
 from groundstate.compiler.known_lanes import SHUFFLES, shuffled
 from groundstate.compiler.lanes import REGISTERS, registers_of
-from groundstate.compiler.straight_loops import CASTS, StraightLoop, lead, only_computes
-from groundstate.compiler.uniformity import CHAINS
+from groundstate.compiler.straight_loops import StraightLoop, lead
 
 SHARE = REGISTERS - 4
 """Registers for the sums of one loop; the others are for what is added to them."""
@@ -42,7 +41,7 @@ class Sums:
     def are_too_many(self) -> bool:
         """True if there are more than registers, and the loop does nothing but sum up."""
         return self.registers > REGISTERS and all(
-            map(only_computes, (node for block in self.loop.blocks for node in block.nodes))
+            not has_side_effects(node) for block in self.loop.blocks for node in block.nodes
         )
 
     def _order(self, phi: Node) -> tuple[list[tuple[int, str]], int]:
@@ -131,7 +130,7 @@ def load_when_needed(loop: StraightLoop) -> None:
         if not _is_same_load(first, following) or first.block is not entering:
             continue
         place = entering.nodes.index(first)
-        if not all(map(only_computes, entering.nodes[place:])):
+        if any(map(has_side_effects, entering.nodes[place:])):
             continue  # something may be written before the loop
         nodes: list[Node] = []
         address = _either(loop, first.operands[0], following.operands[0], nodes)
@@ -207,7 +206,7 @@ def _comes_from_load(loop: StraightLoop, node: Node) -> bool:
 
 def _of_lane(loop: StraightLoop, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
     """What a shuffle makes of a value: computed again for that lane if it is an address."""
-    if value.op in FREE or loop.uniformity.shape(value) == 0:
+    if value.op in LEAVES or loop.uniformity.shape(value) == 0:
         return value
     operands: list[Node]
     if value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside):
@@ -226,11 +225,7 @@ def _remove_unused(kernel: Kernel, blocks: list[Block]) -> None:
     """Takes out of some blocks what only computes and has no use in the end."""
     inside = {id(node) for block in blocks for node in (*block.phis, *block.nodes)}
     waiting = [block.condition for block in kernel.blocks if block.condition is not None]
-    waiting += [
-        node
-        for node in kernel.nodes()
-        if id(node) not in inside or not (node.op == "Phi" or only_computes(node))
-    ]
+    waiting += [node for node in kernel.nodes() if id(node) not in inside or has_side_effects(node)]
     used: set[Node] = set()
     while waiting:
         node = waiting.pop()

@@ -9,21 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from groundstate.compiler.graph import Loop
 from groundstate.compiler.ir import Block, Node
-from groundstate.compiler.known_lanes import SHUFFLES
-from groundstate.compiler.spirv.opcodes import MemoryAccess
-from groundstate.compiler.spirv.types import Bool, Float, Int, Pointer, Vector
-from groundstate.compiler.uniformity import CHAINS, Uniformity
-
-CASTS = frozenset(["UConvert", "SConvert", "Bitcast", "CopyObject"])
-ARITHMETIC = frozenset(
-    """IAdd ISub IMul SDiv UDiv SRem UMod SNegate FAdd FSub FMul FDiv FNegate VectorTimesScalar Dot
-    BitwiseAnd BitwiseOr BitwiseXor Not ShiftLeftLogical ShiftRightLogical ShiftRightArithmetic
-    FConvert ConvertSToF ConvertUToF ConvertFToS ConvertFToU Select LogicalAnd LogicalOr LogicalNot
-    IEqual INotEqual SLessThan SLessThanEqual SGreaterThan SGreaterThanEqual ULessThan
-    ULessThanEqual UGreaterThan UGreaterThanEqual FOrdLessThan FOrdGreaterThan Builtin
-    VectorShuffle CompositeExtract CompositeInsert CompositeConstruct""".split()  # noqa: SIM905
-)
-COMPUTES = ARITHMETIC | CASTS | CHAINS | SHUFFLES.keys()
+from groundstate.compiler.ir.ops import has_side_effects
+from groundstate.compiler.spirv.types import Bool, Float, Int, Vector
+from groundstate.compiler.uniformity import Uniformity
 
 
 class StraightLoop:
@@ -90,7 +78,7 @@ class StraightLoop:
     def can_be_copied(self) -> bool:
         """True if it may be there twice, and one of the two is done."""
         nodes = [node for block in self.blocks for node in block.nodes]
-        is_plain = all(node.op in ("Load", "Store") or only_computes(node) for node in nodes)
+        is_plain = all(node.op in ("Load", "Store") or not has_side_effects(node) for node in nodes)
         return is_plain and all(map(_is_number, self.used_behind()))
 
     def copy(
@@ -174,14 +162,3 @@ def copy_of(node: Node, copies: dict[Node, Node]) -> Node:
 def lead(block: Block, there: Block, instead_of: Block) -> None:
     """Lets a block lead to another one than before."""
     block.successors = [there if each is instead_of else each for each in block.successors]
-
-
-def only_computes(node: Node) -> bool:
-    """True if an operation has no effect but its result, which is the same when done again."""
-    if node.op == "Load":
-        return not any(
-            isinstance(each, int) and each & MemoryAccess.Volatile for each in node.literals[:1]
-        )
-    if node.op == "ExtInst":
-        return not any(isinstance(each.type, Pointer) for each in node.operands)
-    return node.op in COMPUTES

@@ -13,10 +13,10 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.interleaving import interleaved_addresses
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS, LEAVES, Divergence, is_reduction, operation
 from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
 from groundstate.compiler.linear import step_of
 from groundstate.compiler.shared_variables import writers_of_variables
-from groundstate.compiler.spirv.opcodes import GroupOperation
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
 
 VARYING = None
@@ -24,28 +24,6 @@ Shape = int | None
 
 _UNKNOWN = "not reached yet"
 
-CHAINS = frozenset(
-    ["AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain"]
-)
-UNIFORM_RESULTS = frozenset(
-    [
-        "GroupAll",
-        "GroupAny",
-        "GroupBroadcast",
-        "SubgroupAllKHR",
-        "SubgroupAnyKHR",
-        "SubgroupAllEqualKHR",
-        "SubgroupBallotKHR",
-        "GroupNonUniformAll",
-        "GroupNonUniformAny",
-        "GroupNonUniformBallot",
-        "GroupNonUniformBroadcast",
-        "GroupNonUniformBroadcastFirst",
-        "SubgroupReadInvocationKHR",
-        "SubgroupFirstInvocationKHR",
-        "NeverWraps",
-    ]
-)
 PRINTF = 184
 """Of OpenCL.std."""
 ROUNDS = 5
@@ -279,30 +257,42 @@ class Uniformity:
     # --- One node -------------------------------------------------------------------------------
 
     def _known_at(self, node: Node, block: Block) -> Shape | str:
-        if node.op in ("Constant", "Global", "Argument", "Undef"):
+        if node.op in LEAVES:
             return 0
         return VARYING if self.escapes(node, block) else self.shapes[node]
 
     def _transfer(self, node: Node, block: Block) -> Shape | str:
-        op = node.op
-        if op == "Builtin":
-            return self._builtin(node)
-        if op == "Variable":
-            assert isinstance(node.type, Pointer)
-            if node in self.shared:
-                return 0
-            return self.interleaved.get(node) or lane_stride(node.type.pointee)
-        if op in ("ReadGroupCells", "GroupAsyncCopy", "UntypedGroupAsyncCopyKHR"):
+        rule = operation(node).divergence
+        if rule is Divergence.UNIFORM:
             return 0
-        if op in ("GenericCastToPtrExplicit", "VariableLengthArrayINTEL") or _is_printf(node):
+        if rule is Divergence.VARYING:
             return VARYING
+        if node.op == "Builtin":
+            return self._builtin(node)
+        if node.op == "Variable":
+            return self._variable(node)
         inputs = [self._known_at(each, block) for each in node.operands]
         if _UNKNOWN in inputs:
             return _UNKNOWN
         shapes: list[Shape] = [each for each in inputs if not isinstance(each, str)]
-        if op in SHUFFLES and self._has_one_source(node, block):
+        if rule is Divergence.SPECIAL:
+            return self._special(node, block, shapes)
+        return self._of_operands(node, shapes)
+
+    def _variable(self, node: Node) -> Shape:
+        if node in self.shared:
             return 0
-        return self._result(node, op, shapes)
+        assert isinstance(node.type, Pointer)
+        return self.interleaved.get(node) or lane_stride(node.type.pointee)
+
+    def _special(self, node: Node, block: Block, shapes: list[Shape]) -> Shape:
+        if node.op == "AtomicLoad":
+            return 0 if all(shape == 0 for shape in shapes) else VARYING
+        if node.op == "ExtInst":
+            return VARYING if _is_printf(node) else self._of_operands(node, shapes)
+        if node.op in SHUFFLES:
+            return 0 if self._has_one_source(node, block) else VARYING
+        return 0 if is_reduction(node) else VARYING
 
     def _has_one_source(self, shuffle: Node, block: Block) -> bool:
         """True if all lanes are there and take the value of the same one."""
@@ -311,19 +301,13 @@ class Uniformity:
         picks = picked_lanes(shuffle, self.subgroup, self.width)
         return picks is not None and len(set(picks)) == 1
 
-    def _result(self, node: Node, op: str, shapes: list[Shape]) -> Shape:
-        if op in UNIFORM_RESULTS or (op.startswith("Group") and _is_reduction(node)):
-            return 0
-        if op.startswith(("Atomic", "SubgroupShuffle", "Group", "SubgroupBlockRead")):
-            return (
-                0 if op == "AtomicLoad" and not any(shapes) and VARYING not in shapes else VARYING
-            )
+    def _of_operands(self, node: Node, shapes: list[Shape]) -> Shape:
         if all(shape == 0 for shape in shapes):
             return 0
         if VARYING in shapes:
             return VARYING
         known = [shape for shape in shapes if shape is not None]
-        return self._chain_stride(node, known) if op in CHAINS else step_of(node, known)
+        return self._chain_stride(node, known) if node.op in CHAINS else step_of(node, known)
 
     def _chain_stride(self, node: Node, shapes: list[int]) -> Shape:
         """The distance between the addresses that neighbouring lanes compute."""
@@ -364,14 +348,6 @@ def lane_stride(pointee: Type | None) -> int:
     """How far apart the lanes' copies of a private variable lie."""
     assert pointee is not None
     return max(1, -(-pointee.size // pointee.align) * pointee.align)
-
-
-def _is_reduction(node: Node) -> bool:
-    return (
-        len(node.literals) > 0
-        and GroupOperation.Reduce in node.literals[:1]
-        and "Ballot" not in node.op
-    )
 
 
 def _is_printf(node: Node) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.spirv.opcodes import MemoryAccess
+from groundstate.compiler.ir.ops import is_volatile
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type
 
 
@@ -36,12 +36,9 @@ def _is_simple(variable: Node, users: list[Node]) -> bool:
     if isinstance(variable.type.pointee, Array | RuntimeArray | Struct) or variable.operands:
         return False
     for user in users:
-        volatile = any(
-            isinstance(each, int) and each & MemoryAccess.Volatile for each in user.literals[:1]
-        )
-        if user.op == "Load" and user.type == variable.type.pointee and not volatile:
+        if user.op == "Load" and user.type == variable.type.pointee and not is_volatile(user):
             continue
-        if user.op == "Store" and user.operands[0] is variable and not volatile:
+        if user.op == "Store" and user.operands[0] is variable and not is_volatile(user):
             value = user.operands[1]
             if value is not variable and value.type == variable.type.pointee:
                 continue

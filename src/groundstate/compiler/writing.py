@@ -11,6 +11,7 @@ from groundstate.compiler.emit.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.ops import Category, is_volatile, operation
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan, vector_of_subgroup
 from groundstate.compiler.limits import check_private
@@ -22,7 +23,7 @@ from groundstate.compiler.lower_copies import lower_copies
 from groundstate.compiler.lower_groups import lower_group_operations
 from groundstate.compiler.lower_images import split_sampled_images
 from groundstate.compiler.signature import SUPPORTED_WIDTHS, describe_arguments
-from groundstate.compiler.spirv.opcodes import ExecutionMode, MemoryAccess
+from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
@@ -68,9 +69,8 @@ class Prepared:
 
 
 def _sees_others(node: Node) -> bool:
-    volatile = node.op in ("Load", "Store") and bool(node.literals) and node.literals[0]
-    is_volatile = isinstance(volatile, int) and bool(volatile & MemoryAccess.Volatile)
-    return is_volatile or "Atomic" in node.op
+    is_access = node.op in ("Load", "Store")
+    return (is_access and is_volatile(node)) or operation(node).category is Category.ATOMIC
 
 
 def prepare(symbols: Symbols, name: str) -> Prepared:

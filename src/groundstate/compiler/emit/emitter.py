@@ -17,13 +17,13 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.ops import operation
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.compiler.uniformity import CHAINS, Uniformity
+from groundstate.compiler.uniformity import Uniformity
 
 Handler = Callable[["Emitter", Node], None]
-ACCESSES = frozenset(["Load", "Store", "CopyMemory", "CopyMemorySized"])
 
 
 def handles(*ops: str) -> Callable[[Handler], Handler]:
@@ -88,7 +88,7 @@ class Emitter(Values):
     def _write(self, node: Node) -> None:
         if node.op == "Refused":
             raise BuildError(str(node.literals[1]))
-        if _takes_address(node.op) and not isinstance(node.operands[0].type, Pointer):
+        if operation(node).address_operand and not isinstance(node.operands[0].type, Pointer):
             raise BuildError(f"it needs an address, and is given a {node.operands[0].type}")
         handler = self.HANDLERS.get(node.op)
         if handler is not None:
@@ -239,8 +239,3 @@ class KernelContext:
         if name is None:
             raise BuildError(f"the variable %{identifier} has no address here")
         return Lanes("ptr", name)
-
-
-def _takes_address(op: str) -> bool:
-    """True if the first operand of an instruction is a pointer."""
-    return op in ACCESSES or op in CHAINS or op.startswith("Atomic")

@@ -21,34 +21,12 @@ from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir.ops import LEAVES, operation
 from groundstate.compiler.lower import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 from groundstate.compiler.uniformity import Uniformity
 
-FREE = frozenset(("Constant", "Undef", "Global", "Argument"))
-"""Nodes that belong to no block."""
-
-CHEAP = frozenset(
-    (
-        "Builtin",
-        "UConvert",
-        "SConvert",
-        "Bitcast",
-        "CompositeExtract",
-        "IAdd",
-        "ISub",
-        "IMul",
-        "ShiftLeftLogical",
-        "ShiftRightLogical",
-        "ShiftRightArithmetic",
-        "BitwiseAnd",
-        "AccessChain",
-        "InBoundsAccessChain",
-        "PtrAccessChain",
-        "InBoundsPtrAccessChain",
-    )
-)
 MOST_REMADE = 8
 """How many cheap operations are done again behind a barrier, rather than saved before it."""
 
@@ -57,9 +35,9 @@ def remade_nodes(kernel: Kernel) -> set[Node]:
     """What is cheaply had again from ids and arguments wherever it is needed."""
     costs: dict[Node, int] = {}
     for node in kernel.nodes():
-        if node.op not in CHEAP:
+        if not operation(node).rematerialisable:
             continue
-        parts = [0 if each.op in FREE else costs.get(each) for each in node.operands]
+        parts = [0 if each.op in LEAVES else costs.get(each) for each in node.operands]
         known = [each for each in parts if each is not None]
         cost = 1 + sum(known)
         if len(known) == len(parts) and cost <= MOST_REMADE:
@@ -147,7 +125,7 @@ class Values:
         escaping: set[Node] = set()
 
         def use(node: Node, block: Block) -> None:
-            if node.op in FREE or node.block is block:
+            if node.op in LEAVES or node.block is block:
                 return
             if node in self.remade:
                 for operand in node.operands:
@@ -260,7 +238,7 @@ class Values:
         found = self.here.get(node)
         if found is not None:
             return found
-        if node.op in FREE:
+        if node.op in LEAVES:
             return self.free_value(node)
         if node in self.remade:
             self.write(node)
@@ -281,7 +259,7 @@ class Values:
     def is_at_hand(self, node: Node) -> bool:
         """True if the value of a node that lies before can be had in the current block, although
         nobody there said that it is needed."""
-        return node.op in FREE or node in self.here or node in self.crossing
+        return node.op in LEAVES or node in self.here or node in self.crossing
 
     def scalar(self, node: Node) -> Lanes:
         """The value of a node that is no composite."""

@@ -12,9 +12,10 @@ from collections.abc import Callable
 
 from groundstate.compiler.emit.values import Guess, Lanes, LaneText
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.linear import LOW_WORD, widened
 from groundstate.compiler.spirv.types import Int
-from groundstate.compiler.uniformity import CHAINS, VARYING, Uniformity
+from groundstate.compiler.uniformity import VARYING, Uniformity
 
 MOSTLY = "!2"
 """The metadata of a branch that is nearly always taken."""

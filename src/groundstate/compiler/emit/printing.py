@@ -8,8 +8,8 @@ from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.module import Variable
-from groundstate.compiler.uniformity import CHAINS
 
 HEADER_BYTES = 16
 WORD = 8

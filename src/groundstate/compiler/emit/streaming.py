@@ -10,9 +10,8 @@ from __future__ import annotations
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.ir.ops import CHAINS, Effect, operation
 from groundstate.compiler.spirv.opcodes import MemoryAccess
-from groundstate.compiler.uniformity import CHAINS
 
 FENCE = "  fence seq_cst"
 """Behind the last store, so that others see the results when they hear that they are there."""
@@ -42,11 +41,7 @@ def streamed_stores(kernel: Kernel, graph: Graph) -> set[Node]:
 
 def _orders_memory(node: Node) -> bool:
     """Whether others may rely on what was stored before a node: no fence waits for such stores."""
-    return (
-        is_group_barrier(node)
-        or node.op in ("ControlBarrier", "MemoryBarrier")
-        or node.op.startswith("Atomic")
-    )
+    return bool(operation(node).effect & Effect.ORDERS)
 
 
 def _is_nontemporal(store: Node) -> bool:

@@ -19,10 +19,9 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.linear import PASSES
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.ir.ops import Effect, has_side_effects, operation
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer
-from groundstate.compiler.uniformity import CHAINS
 
 COMBINATIONS = {
     "AtomicIAdd": "add",
@@ -42,16 +41,13 @@ COMBINATIONS = {
 IDENTITIES = {"add": "0", "or": "0", "xor": "0", "and": "-1", "umin": "-1", "umax": "0"}
 
 CROSS_WORKGROUP = 5
-SEEN_BY_ONE = frozenset((0, 7))
-"""Storage classes UniformConstant, which does not change, and Function."""
+SEEN_BY_ONE = frozenset((StorageClass.UniformConstant, StorageClass.Function))
+"""Memory that does not change, and memory of one work-item."""
 
 ENTRIES = 512
 TABLE_BYTES = ENTRIES * 16
 WORTH_ITEMS = 4096
 """A worker's share of a launch has to have this many work-items for a table to pay."""
-
-POINTERS_ONLY = CHAINS | PASSES | {"Variable", "Select", "PtrEqual", "PtrNotEqual", "PtrDiff"}
-"""What takes or gives addresses, and does not go there."""
 
 
 def unwanted_results(kernel: Kernel) -> set[Node]:
@@ -106,16 +102,12 @@ def _behind(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def _shows(node: Node) -> bool:
     """Whether somebody could tell by it that an earlier atomic operation has not happened yet."""
-    if is_group_barrier(node) or node.op in ("ControlBarrier", "MemoryBarrier"):
-        return True
-    if node.op.startswith(("Image", "Group", "Subgroup")):
-        return True
-    if node.op in POINTERS_ONLY:
-        return False
     if node.op in ("Load", "Store"):
         place = node.operands[0].type
         return not (isinstance(place, Pointer) and place.storage in SEEN_BY_ONE)
-    return any(isinstance(each.type, Pointer) for each in (node, *node.operands))
+    if node.op == "ExtInst":
+        return has_side_effects(node)
+    return bool(operation(node).effect & ~Effect.OBSERVABLE)
 
 
 # --- Writing --------------------------------------------------------------------------------------
