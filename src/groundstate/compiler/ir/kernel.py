@@ -92,6 +92,10 @@ class Kernel:
         self.name = name
         self.arguments = arguments
         self.blocks = _reverse_postorder(entry)
+        self.cells = 0
+        """How many cells for each sub-group its work-group operations need."""
+        self.observes_subgroups = False
+        """Whether the program can tell how large its sub-groups are."""
         self.renumber()
 
     def reorder(self) -> None:
