@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.dominators import immediate_dominators
+from groundstate.compiler.analysis.dominators import immediate_dominators
 from groundstate.compiler.ir import Block, Kernel
 from groundstate.compiler.limits import check_loops
 

@@ -88,7 +88,7 @@ class Operation:
     operands: tuple[str, ...]
     """The kind of each operand; "..." repeats the one before any number of times."""
     result: str
-    """The kind of the result: "void" for none."""
+    """The kind of the result: "void" for none; with a "?" there may be none."""
     componentwise: bool
     """Each component of a vector by itself: operands and result have as many."""
     effect: Effect

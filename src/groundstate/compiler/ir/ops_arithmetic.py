@@ -152,7 +152,13 @@ define("VectorShuffle", "any any -> any", COMPOSITE)
 
 # --- Functions of OpenCL, and intrinsics of LLVM ------------------------------------------------
 
-define("ExtInst", "any ... -> any", ARITHMETIC, divergence=Divergence.SPECIAL)
+define(
+    "ExtInst",
+    "any ... -> any?",
+    ARITHMETIC,
+    effect=Effect.READS | Effect.WRITES | Effect.OBSERVABLE,  # those that are given an address
+    divergence=Divergence.SPECIAL,
+)
 define(
     "llvm.abs llvm.bitreverse llvm.bswap llvm.canonicalize llvm.ceil llvm.copysign llvm.ctlz "
     "llvm.ctpop llvm.cttz llvm.fabs llvm.floor llvm.fma llvm.fmuladd llvm.fshl llvm.fshr "

@@ -29,7 +29,7 @@ define(
 define("SaveMemoryINTEL", "-> any", MEMORY, effect=Effect.OBSERVABLE)
 define("RestoreMemoryINTEL", "any -> void", MEMORY, effect=Effect.OBSERVABLE)
 define("Trap", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
-define("Refused", "any ... -> any", Category.CONTROL, effect=Effect.OBSERVABLE)
+define("Refused", "any ... -> any?", Category.CONTROL, effect=Effect.OBSERVABLE)
 """An instruction that is not supported: code generation raises its reason."""
 
 # --- Addresses ----------------------------------------------------------------------------------
