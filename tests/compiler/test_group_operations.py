@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 

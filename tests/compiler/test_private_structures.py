@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from groundstate.compiler.graph import Graph
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import VARYING, Divergence
+from groundstate.compiler.analysis.shared_variables import passing_variables
 from groundstate.compiler.program import Program
-from groundstate.compiler.shared_variables import passing_variables
-from groundstate.compiler.uniformity import VARYING, Uniformity
 from tests.compiler.instruction_support import each_item, module
 from tests.compiler.runner import program_of, run
 
@@ -222,9 +222,9 @@ def test_what_no_barrier_outlives_needs_no_lasting_place(
     assert len(passing_variables(found.kernel, found.shared)) == passing
 
 
-def analysed(program: Program, name: str) -> Uniformity:
+def analysed(program: Program, name: str) -> Divergence:
     kernel = program.prepare(name).kernel
-    return Uniformity(kernel, Graph(kernel), (32, 1, 1), 16)
+    return Divergence(kernel, CFG(kernel), (32, 1, 1), 16)
 
 
 @pytest.mark.parametrize("name", ["vector_of_parts", "bytes_of_a_number", "copies"])

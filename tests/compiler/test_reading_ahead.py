@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.ir import Node
+from groundstate.compiler.pipeline import analyse
 from groundstate.compiler.program import Program
-from groundstate.compiler.writing import analyse
 from tests.compiler.runner import program_of, run
 
 SOURCE = """

@@ -8,9 +8,9 @@ import mmap
 import numpy as np
 import pytest
 
+from groundstate.compiler.pipeline import analyse
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.types import Vector
-from groundstate.compiler.writing import analyse
 from tests.compiler.assembler import assemble
 from tests.compiler.runner import program_of, run
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.graph import Graph
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.lanes import vector_of_subgroup
-from groundstate.compiler.loops import improve_loops
+from groundstate.compiler.opt.loops import improve_loops
 from groundstate.compiler.program import Program
-from groundstate.compiler.uniformity import Uniformity
 from tests.compiler.runner import program_of, run
 
 COLUMNS = 8
@@ -106,12 +106,12 @@ def test_what_was_loaded_before_the_loop_is_not_loaded_again(program: Program) -
     np.testing.assert_array_equal(out, sums_of(a, np.broadcast_to(b[:1], b.shape), 0))
 
 
-def split(program: Program, name: str) -> tuple[Uniformity, Uniformity]:
+def split(program: Program, name: str) -> tuple[Divergence, Divergence]:
     """A kernel for groups of 8 x 8 and registers of 8 lanes, before and after."""
     program.forget_graph()
     kernel = program.prepare(name).kernel
     width = vector_of_subgroup(kernel, (8, 8, 1), 16, 8)
-    before = Uniformity(kernel, Graph(kernel), (8, 8, 1), width, 16)
+    before = Divergence(kernel, CFG(kernel), (8, 8, 1), width, 16)
     after = improve_loops(before, 8)
     program.forget_graph()
     return before, after

@@ -12,8 +12,8 @@ import groundstate.compiler.emit.kernel  # noqa: F401 - makes the writers known
 from groundstate.compiler.emit.arithmetic import TEMPLATES, WRITERS
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.lower import BARRIERS
-from groundstate.compiler.lower_images import PAIRS
+from groundstate.compiler.lower.barriers import BARRIERS
+from groundstate.compiler.lower.sampled_images import PAIRS
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.instructions import ROWS, enumeration, opencl_rows
 from groundstate.compiler.support import (

@@ -42,11 +42,13 @@ class Stage:
 
 
 def _graph(variant: Variant) -> str:
-    from groundstate.compiler import writing
+    from groundstate.compiler import pipeline
     from groundstate.compiler.graph_text import graph_text
 
-    uniformity = writing.analyse(variant.program, variant.kernel, variant.group_size, variant.lanes)
-    return "\n".join(graph_text(uniformity)) + "\n"
+    divergence = pipeline.analyse(
+        variant.program, variant.kernel, variant.group_size, variant.lanes
+    )
+    return "\n".join(graph_text(divergence)) + "\n"
 
 
 def _code(variant: Variant) -> Code:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import opencl_rows
@@ -15,38 +16,37 @@ from groundstate.compiler.spirv.module import Variable
 from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.text import number_text
 from groundstate.compiler.spirv.types import Type, Void
-from groundstate.compiler.uniformity import VARYING, Uniformity
 
 NAME_COLUMN, TYPE_COLUMN, SHAPE_COLUMN = 5, 12, 76
 
 
-def graph_text(uniformity: Uniformity) -> Iterator[str]:
+def graph_text(divergence: Divergence) -> Iterator[str]:
     """The lines of a kernel."""
-    kernel, size = uniformity.kernel, uniformity.group_size
+    kernel, size = divergence.kernel, divergence.group_size
     sizes = " x ".join(map(str, size))
-    lanes = f"{uniformity.width} lanes" if uniformity.width > 1 else "1 lane"
+    lanes = f"{divergence.width} lanes" if divergence.width > 1 else "1 lane"
     yield f"kernel {kernel.name}: groups of {sizes}, {lanes}"
     for index, argument in enumerate(kernel.arguments):
         yield f"  argument {index}: {argument.type}"
     for block in kernel.blocks:
         yield ""
-        yield _heading(block, uniformity)
+        yield _heading(block, divergence)
         for node in (*block.phis, *block.nodes):
-            yield _line(node, uniformity)
+            yield _line(node, divergence)
         yield f"  {_end(block)}"
 
 
-def _heading(block: Block, uniformity: Uniformity) -> str:
-    loop = uniformity.graph.loop_of.get(block)
+def _heading(block: Block, divergence: Divergence) -> str:
+    loop = divergence.cfg.loop_of.get(block)
     notes = []
     if loop is not None and loop.header is block:
         notes.append("head of a loop")
-    if block in uniformity.partial:
+    if block in divergence.divergent_blocks:
         notes.append("only some lanes may be here")
     return f"block {block.index}:" + (f"  ; {', '.join(notes)}" if notes else "")
 
 
-def _line(node: Node, uniformity: Uniformity) -> str:
+def _line(node: Node, divergence: Divergence) -> str:
     left = f"  {_result(node)}{_name(node)}"
     operands = [_operand(each) for each in node.operands]
     if node.op == "Phi":
@@ -57,8 +57,8 @@ def _line(node: Node, uniformity: Uniformity) -> str:
     else:
         operands += _literals(node)
     text = f"{left} {', '.join(operands)}".rstrip()
-    shape = "" if isinstance(node.type, Void) else _shape(node, uniformity)
-    return f"{text.ljust(SHAPE_COLUMN)} ; {shape}" if shape else text
+    stride = "" if isinstance(node.type, Void) else _shape(node, divergence)
+    return f"{text.ljust(SHAPE_COLUMN)} ; {stride}" if stride else text
 
 
 def _result(node: Node) -> str:
@@ -74,11 +74,11 @@ def _name(node: Node) -> str:
     return row.name if row is not None else node.op
 
 
-def _shape(node: Node, uniformity: Uniformity) -> str:
-    shape = uniformity.shape(node)
-    if shape is VARYING:
+def _shape(node: Node, divergence: Divergence) -> str:
+    stride = divergence.stride(node)
+    if stride is VARYING:
         return "*"
-    return f"+{shape}" if shape else ""
+    return f"+{stride}" if stride else ""
 
 
 def _operand(node: Node) -> str:

@@ -107,7 +107,7 @@ class Builder:
 
 def build_kernel(symbols: Symbols, name: str) -> Kernel:
     """The graph of an entry point, with its variables promoted where that is simple."""
-    from groundstate.compiler.variables import promote_variables
+    from groundstate.compiler.opt.mem2reg import promote_variables
 
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)

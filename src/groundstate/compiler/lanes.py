@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
+from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
+from groundstate.compiler.analysis.liveness import Liveness
 from groundstate.compiler.emit.function import components
-from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import LEAVES, Category, operation
-from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
-from groundstate.compiler.liveness import Liveness
 from groundstate.compiler.spirv.opcodes import Scope, StorageClass
 from groundstate.compiler.spirv.types import Bool, Pointer, Type
-from groundstate.compiler.uniformity import VARYING, Uniformity, lane_axis
 
 GroupSize = tuple[int, int, int]
 
@@ -46,29 +46,29 @@ def _observes(node: Node) -> bool:
     return is_scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
 
 
-def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
+def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Divergence:
     """The kernel's values for the width that suits it; `natural` lanes fill a register."""
-    graph = Graph(kernel)
+    cfg = CFG(kernel)
     is_large = sum(1 for _ in kernel.nodes()) > LARGE_NODES
     for width in _candidates(group_size, natural):
         if width > natural and is_large:
             continue
-        uniformity = Uniformity(kernel, graph, group_size, width)
-        spilled = MOST_SPILLED_WAITING if _waits_for_memory(uniformity) else MOST_SPILLED
-        if width <= natural or pressure(uniformity, natural) <= REGISTERS + spilled:
+        divergence = Divergence(kernel, cfg, group_size, width)
+        spilled = MOST_SPILLED_WAITING if _waits_for_memory(divergence) else MOST_SPILLED
+        if width <= natural or pressure(divergence, natural) <= REGISTERS + spilled:
             break
-    return uniformity
+    return divergence
 
 
-def _waits_for_memory(uniformity: Uniformity) -> bool:
+def _waits_for_memory(divergence: Divergence) -> bool:
     """True if lanes search: each reads from an address of its own in a loop that each leaves when
     it is done. What one waits for, another has meanwhile."""
     return any(
         node.op == "Load"
-        and uniformity.shape_at(node.operands[0], block) is VARYING
+        and divergence.stride_at(node.operands[0], block) is VARYING
         and isinstance(pointer := node.operands[0].type, Pointer)
         and pointer.storage != StorageClass.Function
-        for loop in uniformity.divergent_loops
+        for loop in divergence.divergent_loops
         for block in loop.blocks
         for node in block.nodes
     )
@@ -109,33 +109,33 @@ def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     yield natural
 
 
-def pressure(uniformity: Uniformity, natural: int) -> int:
+def pressure(divergence: Divergence, natural: int) -> int:
     """The most vector registers that values of lanes take up at the same time."""
     most = 0
-    live = Liveness(uniformity.kernel)
-    for block in uniformity.kernel.blocks:
+    live = Liveness(divergence.kernel)
+    for block in divergence.kernel.blocks:
         ends: set[Node] = set()
         for successor in block.successors:
             ends |= live[successor]
-        now = sum(registers_of(each, uniformity, natural) for each in ends)
+        now = sum(registers_of(each, divergence, natural) for each in ends)
         most = max(most, now)
         for node in reversed(block.nodes):
             if node in ends:
                 ends.discard(node)
-                now -= registers_of(node, uniformity, natural)
+                now -= registers_of(node, divergence, natural)
             for operand in node.operands:
                 if operand not in ends and operand.op not in LEAVES:
                     ends.add(operand)
-                    now += registers_of(operand, uniformity, natural)
+                    now += registers_of(operand, divergence, natural)
             most = max(most, now)
     return most
 
 
-def registers_of(node: Node, uniformity: Uniformity, natural: int) -> int:
+def registers_of(node: Node, divergence: Divergence, natural: int) -> int:
     """How many vector registers a value takes up."""
-    if uniformity.shape(node) is not VARYING:
+    if divergence.stride(node) is not VARYING:
         return 0
-    return max(1, sum(_bits(node.type)) * uniformity.width // (32 * natural))
+    return max(1, sum(_bits(node.type)) * divergence.width // (32 * natural))
 
 
 def _bits(type_: Type) -> Iterator[int]:

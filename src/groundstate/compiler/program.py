@@ -30,7 +30,7 @@ from groundstate.compiler.symbols import Symbols, needed_imports
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.emit.kernel import Code
     from groundstate.compiler.machine import Linked
-    from groundstate.compiler.writing import Prepared
+    from groundstate.compiler.pipeline import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
@@ -256,11 +256,11 @@ class Program:
 
     def prepare(self, name: str) -> Prepared:
         """The graph of a kernel."""
-        from groundstate.compiler import writing
+        from groundstate.compiler import pipeline
 
         latest = self._prepared
         if latest is None or latest[0] != name:
-            latest = self._prepared = name, writing.prepare(self.symbols, name)
+            latest = self._prepared = name, pipeline.prepare(self.symbols, name)
         return latest[1]
 
     def forget_graph(self) -> None:
@@ -340,12 +340,12 @@ class Program:
 
     def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
         """LLVM IR of a kernel for a group size."""
-        from groundstate.compiler import writing
+        from groundstate.compiler import pipeline
 
         latest = self._written
         if width is None and latest is not None and latest[0] == (name, group_size):
             return latest[1]
-        return writing.write(self, name, group_size, width)
+        return pipeline.write(self, name, group_size, width)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""

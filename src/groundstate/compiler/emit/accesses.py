@@ -43,7 +43,7 @@ def _scalar_size(type_: Type) -> int:
 @handles("Load")
 def _load(emitter: Emitter, node: Node) -> None:
     pointer = emitter.scalar(node.operands[0])
-    element = emitter.uniformity.interleaved.get(node.operands[0])
+    element = emitter.divergence.interleaved.get(node.operands[0])
     if element is not None:
         emitter.define(node, _load_interleaved(emitter, pointer, node.type, element))
         return
@@ -54,7 +54,7 @@ def _load(emitter: Emitter, node: Node) -> None:
 @handles("Store")
 def _store(emitter: Emitter, node: Node) -> None:
     pointer, value = node.operands
-    element = emitter.uniformity.interleaved.get(pointer)
+    element = emitter.divergence.interleaved.get(pointer)
     if element is not None:
         place = emitter.scalar(pointer)
         _store_interleaved(emitter, place, value.type, emitter.get(value), element)

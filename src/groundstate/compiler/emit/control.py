@@ -4,6 +4,8 @@ barrier.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.cfg import CFG, Loop
+from groundstate.compiler.analysis.liveness import Liveness, incoming_values
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.function import components, schedule
 from groundstate.compiler.emit.ordering import barrier_fence
@@ -11,10 +13,8 @@ from groundstate.compiler.emit.text import scalar_bytes
 from groundstate.compiler.emit.together import Together
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Node
-from groundstate.compiler.liveness import Liveness, incoming_values
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.lower.barriers import is_group_barrier
 
 
 class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
@@ -24,14 +24,14 @@ class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
 class ControlFlow:
     """Writes the blocks of a kernel."""
 
-    def __init__(self, emitter: Emitter, graph: Graph, entry_mask: str | None, done: str) -> None:
+    def __init__(self, emitter: Emitter, cfg: CFG, entry_mask: str | None, done: str) -> None:
         self.emitter = emitter
         self.text = emitter.text
-        self.graph = graph
+        self.cfg = cfg
         self.entry_mask = entry_mask
         self.done = done
-        self.uniformity = emitter.uniformity
-        self.order = schedule(emitter.kernel, graph)
+        self.divergence = emitter.divergence
+        self.order = schedule(emitter.kernel, cfg)
         self.place_of = {block: place for place, block in enumerate(self.order)}
         self.logic = emitter.masks
         self.masks: dict[Block, str] = {}
@@ -42,7 +42,7 @@ class ControlFlow:
         self.context_base = ""
         self._mask = ""
         """The mask of the block that is being written, if it is partial."""
-        self._together = Together(emitter, graph)
+        self._together = Together(emitter, cfg)
         if not self.logic.is_wide or entry_mask is not None:
             self._together.blocks.clear()
         self._is_together = False
@@ -56,7 +56,7 @@ class ControlFlow:
 
     def is_partial(self, block: Block) -> bool:
         """True if only some lanes may be in the block."""
-        return block in self.uniformity.partial
+        return block in self.divergence.divergent_blocks
 
     def _what_follows(self) -> dict[Block | Loop, str]:
         """The label to go to behind each block and each loop."""
@@ -64,7 +64,7 @@ class ControlFlow:
         for position, block in enumerate(self.order):
             following = self.order[position + 1] if position + 1 < len(self.order) else None
             here: Block | Loop = block
-            loop = self.graph.loop_of.get(block)
+            loop = self.cfg.loop_of.get(block)
             while loop is not None and (following is None or not loop.contains(following)):
                 follows[here] = f"l{loop.header.index}"
                 here = loop
@@ -80,7 +80,7 @@ class ControlFlow:
             self._write_body(block)
             if block in self._together.blocks:
                 self._write_together(block)
-            loop: Loop | None = self.graph.loop_of.get(block)
+            loop: Loop | None = self.cfg.loop_of.get(block)
             while loop is not None and self._ends_loop(block, loop):
                 self._write_loop_end(loop)
                 loop = loop.parent
@@ -181,9 +181,9 @@ class ControlFlow:
         if not self.logic.is_wide:
             return False  # one lane, or mask registers: a masked access costs no more
         for node in block.nodes:
-            if node.op == "Store" and self.uniformity.shape_at(node.operands[0], block) != 0:
+            if node.op == "Store" and self.divergence.stride_at(node.operands[0], block) != 0:
                 return True
-            if node.op == "Load" and self.uniformity.shape_at(node.operands[0], block) != 0:
+            if node.op == "Load" and self.divergence.stride_at(node.operands[0], block) != 0:
                 parts = components(node.type) or [node.type]
                 if min(part.size for part in parts) < 4 or self._reads_at_steps(node, block):
                     return True
@@ -195,7 +195,7 @@ class ControlFlow:
         pointer = load.operands[0]
         if pointer in self.emitter.guessed:
             return True
-        step = self.uniformity.shape_at(pointer, block)
+        step = self.divergence.stride_at(pointer, block)
         return bool(step) and step != load.type.size and components(load.type) is None
 
     # --- Ends of blocks -------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class ControlFlow:
         if not block.successors:
             follows = self.done if self._has_all_lanes(block) else self._after[block]
             self.text.do(f"br label %{follows}")
-        elif block in self.uniformity.divergent:
+        elif block in self.divergence.divergent_branches:
             if self._together.is_asked_behind(block) and self._has_all_lanes(block):
                 self._go_together(block)
             self._hand_on(block)
@@ -314,7 +314,7 @@ class ControlFlow:
         self.text.do(f"br label %{self._after[block]}")
 
     def _leaves_loop(self, block: Block, successor: Block) -> bool:
-        loop = self.graph.loop_of.get(block)
+        loop = self.cfg.loop_of.get(block)
         return loop is not None and not loop.contains(successor)
 
     def _hand_to(self, block: Block, successor: Block, edge: str) -> None:
@@ -363,7 +363,7 @@ class ControlFlow:
 
     def _ways_into(self, target: Block) -> tuple[set[Block], Block | None]:
         """The ways round a loop to its head, and the first of the other ways to a block."""
-        loop = self.graph.loop_of.get(target)
+        loop = self.cfg.loop_of.get(target)
         back: set[Block] = set()
         if loop is not None and loop.header is target:
             back = {each for each in target.predecessors if loop.contains(each)}
@@ -379,7 +379,7 @@ class ControlFlow:
         first = self._comes_first(source, target)
         taken: str | None = None
         for phi, given in incoming:
-            vector = self.uniformity.shape(phi) is None and self.text.width > 1
+            vector = self.divergence.stride(phi) is None and self.text.width > 1
             if edge is None or (first and phi not in emitter.escaping):
                 emitter.store(emitter.slot(phi), given)
                 continue
@@ -429,7 +429,7 @@ class ControlFlow:
         slots: list[Lanes] = []
         for node in sorted(live - emitter.remade, key=lambda each: each.index):
             slots += _flat(emitter.slot(node))
-            if node in emitter.escaping and self.uniformity.shape(node) is not None:
+            if node in emitter.escaping and self.divergence.stride(node) is not None:
                 slots += _flat(emitter.lane_slot(node))
         return slots
 

@@ -77,7 +77,7 @@ def _saturate(emitter: Emitter, node: Node) -> None:
 def _resize(emitter: Emitter, node: Node) -> None:
     signed = node.op == "SConvert"
     saturated = SATURATED in node.decorations
-    shape = emitter.uniformity.shape(node)
+    shape = emitter.divergence.stride(node)
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         if saturated:

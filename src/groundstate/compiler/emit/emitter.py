@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
 
+from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.emit.arithmetic import write_operation
 from groundstate.compiler.emit.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.emit.function import Values, components
@@ -21,7 +22,6 @@ from groundstate.compiler.ir.ops import operation
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.compiler.uniformity import Uniformity
 
 Handler = Callable[["Emitter", Node], None]
 
@@ -42,9 +42,9 @@ class Emitter(Values):
 
     HANDLERS: ClassVar[dict[str, Handler]] = {}
 
-    def __init__(self, kernel: Kernel, uniformity: Uniformity, context: KernelContext) -> None:
-        super().__init__(LaneText(uniformity.width), kernel, uniformity, context.registers)
-        self.width = uniformity.width
+    def __init__(self, kernel: Kernel, divergence: Divergence, context: KernelContext) -> None:
+        super().__init__(LaneText(divergence.width), kernel, divergence, context.registers)
+        self.width = divergence.width
         self.context = context
         self.contract = context.contract
         self.home = 0
@@ -126,10 +126,10 @@ class Emitter(Values):
 
     def _one(self, node: Node, type_: Type, operands: list[Lanes]) -> Lanes | None:
         """One component of an instruction of the arithmetic tables."""
-        shape = self.uniformity.shape(node)
-        if shape is None and all(each.stride == 0 for each in operands):
-            shape = 0
-        vector = shape is None and self.width > 1
+        stride = self.divergence.stride(node)
+        if stride is None and all(each.stride == 0 for each in operands):
+            stride = 0
+        vector = stride is None and self.width > 1
         text = self.text
         if node.op.startswith("Shift"):
             operands[1] = self._resized(operands[1], operands[0].type)
@@ -143,7 +143,7 @@ class Emitter(Values):
             name = self._as_floats(node, t, s, names)
         else:
             name = write_operation(text, node.op, t, s, names, self.contract)
-        return None if name is None else Lanes(scalar, name, None if vector else shape)
+        return None if name is None else Lanes(scalar, name, None if vector else stride)
 
     def _as_floats(self, node: Node, t: str, s: str, names: list[str]) -> str | None:
         """An operation on bfloats, which machines do on floats."""

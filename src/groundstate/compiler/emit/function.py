@@ -14,18 +14,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
+from groundstate.compiler.analysis.cfg import CFG, Loop
+from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.emit.guesses import guess, guessed_nodes
 from groundstate.compiler.emit.masks import Masks, Registers
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.graph import Graph, Loop
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES, operation
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
-from groundstate.compiler.uniformity import Uniformity
 
 MOST_REMADE = 8
 """How many cheap operations are done again behind a barrier, rather than saved before it."""
@@ -64,13 +64,13 @@ class Layout:
     flags: dict[Block, str] = field(default_factory=dict)
 
 
-def schedule(kernel: Kernel, graph: Graph) -> list[Block]:
+def schedule(kernel: Kernel, cfg: CFG) -> list[Block]:
     """Blocks so that each comes after all that lead to it, loops in one piece."""
 
     def order(blocks: list[Block], loop: Loop | None) -> list[Block]:
         result: list[Block] = []
         for block in blocks:
-            inner = graph.loop_of.get(block)
+            inner = cfg.loop_of.get(block)
             while inner is not None and inner.parent is not loop:
                 inner = inner.parent
             if inner is None or inner is loop:
@@ -101,19 +101,19 @@ class Values:
         self,
         text: LaneText,
         kernel: Kernel,
-        uniformity: Uniformity,
+        divergence: Divergence,
         registers: Registers,
     ) -> None:
         self.text = text
         self.masks = Masks(text, registers)
         self.kernel = kernel
-        self.uniformity = uniformity
+        self.divergence = divergence
         self.layout = Layout()
         self.allocas: list[str] = []
         self.block: Block | None = None
         self.mask: str | None = None
         self.here: dict[Node, Value] = {}
-        self.guessed = guessed_nodes(kernel, uniformity)
+        self.guessed = guessed_nodes(kernel, divergence)
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
         self.remade = remade_nodes(kernel) if has_barriers else self.guessed
         self.crossing, self.escaping = self._find_crossing()
@@ -132,7 +132,7 @@ class Values:
                     use(operand, block)
                 return
             crossing.add(node)
-            if self.uniformity.escapes(node, block):
+            if self.divergence.escapes(node, block):
                 escaping.add(node)
 
         for block in self.kernel.blocks:
@@ -173,7 +173,7 @@ class Values:
         """The slots of a node's components."""
         found = self.layout.values.get(node)
         if found is None:
-            found = self._slots_for(node.type, self.uniformity.shape(node), "v")
+            found = self._slots_for(node.type, self.divergence.stride(node), "v")
             self.layout.values[node] = found
         return found
 
@@ -223,14 +223,14 @@ class Values:
             value = guess(self.text, node, value, self.scalar)
         self.here[node] = value
         if node in self.crossing:
-            varying = self.uniformity.shape(node) is None and self.text.width > 1
+            varying = self.divergence.stride(node) is None and self.text.width > 1
             blend = self.mask if varying and node in self.escaping else None
             self.store(self.slot(node), value, blend)
             self.keep_for_leavers(node)
 
     def keep_for_leavers(self, node: Node) -> None:
         """Gives lanes that may leave a loop in this round a copy of what all share now."""
-        if node in self.escaping and self.uniformity.shape(node) is not None:
+        if node in self.escaping and self.divergence.stride(node) is not None:
             self.store(self.lane_slot(node), self.get(node), self.mask)
 
     def get(self, node: Node) -> Value:
@@ -244,11 +244,11 @@ class Values:
             self.write(node)
             return self.here[node]
         assert self.block is not None
-        varying = self.uniformity.shape(node) is None
+        varying = self.divergence.stride(node) is None
         if (
             node.block is not self.block
             and not varying
-            and self.uniformity.escapes(node, self.block)
+            and self.divergence.escapes(node, self.block)
         ):
             found = self.load(self.lane_slot(node))
         else:

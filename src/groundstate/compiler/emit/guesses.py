@@ -10,33 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from groundstate.compiler.analysis.affine import LOW_WORD, widened
+from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.emit.values import Guess, Lanes, LaneText
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import CHAINS
-from groundstate.compiler.linear import LOW_WORD, widened
 from groundstate.compiler.spirv.types import Int
-from groundstate.compiler.uniformity import VARYING, Uniformity
 
 MOSTLY = "!2"
 """The metadata of a branch that is nearly always taken."""
 MOSTLY_LINE = f'{MOSTLY} = !{{!"branch_weights", i32 2000, i32 1}}'
 
 
-def guessed_nodes(kernel: Kernel, uniformity: Uniformity) -> set[Node]:
+def guessed_nodes(kernel: Kernel, divergence: Divergence) -> set[Node]:
     """Widened sums and products, and the addresses computed from them."""
     found: set[Node] = set()
-    if uniformity.width == 1:
+    if divergence.width == 1:
         return found
     for node in kernel.nodes():
-        if uniformity.shape(node) is not VARYING or node.block is None:
+        if divergence.stride(node) is not VARYING or node.block is None:
             continue
-        shapes = [uniformity.shape_at(each, node.block) for each in node.operands]
+        strides = [divergence.stride_at(each, node.block) for each in node.operands]
         number = widened(node)
         if number is not None:
-            if uniformity.shape_at(number, node.block):
+            if divergence.stride_at(number, node.block):
                 found.add(node)
         elif _is_product(node):
-            if 0 in shapes and any(shapes):
+            if 0 in strides and any(strides):
                 found.add(node)
         elif node.op in CHAINS and any(each in found for each in node.operands[1:]):
             found.add(node)

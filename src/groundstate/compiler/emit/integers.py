@@ -4,13 +4,13 @@ bytes.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.divergence import array_step
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import array_step
 
 
 class _Many:

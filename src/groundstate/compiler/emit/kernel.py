@@ -28,6 +28,8 @@ import groundstate.compiler.emit.shuffles
 import groundstate.compiler.emit.unwrapped
 import groundstate.compiler.emit.workgroups
 import groundstate.compiler.emit.workitems  # noqa: F401 - each registers its instructions
+from groundstate.compiler.analysis.divergence import Divergence, lane_stride
+from groundstate.compiler.analysis.shared_variables import passing_variables
 from groundstate.compiler.emit.control import ControlFlow
 from groundstate.compiler.emit.copies import clear
 from groundstate.compiler.emit.emitter import Emitter, KernelContext
@@ -45,10 +47,8 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.emit.workgroups import CELL_BYTES
 from groundstate.compiler.ir import Node
-from groundstate.compiler.shared_variables import passing_variables
 from groundstate.compiler.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.compiler.uniformity import Uniformity, lane_stride
 
 OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32
 OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES = 68, 72, 80, 88
@@ -95,35 +95,35 @@ class KernelWriter:
 
     def __init__(
         self,
-        uniformity: Uniformity,
+        divergence: Divergence,
         types: list[Type],
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
         contract: bool,
         registers: Registers,
     ) -> None:
-        self.kernel = uniformity.kernel
+        self.kernel = divergence.kernel
         self.types = types
         self.signature = signature
         self.placement = placement
         """Of each variable of the module: "local" or "global", and the offset in that memory."""
-        self.size = uniformity.group_size
-        self.width = uniformity.width
+        self.size = divergence.group_size
+        self.width = divergence.width
         self.items = self.size[0] * self.size[1] * self.size[2]
         self.subgroups = -(-self.items // self.width)
-        self.graph = uniformity.graph
-        self.uniformity = uniformity
+        self.cfg = divergence.cfg
+        self.divergence = divergence
         self.context = KernelContext(registers)
         self.context.contract = contract
         self.context.subgroups = self.subgroups
-        self.emitter = Emitter(self.kernel, self.uniformity, self.context)
+        self.emitter = Emitter(self.kernel, self.divergence, self.context)
         self.text = self.emitter.text
         self.private: dict[Node, str] = {}
         """The names of the addresses of private variables."""
         self.private_offsets: dict[str, int] = {}
         """Where those lie in a sub-group's private memory that have their place there."""
         self.private_bytes = 0
-        self.passing = passing_variables(self.kernel, uniformity.shared)
+        self.passing = passing_variables(self.kernel, divergence.shared)
 
     def write(self, has_barriers: bool, cells: int) -> Code:
         """The whole LLVM module."""
@@ -132,9 +132,9 @@ class KernelWriter:
         self._write_arguments()
         self._write_ids()
         entry_mask = self._entry_mask()
-        flow = ControlFlow(self.emitter, self.graph, entry_mask, "done")
+        flow = ControlFlow(self.emitter, self.cfg, entry_mask, "done")
         flow.context_base = "%saved"
-        if not self.graph.reducible and self.width > 1:
+        if not self.cfg.reducible and self.width > 1:
             from groundstate.compiler.emit.control import NeedsOneLane
 
             raise NeedsOneLane
@@ -210,12 +210,12 @@ class KernelWriter:
                 base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
             name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
             self.context.global_names[identifier] = name
-        self.context.streamed = streamed_stores(self.kernel, self.graph)
+        self.context.streamed = streamed_stores(self.kernel, self.cfg)
         if self.context.streamed:
             streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
             self.context.streams = self.text.emit(f"icmp ne i64 {streams}, 0")
         self.context.unwanted = unwanted_results(self.kernel)
-        self.context.tallied = tallied_atomics(self.kernel, self.graph, self.context.unwanted)
+        self.context.tallied = tallied_atomics(self.kernel, self.cfg, self.context.unwanted)
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
 
     def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
@@ -301,10 +301,10 @@ class KernelWriter:
         text = self.text
         first = text.emit(f"mul i64 %sub, {self.width}")
         self.first_item = first
-        if self.uniformity.rows_are_whole or self.width == 1:
+        if self.divergence.rows_are_whole or self.width == 1:
             parts, rest = [], first
             for axis in range(3):
-                step = 1 if axis == self.uniformity.axis and self.width > 1 else 0
+                step = 1 if axis == self.divergence.axis and self.width > 1 else 0
                 part = text.emit(f"urem i64 {rest}, {self.size[axis]}")
                 rest = text.emit(f"udiv i64 {rest}, {self.size[axis]}")
                 parts.append(Lanes("i64", part, step))
@@ -336,7 +336,7 @@ class KernelWriter:
     def _write_linear_ids(self, local: list[Lanes]) -> None:
         text, ids = self.text, self.context.ids
         step = 1 if self.width > 1 else 0
-        size = self.uniformity.subgroup
+        size = self.divergence.subgroup
         ids["LocalInvocationIndex"] = [Lanes("i64", self.first_item, step)]
         first_lane = text.emit(f"urem i64 {self.first_item}, {size}")
         ids["SubgroupLocalInvocationId"] = [Lanes("i64", first_lane, step)]

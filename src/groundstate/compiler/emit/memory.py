@@ -8,6 +8,7 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.divergence import array_step
 from groundstate.compiler.emit.copies import clear
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components
@@ -19,7 +20,6 @@ from groundstate.compiler.emit.text import float_literal, overloaded, scalar_typ
 from groundstate.compiler.emit.values import Guess, Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
-from groundstate.compiler.uniformity import array_step
 
 ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, "half")])
 """Constants all of whose bits in memory are zero."""
@@ -355,7 +355,7 @@ def _chain(emitter: Emitter, node: Node) -> None:
     pointer = emitter.scalar(node.operands[0])
     fixed = 0
     for index, (size, offset) in zip(
-        node.operands[1:], emitter.uniformity.steps(node), strict=True
+        node.operands[1:], emitter.divergence.steps(node), strict=True
     ):
         number = constant_int(index)
         if size is None:
@@ -365,7 +365,7 @@ def _chain(emitter: Emitter, node: Node) -> None:
         else:
             pointer = _step(emitter, pointer, emitter.scalar(index), size)
     pointer = add_offset(emitter, pointer, fixed)
-    wanted = emitter.uniformity.shape(node) if emitter.width > 1 else 0
+    wanted = emitter.divergence.stride(node) if emitter.width > 1 else 0
     if wanted is None and not pointer.is_vector:
         pointer = Lanes("ptr", text.as_vector(pointer), None)
     emitter.define(node, pointer)

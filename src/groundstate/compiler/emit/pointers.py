@@ -7,7 +7,7 @@ from groundstate.compiler.emit.text import overloaded
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.opcodes import MemorySemantics, StorageClass
 from groundstate.compiler.spirv.types import Pointer, Type
 
@@ -80,7 +80,7 @@ def _semantics(emitter: Emitter, node: Node) -> None:
         value = text.splat("i32", str(bit))
         result = text.emit(f"select {places.bits} {fits}, {wide} {value}, {wide} {result}")
     vector = Lanes("i32", result, None if emitter.width > 1 else 0)
-    if emitter.uniformity.shape(node) == 0 and emitter.width > 1:
+    if emitter.divergence.stride(node) == 0 and emitter.width > 1:
         vector = Lanes("i32", text.lane(vector, 0))
     emitter.define(node, vector)
 
@@ -94,7 +94,7 @@ def _variable(emitter: Emitter, node: Node) -> None:
     if emitter.context.private_base is None:
         raise BuildError("there is no room for a private variable")
     base = emitter.context.private_base(emitter, node)
-    emitter.define(node, Lanes("ptr", base, emitter.uniformity.shape(node)))
+    emitter.define(node, Lanes("ptr", base, emitter.divergence.stride(node)))
 
 
 @handles("VariableLengthArrayINTEL")
@@ -178,5 +178,5 @@ def _restore(emitter: Emitter, node: Node) -> None:
     """Gives back the room that was taken since. Where only some lanes are, others may still need
     it: it is given back when the sub-group ends."""
     pointer = emitter.scalar(node.operands[0])
-    if emitter.block not in emitter.uniformity.partial and pointer.stride == 0:
+    if emitter.block not in emitter.divergence.divergent_blocks and pointer.stride == 0:
         emitter.text.do(f"store ptr {pointer.name}, ptr {_taken_room(emitter)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes, shuffled
 from groundstate.compiler.emit.ballots import lane_numbers, own
 from groundstate.compiler.emit.composites import choose
 from groundstate.compiler.emit.emitter import Emitter, handles
@@ -9,7 +10,6 @@ from groundstate.compiler.emit.groups import check_subgroup
 from groundstate.compiler.emit.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
-from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes, shuffled
 
 COMPUTED = {
     "SubgroupShuffleXorINTEL": "xor",
@@ -26,9 +26,9 @@ def _shuffle(emitter: Emitter, node: Node) -> None:
         check_subgroup(node)
     source, amount = shuffled(node)
     value = emitter.get(source)
-    picks = picked_lanes(node, emitter.uniformity.subgroup, emitter.width)
+    picks = picked_lanes(node, emitter.divergence.subgroup, emitter.width)
     if picks is not None:
-        if emitter.uniformity.shape(node) == 0:
+        if emitter.divergence.stride(node) == 0:
             emitter.define(node, _of_lane(emitter, value, picks[0]))
         else:
             emitter.define(node, _picked(emitter, value, picks))

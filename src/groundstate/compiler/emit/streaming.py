@@ -7,8 +7,8 @@ program that calls a store `Nontemporal` knows that it pays, whatever the size o
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.emit.emitter import Emitter
-from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import CHAINS, Effect, operation
 from groundstate.compiler.spirv.opcodes import MemoryAccess
@@ -17,7 +17,7 @@ FENCE = "  fence seq_cst"
 """Behind the last store, so that others see the results when they hear that they are there."""
 
 
-def streamed_stores(kernel: Kernel, graph: Graph) -> set[Node]:
+def streamed_stores(kernel: Kernel, cfg: CFG) -> set[Node]:
     """The stores of a kernel that may go around the cache."""
     nodes = list(kernel.nodes())
     if any(map(_orders_memory, nodes)):
@@ -31,7 +31,7 @@ def streamed_stores(kernel: Kernel, graph: Graph) -> set[Node]:
         and (
             _is_nontemporal(node)
             or (
-                node.block not in graph.loop_of
+                node.block not in cfg.loop_of
                 and (written := _argument(node.operands[0])) is not None
                 and written not in read
             )

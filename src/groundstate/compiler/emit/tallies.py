@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.ordering import ordering
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
-from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import Effect, has_side_effects, operation
 from groundstate.compiler.spirv.opcodes import StorageClass
@@ -61,7 +61,7 @@ def unwanted_results(kernel: Kernel) -> set[Node]:
     }
 
 
-def tallied_atomics(kernel: Kernel, graph: Graph, unwanted: set[Node]) -> set[Node]:
+def tallied_atomics(kernel: Kernel, cfg: CFG, unwanted: set[Node]) -> set[Node]:
     """Those of them that may wait in a table: all or, if anything speaks against it, none."""
     found = {
         node
@@ -73,7 +73,7 @@ def tallied_atomics(kernel: Kernel, graph: Graph, unwanted: set[Node]) -> set[No
     if not found or len({(_combination(node), node.type) for node in found}) > 1:
         return set()
     ordered = [node for node in found if ordering(node, 2) != "monotonic"]
-    if ordered and (len(found) > 1 or ordered[0].block in graph.loop_of):
+    if ordered and (len(found) > 1 or ordered[0].block in cfg.loop_of):
         return set()
     later = set(_behind(found))
     return set() if any(map(_shows, later - found)) else found

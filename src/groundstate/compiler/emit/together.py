@@ -8,6 +8,7 @@ blocks with masks go on.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.extremes import (
     OPPOSITES,
@@ -18,7 +19,6 @@ from groundstate.compiler.emit.extremes import (
 )
 from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes
-from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.spirv.types import Int
 
@@ -28,9 +28,9 @@ MOST_IN_LOOPS = 240
 ENDS = ("low", "high")
 
 
-def _chosen(partial: set[Block], graph: Graph) -> set[Block]:
+def _chosen(partial: set[Block], cfg: CFG) -> set[Block]:
     """The blocks that are written twice: all that have a mask, or those in loops, or none."""
-    in_loops = {block for block in partial if block in graph.loop_of}
+    in_loops = {block for block in partial if block in cfg.loop_of}
     for blocks, most in ((set(partial), MOST_NODES), (in_loops, MOST_IN_LOOPS)):
         if sum(len(block.nodes) for block in blocks) <= most:
             return blocks
@@ -40,12 +40,12 @@ def _chosen(partial: set[Block], graph: Graph) -> set[Block]:
 class Together:
     """Which blocks are written twice, and what is asked about branches in the second copy."""
 
-    def __init__(self, emitter: Emitter, graph: Graph) -> None:
+    def __init__(self, emitter: Emitter, cfg: CFG) -> None:
         self.emitter = emitter
         self.text = emitter.text
-        self.graph = graph
-        self.uniformity = emitter.uniformity
-        self.blocks = _chosen(self.uniformity.partial, graph)
+        self.cfg = cfg
+        self.divergence = emitter.divergence
+        self.blocks = _chosen(self.divergence.divergent_blocks, cfg)
         self._extremes: dict[tuple[Node, str], str] = {}
         """Where the lowest and highest numbers of all lanes wait that a loop compares with."""
 
@@ -56,7 +56,7 @@ class Together:
         at the head of a loop that is not part of another, and outside of loops."""
         if block not in self.blocks:
             return False
-        if block not in self.graph.loop_of:
+        if block not in self.cfg.loop_of:
             return has_vector_accesses and not self.was_asked_before(block)
         return self._outermost_head(block) is block
 
@@ -65,12 +65,12 @@ class Together:
         be when their loop begins its next round."""
         if block not in self.blocks:
             return False
-        came_from_all = self.uniformity.partial.isdisjoint(block.predecessors)
+        came_from_all = self.divergence.divergent_blocks.isdisjoint(block.predecessors)
         return came_from_all or self._outermost_head(block) is not None
 
     def _outermost_head(self, block: Block) -> Block | None:
         """The head of the loop that a block is in, if that is written twice and its parent not."""
-        loop = self.graph.loop_of.get(block)
+        loop = self.cfg.loop_of.get(block)
         if loop is None or loop.header not in self.blocks:
             return None
         is_inner = loop.parent is not None and loop.parent.header in self.blocks
@@ -82,12 +82,12 @@ class Together:
 
     def enter(self, header: Block, source: Block | None = None) -> None:
         """Finds out, on the way into a loop, what its branches will be decided by."""
-        loop = self.graph.loop_of.get(header)
+        loop = self.cfg.loop_of.get(header)
         if loop is None or loop.header is not header or (source and loop.contains(source)):
             return
         for block in sorted(loop.blocks & self.blocks, key=lambda each: each.index):
             known = self._known_before(block)
-            if known is None or self.graph.loop_of[block] is not loop:
+            if known is None or self.cfg.loop_of[block] is not loop:
                 continue
             if not self.emitter.is_at_hand(known):
                 continue
@@ -114,7 +114,7 @@ class Together:
     def _found(self, block: Block, claim: Node) -> tuple[str, str] | None:
         """That a claim holds in all lanes and that it holds in none, if that takes few steps."""
         text = self.text
-        if self.uniformity.shape_at(claim, block) == 0:
+        if self.divergence.stride_at(claim, block) == 0:
             if not self.emitter.is_at_hand(claim):
                 return None
             holds = self.emitter.scalar(claim).name
@@ -151,8 +151,8 @@ class Together:
         """A truth value that says that no lane has a certain number, where lanes go up by a fixed
         step: that it lies before the first lane or behind the last. So it is known of all
         sub-groups but one that the group's first work-item is not in them."""
-        shapes = [self.uniformity.shape_at(each, block) for each in operands]
-        if shapes.count(0) != 1 or None in shapes or not isinstance(operands[0].type, Int):
+        strides = [self.divergence.stride_at(each, block) for each in operands]
+        if strides.count(0) != 1 or None in strides or not isinstance(operands[0].type, Int):
             return None
         number, moving = sorted(
             map(self.emitter.scalar, operands), key=lambda each: each.stride != 0
@@ -170,11 +170,11 @@ class Together:
         It is enough to look at the lanes in which it is the least likely: the first and the last
         of what goes up by a fixed step, if it does not wrap in between, or that with the lowest or
         highest of the numbers that were known before the loop began."""
-        shapes = [self.uniformity.shape_at(each, block) for each in operands]
-        if shapes.count(0) != 1:
+        strides = [self.divergence.stride_at(each, block) for each in operands]
+        if strides.count(0) != 1:
             return None
-        moving = 1 - shapes.index(0)
-        step = shapes[moving]
+        moving = 1 - strides.index(0)
+        step = strides[moving]
         if step is None:
             return self._always_beyond(block, op, operands)
         values = [self.emitter.scalar(each) for each in operands]
@@ -204,15 +204,15 @@ class Together:
     def _known_before(self, block: Block) -> Node | None:
         """The number of each lane, known before a loop of the second copy begins, that a block in
         it compares at its end with something that is the same for all."""
-        condition, loop = block.condition, self.graph.loop_of.get(block)
+        condition, loop = block.condition, self.cfg.loop_of.get(block)
         if condition is None or condition.op[1:] not in OPPOSITES:
             return None
         if loop is None or not self.blocks.issuperset((block, loop.header)):
             return None
-        shapes = [self.uniformity.shape_at(each, block) for each in condition.operands]
-        if None not in shapes or 0 not in shapes:
+        strides = [self.divergence.stride_at(each, block) for each in condition.operands]
+        if None not in strides or 0 not in strides:
             return None
-        known = condition.operands[shapes.index(None)]
+        known = condition.operands[strides.index(None)]
         return known if known.block is not None and not loop.contains(known.block) else None
 
     def _place(self, known: Node, which: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.affine import LOW_WORD
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.guesses import low_word
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.ir import Node
-from groundstate.compiler.linear import LOW_WORD
 
 PREDICATES = {
     "SLessThan": "slt",

@@ -28,7 +28,7 @@ def _builtin(emitter: Emitter, node: Node) -> None:
         return
     component = int(str(node.literals[1])) if len(node.literals) > 1 else 0
     value = _resized(emitter, known[component], scalar_type(node.type))
-    if emitter.uniformity.shape(node) is None and not value.is_vector and emitter.width > 1:
+    if emitter.divergence.stride(node) is None and not value.is_vector and emitter.width > 1:
         value = Lanes(value.type, emitter.text.as_vector(value), None)
     emitter.define(node, value)
 

@@ -24,7 +24,7 @@ class Effect(IntFlag):
     """It does something else that must happen exactly as often as the program says."""
 
 
-class Divergence(Enum):
+class LaneRule(Enum):
     """How the result of an operation differs between lanes."""
 
     OPERANDS = "operands"
@@ -92,7 +92,7 @@ class Operation:
     componentwise: bool
     """Each component of a vector by itself: operands and result have as many."""
     effect: Effect
-    divergence: Divergence
+    divergence: LaneRule
     affine: Affine
     same_address: bool
     """The result is the address that is given."""
@@ -131,7 +131,7 @@ def define(
     *,
     componentwise: bool = False,
     effect: Effect = Effect.NONE,
-    divergence: Divergence = Divergence.OPERANDS,
+    divergence: LaneRule = LaneRule.OPERANDS,
     affine: Affine = Affine.NONE,
     same_address: bool = False,
     rematerialisable: bool = False,

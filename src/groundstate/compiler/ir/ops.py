@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from groundstate.compiler.ir import ops_arithmetic, ops_groups, ops_memory
 from groundstate.compiler.ir.kernel import Node
-from groundstate.compiler.ir.operation import ROWS, Affine, Category, Divergence, Effect, Operation
+from groundstate.compiler.ir.operation import ROWS, Affine, Category, Effect, LaneRule, Operation
 from groundstate.compiler.spirv.opcodes import GroupOperation, MemoryAccess
 from groundstate.compiler.spirv.types import Pointer
 
-__all__ = ["OPERATIONS", "Affine", "Category", "Divergence", "Effect", "Operation", "operation"]
+__all__ = ["OPERATIONS", "Affine", "Category", "Effect", "LaneRule", "Operation", "operation"]
 
 OPERATIONS: dict[str, Operation] = ROWS
 del ops_arithmetic, ops_groups, ops_memory  # imported to fill the table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.ir.operation import Affine, Category, Divergence, Effect, define
+from groundstate.compiler.ir.operation import Affine, Category, Effect, LaneRule, define
 
 ARITHMETIC, CAST, COMPOSITE = Category.ARITHMETIC, Category.CAST, Category.COMPOSITE
 
@@ -135,7 +135,7 @@ define(
     affine=Affine.SAME,
     same_address=True,
 )
-define("GenericCastToPtrExplicit", "any -> any", ARITHMETIC, divergence=Divergence.VARYING)
+define("GenericCastToPtrExplicit", "any -> any", ARITHMETIC, divergence=LaneRule.VARYING)
 define("GenericPtrMemSemantics", "any -> any", ARITHMETIC)
 define("PtrDiff", "any any -> any", ARITHMETIC)
 define("SizeOf", "any -> any", ARITHMETIC)
@@ -157,7 +157,7 @@ define(
     "any ... -> any?",
     ARITHMETIC,
     effect=Effect.READS | Effect.WRITES | Effect.OBSERVABLE,  # those that are given an address
-    divergence=Divergence.SPECIAL,
+    divergence=LaneRule.SPECIAL,
 )
 define(
     "llvm.abs llvm.bitreverse llvm.bswap llvm.canonicalize llvm.ceil llvm.copysign llvm.ctlz "
@@ -169,5 +169,5 @@ define(
     ARITHMETIC,
 )
 define("ReadClockKHR", "any -> any", ARITHMETIC, effect=Effect.OBSERVABLE)
-define("NeverWraps", "any ... -> bool", ARITHMETIC, divergence=Divergence.UNIFORM)
+define("NeverWraps", "any ... -> bool", ARITHMETIC, divergence=LaneRule.UNIFORM)
 """Whether an index wraps in no iteration of a loop (no-wrap loop versioning)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.ir.operation import Category, Divergence, Effect, define
+from groundstate.compiler.ir.operation import Category, Effect, LaneRule, define
 
 GROUP, SHUFFLE, BARRIER = Category.GROUP, Category.SHUFFLE, Category.BARRIER
 CONVERGENT = Effect.CONVERGENT
@@ -16,7 +16,7 @@ define(
     "any any any -> void",
     BARRIER,
     effect=Effect.ORDERS | Effect.CONVERGENT,
-    divergence=Divergence.VARYING,
+    divergence=LaneRule.VARYING,
 )
 
 # --- Votes and broadcasts: all lanes get the same -----------------------------------------------
@@ -30,7 +30,7 @@ for names, signature in (
     ("SubgroupReadInvocationKHR", "any any -> any"),
     ("SubgroupFirstInvocationKHR", "any -> any"),
 ):
-    define(names, signature, GROUP, effect=CONVERGENT, divergence=Divergence.UNIFORM)
+    define(names, signature, GROUP, effect=CONVERGENT, divergence=LaneRule.UNIFORM)
 
 # --- Reductions and scans -----------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ for kind in ("", "NonUniform"):
         "any any any ... -> any" if kind else "any any -> any",
         GROUP,
         effect=CONVERGENT,
-        divergence=Divergence.SPECIAL,
+        divergence=LaneRule.SPECIAL,
     )
 
 # --- Shuffles and ballots -----------------------------------------------------------------------
@@ -60,7 +60,7 @@ for names, signature in (
     ("GroupNonUniformShuffle GroupNonUniformShuffleXor", "any any any -> any"),
     ("GroupNonUniformShuffleUp GroupNonUniformShuffleDown", "any any any -> any"),
 ):
-    define(names, signature, SHUFFLE, effect=CONVERGENT, divergence=Divergence.SPECIAL)
+    define(names, signature, SHUFFLE, effect=CONVERGENT, divergence=LaneRule.SPECIAL)
 for names, signature in (
     ("SubgroupShuffleUpINTEL SubgroupShuffleDownINTEL", "any any any -> any"),
     ("GroupNonUniformElect", "any -> any"),
@@ -72,12 +72,12 @@ for names, signature in (
     ("GroupNonUniformQuadAllKHR GroupNonUniformQuadAnyKHR", "any -> any"),
     ("GroupNonUniformRotateKHR", "any any any any ... -> any"),
 ):
-    define(names, signature, GROUP, effect=CONVERGENT, divergence=Divergence.VARYING)
+    define(names, signature, GROUP, effect=CONVERGENT, divergence=LaneRule.VARYING)
 
 # --- What operations of a whole work-group become (lower/groups.py) -----------------------------
 
 define("WriteGroupCell", "any ... -> void", Category.MEMORY, effect=Effect.WRITES | CONVERGENT)
 define(
-    "ReadGroupCells", "-> any", Category.MEMORY, effect=Effect.READS, divergence=Divergence.UNIFORM
+    "ReadGroupCells", "-> any", Category.MEMORY, effect=Effect.READS, divergence=LaneRule.UNIFORM
 )
 define("CombineGroup", "any any -> any", Category.ARITHMETIC)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.ir.operation import Affine, Category, Divergence, Effect, define
+from groundstate.compiler.ir.operation import Affine, Category, Effect, LaneRule, define
 
 LEAF, MEMORY, ATOMIC, IMAGE = Category.LEAF, Category.MEMORY, Category.ATOMIC, Category.IMAGE
 READS, WRITES, ORDERS = Effect.READS, Effect.WRITES, Effect.ORDERS
 
 # --- Leaves, phis and variables -----------------------------------------------------------------
 
-define("Constant Undef Global Argument", "-> any", LEAF, divergence=Divergence.UNIFORM)
-define("Phi", "any ... -> any", Category.CONTROL, divergence=Divergence.SPECIAL)
+define("Constant Undef Global Argument", "-> any", LEAF, divergence=LaneRule.UNIFORM)
+define("Phi", "any ... -> any", Category.CONTROL, divergence=LaneRule.SPECIAL)
 define(
     "Builtin",
     "-> any",
     Category.ARITHMETIC,
-    divergence=Divergence.SPECIAL,
+    divergence=LaneRule.SPECIAL,
     rematerialisable=True,
 )
-define("Variable", "-> pointer", MEMORY, effect=Effect.OBSERVABLE, divergence=Divergence.SPECIAL)
+define("Variable", "-> pointer", MEMORY, effect=Effect.OBSERVABLE, divergence=LaneRule.SPECIAL)
 define(
     "VariableLengthArrayINTEL",
     "any -> any",
     MEMORY,
     effect=Effect.OBSERVABLE,
-    divergence=Divergence.VARYING,
+    divergence=LaneRule.VARYING,
 )
 define("SaveMemoryINTEL", "-> any", MEMORY, effect=Effect.OBSERVABLE)
 define("RestoreMemoryINTEL", "any -> void", MEMORY, effect=Effect.OBSERVABLE)
@@ -66,7 +66,7 @@ define(
     "any -> any",
     MEMORY,
     effect=READS | Effect.CONVERGENT,
-    divergence=Divergence.VARYING,
+    divergence=LaneRule.VARYING,
 )
 define("SubgroupBlockWriteINTEL", "any any -> void", MEMORY, effect=WRITES | Effect.CONVERGENT)
 define(
@@ -74,7 +74,7 @@ define(
     "any ... -> any",
     MEMORY,
     effect=READS | WRITES | Effect.CONVERGENT,
-    divergence=Divergence.UNIFORM,
+    divergence=LaneRule.UNIFORM,
 )
 
 # --- Atomics ------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ define(
     "pointer any any -> any",
     ATOMIC,
     effect=READS | ORDERS,
-    divergence=Divergence.SPECIAL,
+    divergence=LaneRule.SPECIAL,
     address_operand=True,
 )
 for names, signature in (
@@ -103,7 +103,7 @@ for names, signature in (
         signature,
         ATOMIC,
         effect=READS | WRITES | ORDERS,
-        divergence=Divergence.VARYING,
+        divergence=LaneRule.VARYING,
         address_operand=True,
     )
 

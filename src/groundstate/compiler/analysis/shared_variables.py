@@ -4,7 +4,7 @@ Compilers of SYCL put the arguments of a kernel into a structure in private memo
 from there. If everything that is written to a variable is the same in all lanes, and written by all
 of them, then what is read is the same, too: an address that is computed from it stays regular. Here
 is found which variables can be such at all, and who writes to them; whether all lanes write the
-same is known to `uniformity`.
+same is known to `divergence`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.types import Int, Pointer
 
 SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric", "GenericCastToPtr"])
@@ -103,7 +103,7 @@ def _stays_inside(variable: Node, users: Users) -> bool:
 
 def _offsets(chain: Node) -> tuple[int, int] | None:
     """The least and the most bytes that an access chain leads on, if they are known."""
-    from groundstate.compiler.uniformity import chain_steps
+    from groundstate.compiler.analysis.divergence import chain_steps
 
     least = most = 0
     for index, (step, offset) in zip(chain.operands[1:], chain_steps(chain), strict=True):

@@ -6,28 +6,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from groundstate.compiler import machine
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.emit.control import NeedsOneLane
 from groundstate.compiler.emit.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.graph import Graph
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import Category, is_volatile, operation
 from groundstate.compiler.kernel_ir import build_kernel
 from groundstate.compiler.lanes import observes_subgroups, plan, vector_of_subgroup
 from groundstate.compiler.limits import check_private
-from groundstate.compiler.loops import improve_loops
-from groundstate.compiler.lower import split_at_barriers
-from groundstate.compiler.lower_builtins import lower_builtins
-from groundstate.compiler.lower_casts import lower_known_casts
-from groundstate.compiler.lower_copies import lower_copies
-from groundstate.compiler.lower_groups import lower_group_operations
-from groundstate.compiler.lower_images import split_sampled_images
+from groundstate.compiler.lower.barriers import split_at_barriers
+from groundstate.compiler.lower.builtins import lower_builtins
+from groundstate.compiler.lower.casts import lower_known_casts
+from groundstate.compiler.lower.copies import lower_copies
+from groundstate.compiler.lower.group_operations import lower_group_operations
+from groundstate.compiler.lower.sampled_images import split_sampled_images
+from groundstate.compiler.opt.loops import improve_loops
 from groundstate.compiler.signature import SUPPORTED_WIDTHS, describe_arguments
 from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.storage import place_variables
 from groundstate.compiler.symbols import Symbols
-from groundstate.compiler.uniformity import Uniformity, lane_stride
 
 if TYPE_CHECKING:
     from groundstate.compiler.program import GroupSize, Program
@@ -102,7 +102,7 @@ def write(
 
 def analyse(
     program: Program, name: str, group_size: GroupSize, width: int | None = None
-) -> Uniformity:
+) -> Divergence:
     """The graph of a kernel with what is known of its values, as LLVM IR is written from it."""
     plan = _plan(program, name, program.prepare(name), group_size, width)
     improved = improve_loops(plan, machine.target().natural_width)
@@ -113,7 +113,7 @@ def analyse(
 
 def _plan(
     program: Program, name: str, prepared: Prepared, group_size: GroupSize, width: int | None
-) -> Uniformity:
+) -> Divergence:
     """The kernel's values for the number of lanes asked for, or for the best."""
     kernel = prepared.kernel
     is_free = not prepared.observes_subgroups and ExecutionMode.SubgroupSize not in program.modes(
@@ -126,16 +126,16 @@ def _plan(
         raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
     if width is None:
         width = vector_of_subgroup(kernel, group_size, lanes, machine.target().natural_width)
-    return Uniformity(kernel, Graph(kernel), group_size, width, lanes)
+    return Divergence(kernel, CFG(kernel), group_size, width, lanes)
 
 
 def _write(program: Program, name: str, group_size: GroupSize, width: int | None) -> Code:
     prepared = program.prepare(name)
-    uniformity = analyse(program, name, group_size, width)
+    divergence = analyse(program, name, group_size, width)
     placement, _ = place_variables(prepared.kernel, program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = ExecutionMode.ContractionOff not in program.modes(name)
     registers = machine.target().registers
     signature = program.signature(name)
-    writer = KernelWriter(uniformity, types, signature, placement, contract, registers)
+    writer = KernelWriter(divergence, types, signature, placement, contract, registers)
     return writer.write(prepared.has_barriers, prepared.cells)

@@ -8,12 +8,12 @@ read and written there as vectors, without a look in every round.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.affine import widened
+from groundstate.compiler.analysis.divergence import VARYING
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, lead
 from groundstate.compiler.ir import Block, Node, constant_int
-from groundstate.compiler.linear import widened
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Bool, Int
-from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead
-from groundstate.compiler.uniformity import VARYING
 
 MOST_NODES = 250
 """Of a loop that is written twice."""
@@ -38,7 +38,7 @@ MIRRORED = {
 """What is true of the bound and the number if the other is true of the number and the bound."""
 
 
-def unwrap(loop: StraightLoop) -> Block | None:
+def unwrap(loop: SimpleLoop) -> Block | None:
     """Gives a loop a copy in which no index wraps; the head of the copy, if there is one."""
     rounds = _Rounds(loop)
     indices = rounds.indices()
@@ -69,7 +69,7 @@ def _all(checks: list[Node], block: Block) -> Node:
 class _Rounds:
     """How the values of a loop change from round to round, and how many rounds there are."""
 
-    def __init__(self, loop: StraightLoop) -> None:
+    def __init__(self, loop: SimpleLoop) -> None:
         self.loop = loop
         self.test = self._find_test()
 
@@ -99,8 +99,8 @@ class _Rounds:
         return [node for block in self.loop.blocks for node in block.nodes if self._is_index(node)]
 
     def _is_index(self, node: Node) -> bool:
-        index, shape = widened(node), self.loop.uniformity.shape
-        if index is None or shape(node) is not VARYING or (shape(index) or 0) <= 0:
+        index, stride = widened(node), self.loop.divergence.stride
+        if index is None or stride(node) is not VARYING or (stride(index) or 0) <= 0:
             return False
         step = self.step(index)
         return isinstance(step, Node) or (step is not None and 0 < step < HALF)

@@ -12,11 +12,11 @@ wrong, nothing happens but that memory is fetched in vain.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.divergence import Divergence, chain_steps
 from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, LEAVES, Affine, operation
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
-from groundstate.compiler.uniformity import Uniformity, chain_steps
 
 MOST_BYTES = 1024
 """Of a piece that is fetched."""
@@ -34,18 +34,18 @@ Step = tuple[int, Node | None]
 NONE: Step = (0, None)
 
 
-def read_ahead(uniformity: Uniformity) -> bool:
+def read_ahead(divergence: Divergence) -> bool:
     """Puts a `ReadAhead` before each of these loads; true if there is one."""
-    if not uniformity.graph.reducible:
+    if not divergence.cfg.reducible:
         return False
-    steps = _GroupSteps(uniformity)
+    steps = _GroupSteps(divergence)
     added = False
-    for block in uniformity.kernel.blocks:
-        if uniformity.graph.loop_of.get(block) not in uniformity.divergent_loops:
+    for block in divergence.kernel.blocks:
+        if divergence.cfg.loop_of.get(block) not in divergence.divergent_loops:
             continue
-        for load in [node for node in block.nodes if _reads_a_piece(uniformity, node)]:
+        for load in [node for node in block.nodes if _reads_a_piece(divergence, node)]:
             step = steps.of(load.operands[0])
-            if step is not None and _can_be_written(uniformity, block, step):
+            if step is not None and _can_be_written(divergence, block, step):
                 count, factor = step
                 operands = load.operands[:1] + ([factor] if factor is not None else [])
                 ahead = Node("ReadAhead", Void(), operands, (count,), load.where)
@@ -54,7 +54,7 @@ def read_ahead(uniformity: Uniformity) -> bool:
     return added
 
 
-def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
+def _reads_a_piece(divergence: Divergence, node: Node) -> bool:
     """True if the vectors that lanes load lie one behind the other in memory of the program."""
     if node.op != "Load" or not isinstance(node.type, Vector) or node.block is None:
         return False
@@ -63,16 +63,16 @@ def _reads_a_piece(uniformity: Uniformity, node: Node) -> bool:
         StorageClass.CrossWorkgroup,
         StorageClass.Generic,
     )
-    is_small = node.type.size * uniformity.width <= MOST_BYTES
-    return is_global and is_small and uniformity.shape_at(pointer, node.block) == node.type.size
+    is_small = node.type.size * divergence.width <= MOST_BYTES
+    return is_global and is_small and divergence.stride_at(pointer, node.block) == node.type.size
 
 
-def _can_be_written(uniformity: Uniformity, block: Block, step: Step) -> bool:
+def _can_be_written(divergence: Divergence, block: Block, step: Step) -> bool:
     """True for a step that leads somewhere else, and is a number of 64 bits for all lanes."""
     count, factor = step
     if factor is not None:
         is_index = isinstance(factor.type, Int) and factor.type.width in (32, 64)
-        if not is_index or uniformity.shape_at(factor, block) != 0:
+        if not is_index or divergence.stride_at(factor, block) != 0:
             return False
     return 0 < abs(count) < LONGEST_STEP
 
@@ -80,9 +80,9 @@ def _can_be_written(uniformity: Uniformity, block: Block, step: Step) -> bool:
 class _GroupSteps:
     """By how much values go up from one group to the next in a line."""
 
-    def __init__(self, uniformity: Uniformity) -> None:
-        self.group_size = uniformity.group_size
-        self.loops = uniformity.graph.loop_of
+    def __init__(self, divergence: Divergence) -> None:
+        self.group_size = divergence.group_size
+        self.loops = divergence.cfg.loop_of
         self._found: dict[Node, Step | None] = {}
 
     def of(self, node: Node, depth: int = 0) -> Step | None:

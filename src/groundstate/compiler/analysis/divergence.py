@@ -1,6 +1,6 @@
 """Which values differ between the lanes of a sub-group, and how.
 
-Each value has a shape: 0 if all lanes have the same (uniform), k if lane i has the first lane's
+Each value has a stride: 0 if all lanes have the same (uniform), k if lane i has the first lane's
 value plus i * k (linear; integers and pointers), `VARYING` otherwise. Shapes start optimistic
 and only get worse until nothing changes. A branch is divergent if its condition is not uniform;
 a block is partial if a divergent branch decides whether it is reached, so that only some lanes
@@ -9,18 +9,18 @@ may be there.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.affine import step_of
+from groundstate.compiler.analysis.cfg import CFG, Loop
+from groundstate.compiler.analysis.interleaving import interleaved_addresses
+from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
+from groundstate.compiler.analysis.shared_variables import writers_of_variables
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.graph import Graph, Loop
-from groundstate.compiler.interleaving import interleaved_addresses
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CHAINS, LEAVES, Divergence, is_reduction, operation
-from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
-from groundstate.compiler.linear import step_of
-from groundstate.compiler.shared_variables import writers_of_variables
+from groundstate.compiler.ir.ops import CHAINS, LEAVES, LaneRule, is_reduction, operation
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
 
 VARYING = None
-Shape = int | None
+Stride = int | None
 
 _UNKNOWN = "not reached yet"
 
@@ -30,19 +30,19 @@ ROUNDS = 5
 """How often all is solved at most, to find variables that are the same for all lanes."""
 
 
-class Uniformity:
-    """The shapes of a kernel's values for a group size and a number of lanes."""
+class Divergence:
+    """The strides of a kernel's values for a group size and a number of lanes."""
 
     def __init__(
         self,
         kernel: Kernel,
-        graph: Graph,
+        cfg: CFG,
         group_size: tuple[int, int, int],
         width: int,
         subgroup: int | None = None,
     ) -> None:
         self.kernel = kernel
-        self.graph = graph
+        self.cfg = cfg
         self.group_size = group_size
         self.width = width
         self.subgroup = subgroup or width
@@ -52,30 +52,30 @@ class Uniformity:
         self.shared = writers_of_variables(kernel) if width > 1 else {}
         """Variables of which all lanes use one copy, and what writes to them."""
         self.interleaved: dict[Node, int] = {}
-        self.shapes: dict[Node, Shape | str] = {}
-        self.divergent: set[Block] = set()
-        self.partial: set[Block] = set()
+        self.strides: dict[Node, Stride | str] = {}
+        self.divergent_branches: set[Block] = set()
+        self.divergent_blocks: set[Block] = set()
         self.divergent_loops: set[Loop] = set()
         self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
         if width > 1:
             self._solve_for_variables()
 
-    def shape(self, node: Node) -> Shape:
-        """The shape of a value where it is defined."""
+    def stride(self, node: Node) -> Stride:
+        """The stride of a value where it is defined."""
         if self.width == 1:
             return 0
-        found = self.shapes.get(node, 0)
+        found = self.strides.get(node, 0)
         return 0 if isinstance(found, str) else found
 
-    def shape_at(self, node: Node, block: Block) -> Shape:
-        """The shape of a value where it is used: lanes may have left a loop at different times."""
-        return VARYING if self.escapes(node, block) else self.shape(node)
+    def stride_at(self, node: Node, block: Block) -> Stride:
+        """The stride of a value where it is used: lanes may have left a loop at different times."""
+        return VARYING if self.escapes(node, block) else self.stride(node)
 
     def escapes(self, node: Node, block: Block) -> bool:
         """True if the value is used after a loop that lanes left in different rounds."""
         if node.block is None:
             return False
-        loop = self.graph.loop_of.get(node.block)
+        loop = self.cfg.loop_of.get(node.block)
         while loop is not None and not loop.contains(block):
             if loop in self.divergent_loops:
                 return True
@@ -92,7 +92,8 @@ class Uniformity:
             if rounds_left == 0:
                 self.shared = {}
             self.interleaved = interleaved_addresses(self.kernel, self.shared)
-            self.divergent, self.partial, self.divergent_loops = set(), set(), set()
+            self.divergent_branches, self.divergent_blocks = set(), set()
+            self.divergent_loops = set()
             self._solve()
             different = [
                 variable
@@ -107,13 +108,13 @@ class Uniformity:
     def _is_the_same_for_all(self, writer: Node) -> bool:
         block = writer.block
         assert block is not None
-        return block not in self.partial and all(
+        return block not in self.divergent_blocks and all(
             self._known_at(each, block) in (0, _UNKNOWN) for each in writer.operands
         )
 
     def _solve(self) -> None:
         for node in self.kernel.nodes():
-            self.shapes[node] = _UNKNOWN
+            self.strides[node] = _UNKNOWN
         changed = True
         while changed:
             changed = self._update_values()
@@ -123,14 +124,14 @@ class Uniformity:
         changed = False
         for block in self.kernel.blocks:
             for node in (*block.phis, *block.nodes):
-                before = self.shapes[node]
+                before = self.strides[node]
                 if before is VARYING:
                     continue
                 now = self._phi(node, block) if node.op == "Phi" else self._transfer(node, block)
                 if now != before and before != _UNKNOWN:
                     now = VARYING  # a second change of mind: give up
                 if now != before:
-                    self.shapes[node] = now
+                    self.strides[node] = now
                     changed = True
         return changed
 
@@ -140,17 +141,18 @@ class Uniformity:
             for block in self.kernel.blocks
             if block.condition is not None and self._known_at(block.condition, block) != 0
         }
-        partial = self._partial_blocks(divergent)
-        loops = {loop for loop in self.graph.loops if self._leaves_in_parts(loop, divergent)}
+        partial = self._divergent_blocks(divergent)
+        loops = {loop for loop in self.cfg.loops if self._leaves_in_parts(loop, divergent)}
         changed = (divergent, partial, loops) != (
-            self.divergent,
-            self.partial,
+            self.divergent_branches,
+            self.divergent_blocks,
             self.divergent_loops,
         )
-        self.divergent, self.partial, self.divergent_loops = divergent, partial, loops
+        self.divergent_branches, self.divergent_blocks = divergent, partial
+        self.divergent_loops = loops
         return changed
 
-    def _partial_blocks(self, divergent: set[Block]) -> set[Block]:
+    def _divergent_blocks(self, divergent: set[Block]) -> set[Block]:
         partial: set[Block] = set()
         growing = True
         while growing:
@@ -158,7 +160,7 @@ class Uniformity:
             for block in self.kernel.blocks:
                 if block in partial:
                     continue
-                deciders = self.graph.deciders[block.index]
+                deciders = self.cfg.control_dependences[block.index]
                 if any(each in divergent or each in partial for each in deciders):
                     partial.add(block)
                     growing = True
@@ -172,7 +174,7 @@ class Uniformity:
             seen: set[Block] = set()
             waiting = [source]
             while waiting:
-                for each in self.graph.deciders[waiting.pop().index]:
+                for each in self.cfg.control_dependences[waiting.pop().index]:
                     if each not in seen and loop.contains(each):
                         seen.add(each)
                         waiting.append(each)
@@ -184,8 +186,8 @@ class Uniformity:
 
     def _join_region(self, block: Block) -> set[Block]:
         """The blocks between the last common block of all ways to a join, and the join."""
-        top = self.graph.dominator[block.index]
-        loop = self.graph.loop_of.get(block)
+        top = self.cfg.dominator[block.index]
+        loop = self.cfg.loop_of.get(block)
         is_header = loop is not None and loop.header is block
         region: set[Block] = set()
         waiting = [
@@ -200,8 +202,8 @@ class Uniformity:
                 waiting.extend(each.predecessors)
         return region
 
-    def _phi(self, phi: Node, block: Block) -> Shape | str:
-        loop = self.graph.loop_of.get(block)
+    def _phi(self, phi: Node, block: Block) -> Stride | str:
+        loop = self.cfg.loop_of.get(block)
         is_header = loop is not None and loop.header is block
         inner: list[tuple[Node, object]] = []
         outer: list[tuple[Node, object]] = []
@@ -216,9 +218,9 @@ class Uniformity:
         if self._arrives_in_parts(outer, block):
             return VARYING
         known = {
-            shape
+            stride
             for value, source in (*inner, *outer)
-            if isinstance(source, Block) and (shape := self._known_at(value, source)) != _UNKNOWN
+            if isinstance(source, Block) and (stride := self._known_at(value, source)) != _UNKNOWN
         }
         if not known:
             return _UNKNOWN
@@ -226,9 +228,11 @@ class Uniformity:
 
     def _mixes(self, incoming: list[tuple[Node, object]], region: set[Block]) -> bool:
         """True if lanes may come with different values because they came different ways."""
-        if len({id(value) for value, _ in incoming}) < 2 or region.isdisjoint(self.divergent):
+        if len({id(value) for value, _ in incoming}) < 2 or region.isdisjoint(
+            self.divergent_branches
+        ):
             return False
-        return not self._ways(incoming, region).isdisjoint(self.divergent)
+        return not self._ways(incoming, region).isdisjoint(self.divergent_branches)
 
     def _ways(self, incoming: list[tuple[Node, object]], region: set[Block]) -> set[Block]:
         """The blocks of a region that decide by which way a lane comes. Lanes that part and meet
@@ -236,7 +240,7 @@ class Uniformity:
         waiting = [source for _, source in incoming if isinstance(source, Block)]
         found = {each for each in waiting if len(each.successors) > 1}
         while waiting:
-            for each in self.graph.deciders[waiting.pop().index]:
+            for each in self.cfg.control_dependences[waiting.pop().index]:
                 if each in region and each not in found:
                     found.add(each)
                     waiting.append(each)
@@ -246,7 +250,7 @@ class Uniformity:
         """True if lanes come out of a loop in different rounds, with values of that loop."""
         for value, source in incoming:
             assert isinstance(source, Block)
-            loop = self.graph.loop_of.get(source)
+            loop = self.cfg.loop_of.get(source)
             while loop is not None and not loop.contains(block):
                 inside = value.block is not None and loop.contains(value.block)
                 if loop in self.divergent_loops and (inside or len(incoming) > 1):
@@ -256,16 +260,16 @@ class Uniformity:
 
     # --- One node -------------------------------------------------------------------------------
 
-    def _known_at(self, node: Node, block: Block) -> Shape | str:
+    def _known_at(self, node: Node, block: Block) -> Stride | str:
         if node.op in LEAVES:
             return 0
-        return VARYING if self.escapes(node, block) else self.shapes[node]
+        return VARYING if self.escapes(node, block) else self.strides[node]
 
-    def _transfer(self, node: Node, block: Block) -> Shape | str:
+    def _transfer(self, node: Node, block: Block) -> Stride | str:
         rule = operation(node).divergence
-        if rule is Divergence.UNIFORM:
+        if rule is LaneRule.UNIFORM:
             return 0
-        if rule is Divergence.VARYING:
+        if rule is LaneRule.VARYING:
             return VARYING
         if node.op == "Builtin":
             return self._builtin(node)
@@ -274,49 +278,49 @@ class Uniformity:
         inputs = [self._known_at(each, block) for each in node.operands]
         if _UNKNOWN in inputs:
             return _UNKNOWN
-        shapes: list[Shape] = [each for each in inputs if not isinstance(each, str)]
-        if rule is Divergence.SPECIAL:
-            return self._special(node, block, shapes)
-        return self._of_operands(node, shapes)
+        strides: list[Stride] = [each for each in inputs if not isinstance(each, str)]
+        if rule is LaneRule.SPECIAL:
+            return self._special(node, block, strides)
+        return self._of_operands(node, strides)
 
-    def _variable(self, node: Node) -> Shape:
+    def _variable(self, node: Node) -> Stride:
         if node in self.shared:
             return 0
         assert isinstance(node.type, Pointer)
         return self.interleaved.get(node) or lane_stride(node.type.pointee)
 
-    def _special(self, node: Node, block: Block, shapes: list[Shape]) -> Shape:
+    def _special(self, node: Node, block: Block, strides: list[Stride]) -> Stride:
         if node.op == "AtomicLoad":
-            return 0 if all(shape == 0 for shape in shapes) else VARYING
+            return 0 if all(stride == 0 for stride in strides) else VARYING
         if node.op == "ExtInst":
-            return VARYING if _is_printf(node) else self._of_operands(node, shapes)
+            return VARYING if _is_printf(node) else self._of_operands(node, strides)
         if node.op in SHUFFLES:
             return 0 if self._has_one_source(node, block) else VARYING
         return 0 if is_reduction(node) else VARYING
 
     def _has_one_source(self, shuffle: Node, block: Block) -> bool:
         """True if all lanes are there and take the value of the same one."""
-        if block in self.partial or not self.rows_are_whole:
+        if block in self.divergent_blocks or not self.rows_are_whole:
             return False
         picks = picked_lanes(shuffle, self.subgroup, self.width)
         return picks is not None and len(set(picks)) == 1
 
-    def _of_operands(self, node: Node, shapes: list[Shape]) -> Shape:
-        if all(shape == 0 for shape in shapes):
+    def _of_operands(self, node: Node, strides: list[Stride]) -> Stride:
+        if all(stride == 0 for stride in strides):
             return 0
-        if VARYING in shapes:
+        if VARYING in strides:
             return VARYING
-        known = [shape for shape in shapes if shape is not None]
+        known = [stride for stride in strides if stride is not None]
         return self._chain_stride(node, known) if node.op in CHAINS else step_of(node, known)
 
-    def _chain_stride(self, node: Node, shapes: list[int]) -> Shape:
+    def _chain_stride(self, node: Node, strides: list[int]) -> Stride:
         """The distance between the addresses that neighbouring lanes compute."""
-        stride = shapes[0]
-        for (size, _), shape in zip(self.steps(node), shapes[1:], strict=True):
-            if shape != 0 and size is None:
+        total = strides[0]
+        for (size, _), stride in zip(self.steps(node), strides[1:], strict=True):
+            if stride != 0 and size is None:
                 return VARYING
-            stride += shape * (size or 0)
-        return stride
+            total += stride * (size or 0)
+        return total
 
     def steps(self, chain: Node) -> list[tuple[int | None, int]]:
         """The steps of an access chain in this kernel's memory, where copies of an array may be
@@ -324,7 +328,7 @@ class Uniformity:
         factor = self.width if chain.operands[0] in self.interleaved else 1
         return [(size and size * factor, offset * factor) for size, offset in chain_steps(chain)]
 
-    def _builtin(self, node: Node) -> Shape:
+    def _builtin(self, node: Node) -> Stride:
         name = str(node.literals[0])
         component = node.literals[1] if len(node.literals) > 1 else None
         if name in ("LocalInvocationId", "GlobalInvocationId"):

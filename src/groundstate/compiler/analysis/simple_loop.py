@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundstate.compiler.graph import Loop
+from groundstate.compiler.analysis.cfg import Loop
+from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.ir.ops import has_side_effects
 from groundstate.compiler.spirv.types import Bool, Float, Int, Vector
-from groundstate.compiler.uniformity import Uniformity
 
 
-class StraightLoop:
+class SimpleLoop:
     """A loop without branches."""
 
-    def __init__(self, uniformity: Uniformity, loop: Loop, entering: Block) -> None:
-        self.uniformity = uniformity
-        self.kernel = uniformity.kernel
+    def __init__(self, divergence: Divergence, loop: Loop, entering: Block) -> None:
+        self.divergence = divergence
+        self.kernel = divergence.kernel
         self.header = loop.header
         self.latch = loop.latches[0]
         self.entering = entering
@@ -31,21 +31,25 @@ class StraightLoop:
         [self.exit] = [each for each in self.header.successors if not loop.contains(each)]
 
     @classmethod
-    def at(cls, uniformity: Uniformity, header: Block) -> StraightLoop | None:
+    def at(cls, divergence: Divergence, header: Block) -> SimpleLoop | None:
         """The loop with a header, if it is one of these that all lanes enter, and leave
         together."""
-        loop = next((each for each in uniformity.graph.loops if each.header is header), None)
-        if loop is None or loop in uniformity.divergent_loops or loop.blocks & uniformity.partial:
+        loop = next((each for each in divergence.cfg.loops if each.header is header), None)
+        if (
+            loop is None
+            or loop in divergence.divergent_loops
+            or loop.blocks & divergence.divergent_blocks
+        ):
             return None
-        return cls.of(uniformity, loop)
+        return cls.of(divergence, loop)
 
     @classmethod
-    def of(cls, uniformity: Uniformity, loop: Loop) -> StraightLoop | None:
+    def of(cls, divergence: Divergence, loop: Loop) -> SimpleLoop | None:
         """A loop, if it is one of these; lanes may enter and leave it at different times."""
         outside = [each for each in loop.header.predecessors if not loop.contains(each)]
-        if len(outside) != 1 or not _is_straight(loop):
+        if len(outside) != 1 or not _is_simple_loop(loop):
             return None
-        return cls(uniformity, loop, outside[0])
+        return cls(divergence, loop, outside[0])
 
     def first_value(self, phi: Node) -> Node:
         """What a phi of the head is in the first round."""
@@ -139,7 +143,7 @@ def _is_number(node: Node) -> bool:
     return isinstance(type_, Int | Float | Bool)
 
 
-def _is_straight(loop: Loop) -> bool:
+def _is_simple_loop(loop: Loop) -> bool:
     leaves = [each for each in loop.header.successors if not loop.contains(each)]
     body = loop.blocks - {loop.header}
     return (

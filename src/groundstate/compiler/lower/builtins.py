@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from groundstate.compiler.analysis.divergence import array_step, chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.types import Type, Vector
-from groundstate.compiler.uniformity import array_step, chain_steps
 
 CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
 

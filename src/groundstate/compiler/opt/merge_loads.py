@@ -7,13 +7,13 @@ as the vectors of all lanes, instead of in steps for each of the numbers.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.affine import constant_added
+from groundstate.compiler.analysis.divergence import Divergence, chain_steps
+from groundstate.compiler.analysis.shared_variables import SAME_ADDRESS
 from groundstate.compiler.ir import Block, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, has_side_effects
-from groundstate.compiler.linear import constant_added
-from groundstate.compiler.shared_variables import SAME_ADDRESS
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
-from groundstate.compiler.uniformity import Uniformity, chain_steps
 
 COUNTS = (2, 4)
 """How many are joined."""
@@ -23,18 +23,18 @@ Place = tuple[Node, tuple[tuple[Node, int], ...]]
 """Where an address begins: a pointer, and the indices that are not constant with their steps."""
 
 
-def join_loads(uniformity: Uniformity) -> bool:
+def join_loads(divergence: Divergence) -> bool:
     """Joins neighbouring loads; true if there are any."""
     joined: dict[Node, Node] = {}
-    for block in uniformity.kernel.blocks:
-        if sum(_count(uniformity, node) > 0 for node in block.nodes) > 1:
-            joined |= _Joining(uniformity, block).join()
+    for block in divergence.kernel.blocks:
+        if sum(_count(divergence, node) > 0 for node in block.nodes) > 1:
+            joined |= _Joining(divergence, block).join()
     if joined:
-        uniformity.kernel.replace(joined)
+        divergence.kernel.replace(joined)
     return bool(joined)
 
 
-def _count(uniformity: Uniformity, node: Node) -> int:
+def _count(divergence: Divergence, node: Node) -> int:
     """How many numbers lie between those that neighbouring lanes load, itself included; 0 for what
     is not such a load."""
     if node.op != "Load" or not isinstance(node.type, Int | Float) or node.type.size not in (4, 8):
@@ -42,10 +42,10 @@ def _count(uniformity: Uniformity, node: Node) -> int:
     pointer = node.operands[0]
     if not isinstance(pointer.type, Pointer) or pointer.type.storage == StorageClass.Function:
         return 0
-    if pointer in uniformity.interleaved or has_side_effects(node):
+    if pointer in divergence.interleaved or has_side_effects(node):
         return 0
     assert node.block is not None
-    step = uniformity.shape_at(pointer, node.block)
+    step = divergence.stride_at(pointer, node.block)
     if step is None or step % node.type.size:
         return 0
     count = step // node.type.size
@@ -55,8 +55,8 @@ def _count(uniformity: Uniformity, node: Node) -> int:
 class _Joining:
     """The loads of one block."""
 
-    def __init__(self, uniformity: Uniformity, block: Block) -> None:
-        self.uniformity = uniformity
+    def __init__(self, divergence: Divergence, block: Block) -> None:
+        self.divergence = divergence
         self.block = block
         self._joined: dict[Node, Node] = {}
         self._open: dict[tuple[Place, Type, int], list[tuple[int, Node]]] = {}
@@ -67,7 +67,7 @@ class _Joining:
     def join(self) -> dict[Node, Node]:
         """Puts vectors in the place of loads: for each that is gone, what it is of a vector."""
         for node in self.block.nodes:
-            count = _count(self.uniformity, node)
+            count = _count(self.divergence, node)
             if count:
                 place, offset = _place(node.operands[0])
                 self._open.setdefault((place, node.type, count), []).append((offset, node))

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from groundstate.compiler.analysis.lane_values import SHUFFLES, shuffled
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, lead
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, has_side_effects
-from groundstate.compiler.known_lanes import SHUFFLES, shuffled
 from groundstate.compiler.lanes import REGISTERS, registers_of
-from groundstate.compiler.straight_loops import StraightLoop, lead
 
 SHARE = REGISTERS - 4
 """Registers for the sums of one loop; the others are for what is added to them."""
@@ -26,7 +26,7 @@ SHARE = REGISTERS - 4
 class Sums:
     """The values that a loop sums up; `natural` lanes fill a register."""
 
-    def __init__(self, loop: StraightLoop, natural: int) -> None:
+    def __init__(self, loop: SimpleLoop, natural: int) -> None:
         self.loop = loop
         self.natural = natural
         self._shared = loop.needed([loop.condition])
@@ -61,7 +61,7 @@ class Sums:
                 continue
             seen.add(node)
             source = node.operands[0] if node.op == "CompositeExtract" else node
-            if self.loop.uniformity.shape(node) == 0 or source not in self.loop.inside:
+            if self.loop.divergence.stride(node) == 0 or source not in self.loop.inside:
                 continue
             if source.op == "Load":
                 found.add((self._place[source], str(node.literals)))
@@ -70,7 +70,7 @@ class Sums:
         return found
 
     def _size(self, phi: Node) -> int:
-        return registers_of(phi, self.loop.uniformity, self.natural)
+        return registers_of(phi, self.loop.divergence, self.natural)
 
     def split_if_worth_it(self) -> None:
         """Splits the loop if what its parts do again is no more than one operation for each sum."""
@@ -120,7 +120,7 @@ def _work(nodes: Iterable[Node]) -> int:
 # --- Loads ahead of time --------------------------------------------------------------------------
 
 
-def load_when_needed(loop: StraightLoop) -> None:
+def load_when_needed(loop: SimpleLoop) -> None:
     """What a loop loads for its next round is loaded at the start of that round.
 
     It would wait in registers, of which there are none to spare."""
@@ -145,7 +145,7 @@ def _is_same_load(first: Node, following: Node) -> bool:
     return first.op == following.op == "Load" and first.literals == following.literals
 
 
-def _either(loop: StraightLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
+def _either(loop: SimpleLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
     """One value in the first round and another one in those that follow."""
     if first is following or _is_same_constant(first, following):
         return first
@@ -170,12 +170,12 @@ def _is_same_constant(one: Node, other: Node) -> bool:
     return value is not None and one.type == other.type and value == constant_int(other)
 
 
-def load_of_one_lane(loop: StraightLoop) -> None:
+def load_of_one_lane(loop: SimpleLoop) -> None:
     """What all lanes take from one of them is loaded from that one's address."""
-    uniformity = loop.uniformity
+    divergence = loop.divergence
     for block in loop.blocks:
         for node in list(block.nodes):
-            if node.op not in SHUFFLES or uniformity.shape(node) != 0:
+            if node.op not in SHUFFLES or divergence.stride(node) != 0:
                 continue
             value, _ = shuffled(node)
             if not _comes_from_load(loop, value):
@@ -189,7 +189,7 @@ def load_of_one_lane(loop: StraightLoop) -> None:
     _remove_unused(loop.kernel, loop.blocks)
 
 
-def _leave_out_return_trips(loop: StraightLoop) -> None:
+def _leave_out_return_trips(loop: SimpleLoop) -> None:
     """What became another type only to pass through a shuffle stays as it is."""
     for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
         source = node.operands[0]
@@ -197,16 +197,16 @@ def _leave_out_return_trips(loop: StraightLoop) -> None:
             loop.kernel.replace({node: source.operands[0]})
 
 
-def _comes_from_load(loop: StraightLoop, node: Node) -> bool:
+def _comes_from_load(loop: SimpleLoop, node: Node) -> bool:
     """True for what a loop loads itself: nothing is written between that and its uses."""
     while node.op in CASTS:
         node = node.operands[0]
     return node.op == "Load" and node in loop.inside
 
 
-def _of_lane(loop: StraightLoop, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
+def _of_lane(loop: SimpleLoop, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
     """What a shuffle makes of a value: computed again for that lane if it is an address."""
-    if value.op in LEAVES or loop.uniformity.shape(value) == 0:
+    if value.op in LEAVES or loop.divergence.stride(value) == 0:
         return value
     operands: list[Node]
     if value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside):

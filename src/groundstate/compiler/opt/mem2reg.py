@@ -7,7 +7,7 @@ What is loaded before anything was stored is undefined.
 
 from __future__ import annotations
 
-from groundstate.compiler.graph import Graph
+from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import is_volatile
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type
@@ -21,7 +21,7 @@ def promote_variables(kernel: Kernel) -> None:
     ]
     if not simple:
         return
-    joins = _Joins(Graph(kernel))
+    joins = _Joins(CFG(kernel))
     replaced: dict[Node, Node] = {}
     removed: set[Node] = set()
     for variable in simple:
@@ -49,10 +49,10 @@ def _is_simple(variable: Node, users: list[Node]) -> bool:
 class _Joins:
     """Where ways meet: for each block, the blocks at which its own influence ends."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.dominator = graph.dominator
+    def __init__(self, cfg: CFG) -> None:
+        self.dominator = cfg.dominator
         self._frontier: dict[Block, list[Block]] = {}
-        for join in graph.kernel.blocks:
+        for join in cfg.kernel.blocks:
             if len(join.predecessors) < 2:
                 continue
             for each in join.predecessors:

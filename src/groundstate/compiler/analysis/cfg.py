@@ -29,7 +29,7 @@ class Loop:
         ]
 
 
-class Graph:
+class CFG:
     """Dominance, post-dominance, loops and control dependence of a kernel's blocks."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -38,7 +38,7 @@ class Graph:
         self.reducible = True
         self.loops = self._find_loops()
         self.loop_of = self._innermost_loops()
-        self.deciders = self._control_dependence()
+        self.control_dependences = self._control_dependence()
 
     def dominates(self, above: Block, below: Block) -> bool:
         """True if every way to `below` passes `above`."""

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundstate.compiler.graph import Loop
+from groundstate.compiler.analysis.cfg import Loop
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.lane_values import SHUFFLES
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, lead
 from groundstate.compiler.ir import Block, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import has_side_effects
-from groundstate.compiler.known_lanes import SHUFFLES
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.fold import number
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import Bool, Int
-from groundstate.compiler.straight_loops import StraightLoop, copy_of, lead
-from groundstate.compiler.uniformity import Uniformity
 
 MOST_ROUNDS = 8
 MOST_NODES = 100
@@ -46,16 +46,16 @@ class _Limit:
     wanted: bool
 
 
-def write_out_short_loops(uniformity: Uniformity) -> bool:
+def write_out_short_loops(divergence: Divergence) -> bool:
     """Gives each short loop that reads memory at steps a copy; true if there is one."""
     changed = False
-    for loop in uniformity.graph.loops:
+    for loop in divergence.cfg.loops:
         limit = _limit_of(loop)
-        straight = StraightLoop.of(uniformity, loop) if limit is not None else None
+        straight = SimpleLoop.of(divergence, loop) if limit is not None else None
         if limit is None or straight is None or not _is_worth_it(straight):
             continue
         if _ShortLoop(straight, limit).write_out():
-            uniformity.kernel.reorder()  # the next loop may begin where this one ends
+            divergence.kernel.reorder()  # the next loop may begin where this one ends
             changed = True
     return changed
 
@@ -88,12 +88,12 @@ def _limit(node: Node) -> _Limit | None:
     return None
 
 
-def _is_worth_it(loop: StraightLoop) -> bool:
+def _is_worth_it(loop: SimpleLoop) -> bool:
     """True if lanes read numbers that differ and do not lie next to each other, and take nothing
     from other lanes, which might be in the other loop."""
-    shape = loop.uniformity.shape
+    stride = loop.divergence.stride
     reads_at_steps = any(
-        node.op == "Load" and shape(node.operands[0]) not in (0, node.type.size)
+        node.op == "Load" and stride(node.operands[0]) not in (0, node.type.size)
         for node in loop.nodes
     )
     is_alone = not any(node.op in SHUFFLES for node in loop.nodes)
@@ -103,7 +103,7 @@ def _is_worth_it(loop: StraightLoop) -> bool:
 class _ShortLoop:
     """A loop, its limit, and the increments that are 1 in its copy."""
 
-    def __init__(self, loop: StraightLoop, limit: _Limit) -> None:
+    def __init__(self, loop: SimpleLoop, limit: _Limit) -> None:
         self.loop = loop
         self.limit = limit
         found = {self._increment(node) for node in loop.nodes} - {None}
@@ -113,10 +113,10 @@ class _ShortLoop:
         """What a node multiplies an index by that differs between lanes."""
         if node.op != "IMul" or not isinstance(node.type, Int) or node.type.width != 64:
             return None
-        shape = self.loop.uniformity.shape
+        stride = self.loop.divergence.stride
         for factor, index in (node.operands, node.operands[::-1]):
             is_given = factor not in self.loop.inside and factor.op != "Constant"
-            if is_given and shape(factor) == 0 and shape(index):
+            if is_given and stride(factor) == 0 and stride(index):
                 return factor
         return None
 

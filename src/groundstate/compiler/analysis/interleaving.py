@@ -102,7 +102,7 @@ def _is_made_of(type_: Type, size: int) -> bool:
 
 def _steps_are_whole(chain: Node, address: Node, size: int) -> bool:
     """True if an address moves by whole elements only."""
-    from groundstate.compiler.uniformity import chain_steps
+    from groundstate.compiler.analysis.divergence import chain_steps
 
     if chain.operands[0] is not address or address in chain.operands[1:]:
         return False
