@@ -243,7 +243,7 @@ def test_what_is_the_same_for_all_has_one_copy(program: Program, name: str, shar
 def test_lanes_that_met_again_came_the_same_way(program: Program) -> None:
     found = analysed(program, "same_after_meeting")
     conditions = [block.condition for block in found.kernel.blocks if block.condition is not None]
-    assert [found.shape(each) for each in conditions].count(VARYING) == 1
+    assert [found.stride(each) for each in conditions].count(VARYING) == 1
 
 
 def test_the_life_of_a_variable_is_no_use_of_its_address() -> None:

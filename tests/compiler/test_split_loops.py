@@ -120,12 +120,12 @@ def split(program: Program, name: str) -> tuple[Divergence, Divergence]:
 def test_a_loop_becomes_several(program: Program) -> None:
     before, after = split(program, "plain")
     assert before.width == 8, "half of the sub-group takes nothing from the other"
-    assert len(before.graph.loops) == 1
-    assert len(after.graph.loops) == 6, "64 sums, 12 at a time"
-    for loop in after.graph.loops:
+    assert len(before.cfg.loops) == 1
+    assert len(after.cfg.loops) == 6, "64 sums, 12 at a time"
+    for loop in after.cfg.loops:
         loads = [node for block in loop.blocks for node in block.nodes if node.op == "Load"]
         assert len(loads) <= 3
-        assert any(after.shape(each) == 0 for each in loads), "one lane's vector for all"
+        assert any(after.stride(each) == 0 for each in loads), "one lane's vector for all"
 
 
 def test_a_loop_that_writes_stays_one(program: Program) -> None:

@@ -139,7 +139,7 @@ def shapes_of_addresses(program: Program, name: str) -> list[set[int | None]]:
             for node in block.nodes
             if node.op == "Load"
         }
-        for loop in divergence.graph.loops
+        for loop in divergence.cfg.loops
     ]
 
 
