@@ -82,7 +82,7 @@ def test_results(program: Program, name: str, width: int | None) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_which_are_interleaved(program: Program, name: str) -> None:
-    kernel = program.prepare(name).kernel
+    kernel = program.kernel(name)
     has_array = any(node.op == "Variable" for node in kernel.nodes())
     assert has_array
     assert bool(interleaved_addresses(kernel)) == (name != "seen_in_two_ways")

@@ -10,7 +10,9 @@ import pytest
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.shared_variables import passing_variables
+from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.program import Program
+from groundstate.compiler.target import Target
 from tests.compiler.instruction_support import each_item, module
 from tests.compiler.runner import program_of, run
 
@@ -223,8 +225,8 @@ def test_what_no_barrier_outlives_needs_no_lasting_place(
 
 
 def analysed(program: Program, name: str) -> Divergence:
-    kernel = program.prepare(name).kernel
-    return Divergence(kernel, CFG(kernel), (32, 1, 1), 16)
+    kernel = program.kernel(name)
+    return Divergence(kernel, CFG(kernel), Variant((32, 1, 1), 16, 16), Target(lanes=8))
 
 
 @pytest.mark.parametrize("name", ["vector_of_parts", "bytes_of_a_number", "copies"])
@@ -255,5 +257,5 @@ def test_the_life_of_a_variable_is_no_use_of_its_address() -> None:
         %r = OpLoad %u32 %v Aligned 4
         OpLifetimeStop %life 4
     """
-    kernel = Program(module(each_item([body], ["u32"], ["u32"]))).prepare("kernel").kernel
+    kernel = Program(module(each_item([body], ["u32"], ["u32"]))).kernel("kernel")
     assert not [node for node in kernel.nodes() if node.op in ("Variable", "Bitcast")]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.ir import Node
-from groundstate.compiler.pipeline import analyse
+from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -46,7 +46,7 @@ def program() -> Program:
 
 
 def fetches(program: Program, name: str) -> list[Node]:
-    nodes = analyse(program, name, (SIZE, 1, 1), 16).kernel.nodes()
+    nodes = specialise(program, name, (SIZE, 1, 1), 16).kernel.nodes()
     return [node for node in nodes if node.op == "ReadAhead"]
 
 
@@ -61,7 +61,7 @@ def test_steps_from_group_to_group(program: Program, name: str, step: int) -> No
 
 def test_each_group_size_has_steps_of_its_own(program: Program) -> None:
     for size in (32, 64, 32):
-        nodes = analyse(program, "by_item", (size, 1, 1), 16).kernel.nodes()
+        nodes = specialise(program, "by_item", (size, 1, 1), 16).kernel.nodes()
         [ahead] = [node for node in nodes if node.op == "ReadAhead"]
         assert ahead.literals == (size * 16,)
 

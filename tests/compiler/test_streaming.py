@@ -93,7 +93,7 @@ def test_lanes_that_are_not_there_write_nothing(program: Program) -> None:
     ],
 )
 def test_what_may_stream(program: Program, name: str, count: int) -> None:
-    kernel = program.prepare(name).kernel
+    kernel = program.kernel(name)
     assert len(streamed_stores(kernel, CFG(kernel))) == count
 
 

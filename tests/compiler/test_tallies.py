@@ -162,7 +162,7 @@ def rules() -> Program:
 
 @pytest.mark.parametrize("name", WAITING)
 def test_what_may_wait(rules: Program, name: str) -> None:
-    kernel = rules.prepare(name).kernel
+    kernel = rules.kernel(name)
     found = tallied_atomics(kernel, CFG(kernel), unwanted_results(kernel))
     assert len(found) == WAITING[name]
 

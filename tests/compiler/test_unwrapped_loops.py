@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.analysis.divergence import VARYING
-from groundstate.compiler.pipeline import analyse
+from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -129,9 +129,7 @@ def test_sums(program: Program, table: np.ndarray, name: str, width: int | None)
 
 def shapes_of_addresses(program: Program, name: str) -> list[set[int | None]]:
     """For each loop of a kernel, how the addresses that it loads from go on from lane to lane."""
-    program.forget_graph()
-    divergence = analyse(program, name, (32, 1, 1), 8)
-    program.forget_graph()
+    divergence = specialise(program, name, (32, 1, 1), 8)
     return [
         {
             divergence.stride(node.operands[0])

@@ -43,12 +43,12 @@ class Stage:
 
 def _graph(variant: Variant) -> str:
     from groundstate.compiler import pipeline
-    from groundstate.compiler.graph_text import graph_text
+    from groundstate.compiler.analysis.annotated import annotated_text
 
-    divergence = pipeline.analyse(
+    divergence = pipeline.specialise(
         variant.program, variant.kernel, variant.group_size, variant.lanes
     )
-    return "\n".join(graph_text(divergence)) + "\n"
+    return annotated_text(divergence)
 
 
 def _code(variant: Variant) -> Code:

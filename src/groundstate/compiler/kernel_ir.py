@@ -106,9 +106,7 @@ class Builder:
 
 
 def build_kernel(symbols: Symbols, name: str) -> Kernel:
-    """The graph of an entry point, with its variables promoted where that is simple."""
-    from groundstate.compiler.opt.mem2reg import promote_variables
-
+    """The graph of an entry point, with every call inlined."""
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
     _keep_pointees(kernel)
@@ -116,7 +114,6 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     _remove_copies(kernel)
     check_operands(kernel)
     _remove_unused_casts(kernel)
-    promote_variables(kernel)
     return kernel
 
 

@@ -11,51 +11,31 @@ from collections.abc import Iterator
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
+from groundstate.compiler.analysis.facts import observes_subgroup
 from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
 from groundstate.compiler.analysis.liveness import Liveness
 from groundstate.compiler.emit.function import components
-from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES, Category, operation
-from groundstate.compiler.spirv.opcodes import Scope, StorageClass
+from groundstate.compiler.ir.passes import Variant
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Bool, Pointer, Type
+from groundstate.compiler.target import Target
 
 GroupSize = tuple[int, int, int]
 
-REGISTERS = 16
-"""Of vectors, in the machines that have as few as any."""
-LARGE_NODES = 500
-"""From here on a kernel is compiled for one register, which takes half the time."""
-MOST_SPILLED = 16
-MOST_SPILLED_WAITING = 64
-"""How many values more than there are registers two registers for each value may cost: in loops
-that wait for memory anyway, more."""
 
-
-def observes_subgroups(kernel: Kernel) -> bool:
-    """True if a kernel can tell how large its sub-groups are."""
-    return any(_observes(node) for node in kernel.nodes())
-
-
-def _observes(node: Node) -> bool:
-    if node.op == "Builtin":
-        return "Subgroup" in str(node.literals[0])
-    row = operation(node)
-    if row.is_of_subgroup:
-        return True
-    is_scoped = row.category in (Category.GROUP, Category.BARRIER)
-    return is_scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
-
-
-def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Divergence:
-    """The kernel's values for the width that suits it; `natural` lanes fill a register."""
+def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
+    """The kernel's values for the width that suits it."""
     cfg = CFG(kernel)
-    is_large = sum(1 for _ in kernel.nodes()) > LARGE_NODES
-    for width in _candidates(group_size, natural):
-        if width > natural and is_large:
+    is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
+    for width in _candidates(group_size, target.lanes):
+        if width > target.lanes and is_large:
             continue
-        divergence = Divergence(kernel, cfg, group_size, width)
-        spilled = MOST_SPILLED_WAITING if _waits_for_memory(divergence) else MOST_SPILLED
-        if width <= natural or pressure(divergence, natural) <= REGISTERS + spilled:
+        divergence = Divergence(kernel, cfg, Variant(group_size, width, width), target)
+        waits = _waits_for_memory(divergence)
+        spilled = target.most_spilled_waiting if waits else target.most_spilled
+        if width <= target.lanes or pressure(divergence) <= target.vector_registers + spilled:
             break
     return divergence
 
@@ -90,7 +70,7 @@ def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
         return not str(node.literals[0]).endswith("Mask")
     if node.op in SHUFFLES:
         return picked_lanes(node, subgroup, width) is not None
-    return operation(node).category is not Category.GROUP and not _observes(node)
+    return operation(node).category is not Category.GROUP and not observes_subgroup(node)
 
 
 def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
@@ -109,7 +89,7 @@ def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     yield natural
 
 
-def pressure(divergence: Divergence, natural: int) -> int:
+def pressure(divergence: Divergence) -> int:
     """The most vector registers that values of lanes take up at the same time."""
     most = 0
     live = Liveness(divergence.kernel)
@@ -117,25 +97,25 @@ def pressure(divergence: Divergence, natural: int) -> int:
         ends: set[Node] = set()
         for successor in block.successors:
             ends |= live[successor]
-        now = sum(registers_of(each, divergence, natural) for each in ends)
+        now = sum(registers_of(each, divergence) for each in ends)
         most = max(most, now)
         for node in reversed(block.nodes):
             if node in ends:
                 ends.discard(node)
-                now -= registers_of(node, divergence, natural)
+                now -= registers_of(node, divergence)
             for operand in node.operands:
                 if operand not in ends and operand.op not in LEAVES:
                     ends.add(operand)
-                    now += registers_of(operand, divergence, natural)
+                    now += registers_of(operand, divergence)
             most = max(most, now)
     return most
 
 
-def registers_of(node: Node, divergence: Divergence, natural: int) -> int:
+def registers_of(node: Node, divergence: Divergence) -> int:
     """How many vector registers a value takes up."""
     if divergence.stride(node) is not VARYING:
         return 0
-    return max(1, sum(_bits(node.type)) * divergence.width // (32 * natural))
+    return max(1, sum(_bits(node.type)) * divergence.width // (32 * divergence.target.lanes))
 
 
 def _bits(type_: Type) -> Iterator[int]:

@@ -29,8 +29,8 @@ from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.ir import Kernel
     from groundstate.compiler.machine import Linked
-    from groundstate.compiler.pipeline import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
@@ -56,6 +56,8 @@ UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"
 """The build options that ask for code that is written quickly and runs slowly."""
 
 
+MOST_KERNELS = 16
+"""How many kernels are kept as they were before they were specialised."""
 NAME_CHARACTERS = 60
 """Of the name of a kernel, in what is shown while it is compiled."""
 
@@ -130,8 +132,7 @@ class Program:
         self._known: dict[str, bytes] = {}
         """Descriptions of kernels and their machine code, as a native binary has them."""
         self._checked: set[str] = set()
-        self._prepared: tuple[str, Prepared] | None = None
-        """The graph that was built last: to describe a kernel, which is then written."""
+        self._kernels: dict[str, Kernel] = {}
         self._written: tuple[tuple[str, GroupSize], Code] | None = None
         """What was written last, to check a kernel; it may well be launched as it was checked."""
         self.symbols = Symbols(self.modules, [source.identity for source in sources])
@@ -254,18 +255,16 @@ class Program:
         module, function = self.function(name)
         return module.execution_modes.get(function, {})
 
-    def prepare(self, name: str) -> Prepared:
-        """The graph of a kernel."""
+    def kernel(self, name: str) -> Kernel:
+        """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
         from groundstate.compiler import pipeline
 
-        latest = self._prepared
-        if latest is None or latest[0] != name:
-            latest = self._prepared = name, pipeline.prepare(self.symbols, name)
-        return latest[1]
-
-    def forget_graph(self) -> None:
-        """Lets the next one who asks for a kernel's graph have a new one."""
-        self._prepared = None
+        found = self._kernels.get(name)
+        if found is None:
+            if len(self._kernels) >= MOST_KERNELS:
+                self._kernels.clear()
+            found = self._kernels[name] = pipeline.lower(self.symbols, name)
+        return found
 
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
@@ -308,15 +307,21 @@ class Program:
         if known is not None:
             self._checked.add(name)
             return known[0]
+        from groundstate.compiler.analysis import facts as known_of
+
         facts: dict[str, Any] = dict(NO_FACTS)
         try:
-            prepared = self.prepare(name)
+            kernel = self.kernel(name)
         except UnresolvedNameError as error:
             return {**facts, "unresolved": [error.name]}
-        _, facts["local_bytes"] = place_variables(prepared.kernel, self.globals)
-        facts["private_bytes"] = prepared.private_bytes
-        facts["uses_barriers"] = prepared.has_barriers
-        return {**facts, "loop_free": prepared.is_loop_free, "may_wait": prepared.may_wait}
+        return {
+            **facts,
+            "local_bytes": place_variables(kernel, self.globals)[1],
+            "private_bytes": known_of.private_bytes(kernel),
+            "uses_barriers": known_of.has_barriers(kernel),
+            "loop_free": known_of.is_loop_free(kernel),
+            "may_wait": known_of.may_wait(kernel),
+        }
 
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.dominators import immediate_dominators
 from groundstate.compiler.ir import Block, Kernel
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.limits import check_loops
 
 
@@ -39,6 +40,10 @@ class CFG:
         self.loops = self._find_loops()
         self.loop_of = self._innermost_loops()
         self.control_dependences = self._control_dependence()
+
+    @classmethod
+    def compute(cls, analyses: Analyses) -> CFG:
+        return cls(analyses.kernel)
 
     def dominates(self, above: Block, below: Block) -> bool:
         """True if every way to `below` passes `above`."""

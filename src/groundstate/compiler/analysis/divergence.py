@@ -17,7 +17,9 @@ from groundstate.compiler.analysis.shared_variables import writers_of_variables
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, LEAVES, LaneRule, is_reduction, operation
+from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
+from groundstate.compiler.target import Target
 
 VARYING = None
 Stride = int | None
@@ -33,20 +35,14 @@ ROUNDS = 5
 class Divergence:
     """The strides of a kernel's values for a group size and a number of lanes."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        cfg: CFG,
-        group_size: tuple[int, int, int],
-        width: int,
-        subgroup: int | None = None,
-    ) -> None:
+    def __init__(self, kernel: Kernel, cfg: CFG, variant: Variant, target: Target) -> None:
         self.kernel = kernel
         self.cfg = cfg
-        self.group_size = group_size
-        self.width = width
-        self.subgroup = subgroup or width
-        """How many work-items a sub-group has for the program: one vector of lanes or several."""
+        self.variant = variant
+        self.target = target
+        self.group_size = group_size = variant.group_size
+        self.width = width = variant.width
+        self.subgroup = variant.subgroup
         self.axis = lane_axis(group_size)
         self.rows_are_whole = group_size[self.axis] % width == 0
         self.shared = writers_of_variables(kernel) if width > 1 else {}
@@ -59,6 +55,10 @@ class Divergence:
         self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
         if width > 1:
             self._solve_for_variables()
+
+    @classmethod
+    def compute(cls, analyses: Analyses) -> Divergence:
+        return cls(analyses.kernel, analyses.get(CFG), analyses.variant, analyses.target)
 
     def stride(self, node: Node) -> Stride:
         """The stride of a value where it is defined."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES
+from groundstate.compiler.ir.passes import Analyses
 
 
 class Liveness:
@@ -35,6 +36,10 @@ class Liveness:
                 if now != self._live[block]:
                     self._live[block] = now
                     changed = True
+
+    @classmethod
+    def compute(cls, analyses: Analyses) -> Liveness:
+        return cls(analyses.kernel)
 
     def __getitem__(self, block: Block) -> set[Node]:
         """The nodes that are needed at the start of a block."""

@@ -5,12 +5,13 @@ Most loops over numbers are of this kind, and can be copied, as a whole or in pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from groundstate.compiler.analysis.cfg import Loop
+from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import has_side_effects
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.types import Bool, Float, Int, Vector
 
 
@@ -166,3 +167,18 @@ def copy_of(node: Node, copies: dict[Node, Node]) -> Node:
 def lead(block: Block, there: Block, instead_of: Block) -> None:
     """Lets a block lead to another one than before."""
     block.successors = [there if each is instead_of else each for each in block.successors]
+
+
+def change_simple_loops(
+    kernel: Kernel, analyses: Analyses, change: Callable[[SimpleLoop], bool]
+) -> bool:
+    """Changes one simple loop after the other that all lanes go through together, but for the cold
+    ones; true if any has changed."""
+    changed = False
+    for header in [loop.header for loop in analyses.get(CFG).loops if not loop.header.cold]:
+        loop = SimpleLoop.at(analyses.get(Divergence), header)
+        if loop is not None and change(loop):
+            kernel.reorder()
+            analyses.invalidate()
+            changed = True
+    return changed

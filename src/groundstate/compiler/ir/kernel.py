@@ -59,6 +59,7 @@ class Block:
     """A straight run of nodes. The terminator is `branch` on `condition`, or a return."""
 
     __slots__ = (
+        "cold",
         "condition",
         "index",
         "nodes",
@@ -80,6 +81,8 @@ class Block:
         """None: the kernel ends here. Two: taken if the condition is true, and otherwise."""
         self.predecessors: list[Block] = []
         self.where = where
+        self.cold = False
+        """Whether control hardly ever comes here: the slow version of a loop."""
 
     def __repr__(self) -> str:
         return f"block {self.index}"
@@ -123,6 +126,27 @@ class Kernel:
             for node in (*block.phis, *block.nodes):
                 node.block, node.index = block, count
                 count += 1
+
+    def copy(self) -> Kernel:
+        """Another kernel that is the same: changing one leaves the other alone."""
+        blocks = {block: Block(block.where) for block in self.blocks}
+        nodes = {node: Node(node.op, node.type, where=node.where) for node in self.nodes()}
+        for node, copy in nodes.items():
+            copy.operands = [nodes.get(each, each) for each in node.operands]
+            copy.literals = node.literals
+            copy.decorations = node.decorations
+        for block, twin in blocks.items():
+            for phi in block.phis:
+                nodes[phi].literals = tuple(blocks[each] for each in phi.literals)  # type: ignore[index]
+            twin.phis = [nodes[each] for each in block.phis]
+            twin.nodes = [nodes[each] for each in block.nodes]
+            twin.successors = [blocks[each] for each in block.successors]
+            condition = block.condition
+            twin.condition = nodes.get(condition, condition) if condition is not None else None
+            twin.switch, twin.cold = block.switch, block.cold
+        copied = Kernel(self.name, self.arguments, blocks[self.blocks[0]])
+        copied.cells, copied.observes_subgroups = self.cells, self.observes_subgroups
+        return copied
 
     def users(self) -> dict[Node, list[Node]]:
         """Who takes each node as an operand, once for each time that it does; nobody: empty."""

@@ -28,6 +28,10 @@ def parse_kernel(text: str) -> Kernel:
     return _Parser(text).kernel()
 
 
+def _without_comment(line: str) -> str:
+    return "" if line.startswith(";") else line.partition(" ;")[0].rstrip()
+
+
 @dataclass
 class _Pending:
     """A use of a value that may be defined further down."""
@@ -40,7 +44,7 @@ class _Pending:
 class _Parser(TypeParser):
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.text_lines = [line.partition(" ;")[0].rstrip() for line in text.splitlines()]
+        self.text_lines = [_without_comment(line) for line in text.splitlines()]
         self.name = ""
         self.arguments: list[Node] = []
         self.blocks: dict[int, Block] = {}
@@ -127,6 +131,7 @@ class _Parser(TypeParser):
     def _block_heading(self) -> Block:
         block = self._block(self.number())
         self.expect(":")
+        block.cold = self.accept("cold")
         block.where = self.string() if self.accept("@") else self.name
         return block
 

@@ -49,23 +49,37 @@ from groundstate.compiler.spirv.types import (
     Void,
 )
 
-Annotate = Callable[[Node], str]
-"""What to say of a node in a comment; nothing if that is empty."""
+AnnotateNode = Callable[[Node], str]
+AnnotateBlock = Callable[[Block], str]
+"""What to say of something in a comment; nothing if that is empty."""
 
 COMMENT_COLUMN = 76
 
 
-def print_kernel(kernel: Kernel, annotate: Annotate | None = None) -> str:
+def _no_comment(thing: object) -> str:
+    del thing
+    return ""
+
+
+def print_kernel(
+    kernel: Kernel, of_node: AnnotateNode = _no_comment, of_block: AnnotateBlock = _no_comment
+) -> str:
     """The text of a kernel, with comments if wanted."""
-    return "\n".join(Printer(kernel, annotate).lines()) + "\n"
+    return "\n".join(Printer(kernel, of_node, of_block).lines()) + "\n"
 
 
 class Printer:
     """Writes one kernel. Structures and variables are declared in the order of their use."""
 
-    def __init__(self, kernel: Kernel, annotate: Annotate | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        of_node: AnnotateNode = _no_comment,
+        of_block: AnnotateBlock = _no_comment,
+    ) -> None:
         self.kernel = kernel
-        self.annotate = annotate
+        self.of_node = of_node
+        self.of_block = of_block
         self._owners: dict[int, int] = {}
         self._structs: dict[Type, str] = {}
         self._declared: list[str] = []
@@ -89,14 +103,11 @@ class Printer:
 
     def _block(self, block: Block) -> Iterator[str]:
         where = "" if block.where == self.kernel.name else f" @{json.dumps(block.where)}"
-        yield f"block {block.index}:{where}"
+        heading = f"block {block.index}:{' cold' if block.cold else ''}{where}"
+        yield _commented(heading, self.of_block(block))
         for node in (*block.phis, *block.nodes):
-            yield self._commented(f"  {self.node(node)}", node)
+            yield _commented(f"  {self.node(node)}", self.of_node(node))
         yield f"  {self._terminator(block)}"
-
-    def _commented(self, line: str, node: Node) -> str:
-        comment = self.annotate(node) if self.annotate is not None else ""
-        return f"{line.ljust(COMMENT_COLUMN)} ; {comment}" if comment else line
 
     def node(self, node: Node) -> str:
         """One node, without its comment."""
@@ -235,6 +246,10 @@ class Printer:
             packed = " packed" if kind.packed else ""
             self._declared[place] = f"{name} = {{{members}}}{packed} align {kind.least_align}"
         return name
+
+
+def _commented(line: str, comment: str) -> str:
+    return f"{line.ljust(COMMENT_COLUMN)} ; {comment}" if comment else line
 
 
 def _decoration(item: tuple[int, object]) -> str:

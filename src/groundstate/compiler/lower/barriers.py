@@ -7,6 +7,7 @@ that crosses blocks.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import Scope
 
 BARRIERS = frozenset(("ControlBarrier", "GroupWaitEvents"))
@@ -19,8 +20,9 @@ def is_group_barrier(node: Node) -> bool:
     return node.op == "ControlBarrier" and constant_int(node.operands[0]) == Scope.Workgroup
 
 
-def split_at_barriers(kernel: Kernel) -> bool:
-    """Ends a block after each barrier. True if there is one."""
+def split_at_barriers(kernel: Kernel, analyses: Analyses) -> bool:
+    """Ends a block after each barrier, so that what lives across it crosses blocks."""
+    del analyses
     blocks: list[Block] = []
     for block in kernel.blocks:
         blocks.append(block)

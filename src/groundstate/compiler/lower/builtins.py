@@ -11,14 +11,16 @@ from collections import Counter
 from groundstate.compiler.analysis.divergence import array_step, chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.types import Type, Vector
 
 CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
 
 
-def lower_builtins(kernel: Kernel) -> None:
+def lower_builtins(kernel: Kernel, analyses: Analyses) -> bool:
     """Puts `Builtin` nodes in the place of loads from built-in variables."""
+    del analyses
     for block in kernel.blocks:
         block.nodes = [each for node in block.nodes for each in _lowered(node)]
         for node in block.nodes:
@@ -27,6 +29,7 @@ def lower_builtins(kernel: Kernel) -> None:
                 if len(source.literals) == 1 and isinstance(source.type, Vector):
                     _become(node, str(source.literals[0]), int(str(node.literals[0])))
     _drop_addresses(kernel)
+    return True
 
 
 def _become(node: Node, name: str, component: int | None) -> None:

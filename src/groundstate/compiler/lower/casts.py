@@ -10,19 +10,24 @@ from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Pointer
 
 SAME_MEMORY = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric"])
 
 
-def lower_known_casts(kernel: Kernel) -> None:
+def lower_known_casts(kernel: Kernel, analyses: Analyses) -> bool:
     """Makes plain casts of those whose pointer certainly leads to the memory that is asked for."""
+    del analyses
+    changed = False
     for node in kernel.nodes():
         if node.op == "GenericCastToPtrExplicit":
             storage = _storage_behind(node.operands[0])
             if storage is not None and storage == node.literals[0]:
                 node.op, node.literals = "GenericCastToPtr", ()
+                changed = True
+    return changed
 
 
 def _storage_behind(pointer: Node) -> int | None:

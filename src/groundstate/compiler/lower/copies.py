@@ -9,6 +9,7 @@ source is no longer needed.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant, null
 from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
 
@@ -18,8 +19,10 @@ MOST_BYTES = 256
 Users = dict[Node, list[Node]]
 
 
-def lower_copies(kernel: Kernel) -> None:
-    """Puts stores in the place of such copies, and takes out variables that only held zeros."""
+def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
+    """Puts stores in the place of copies to and from whole private variables."""
+    del analyses
+    changed = False
     users = kernel.users()
     zeros: set[Node] = set()
     for block in kernel.blocks:
@@ -27,6 +30,7 @@ def lower_copies(kernel: Kernel) -> None:
             whole = _whole(node) if node.op == "CopyMemorySized" else None
             if whole is None:
                 continue
+            changed = True
             source = _root(node.operands[1])
             if source.op == "Variable" and _stays_zero(source, source, users):
                 zeros.add(source)
@@ -36,6 +40,7 @@ def lower_copies(kernel: Kernel) -> None:
                 block.nodes.insert(block.nodes.index(node), load)
                 _store(node, load)
     _drop_unused(kernel, zeros)
+    return changed
 
 
 def _root(pointer: Node) -> Node:

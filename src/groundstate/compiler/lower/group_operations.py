@@ -8,8 +8,10 @@ The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py wri
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.facts import observes_subgroups
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import Category, operation
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import GroupOperation, MemorySemantics, Scope
 from groundstate.compiler.spirv.types import Int, Void
 
@@ -17,9 +19,10 @@ SEMANTICS = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory
 VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}
 
 
-def lower_group_operations(kernel: Kernel) -> int:
-    """Rewrites the operations of work-groups; returns how many cells for each sub-group they
-    need."""
+def lower_group_operations(kernel: Kernel, analyses: Analyses) -> bool:
+    """Makes sub-group operations, cells and barriers of work-group operations."""
+    del analyses
+    kernel.observes_subgroups = observes_subgroups(kernel)  # before there are any of ours
     cells = 0
     for block in kernel.blocks:
         nodes: list[Node] = []
@@ -34,7 +37,8 @@ def lower_group_operations(kernel: Kernel) -> int:
                 nodes.append(node)
         block.nodes = nodes
     kernel.renumber()
-    return cells
+    kernel.cells = cells
+    return cells > 0
 
 
 def _may_come_again(block: Block) -> bool:

@@ -7,6 +7,7 @@ no value is a pair.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.types import Sampler
 
 PAIRS = frozenset(["SampledImage"])
@@ -15,13 +16,14 @@ BINDLESS = "ConvertHandleToSampledImageINTEL"
 """A pair that is one handle: the image brings its sampler along."""
 
 
-def split_sampled_images(kernel: Kernel) -> None:
-    """Gives each user of a pair its two parts."""
+def split_sampled_images(kernel: Kernel, analyses: Analyses) -> bool:
+    """Gives each user of an image with its sampler the two by themselves."""
+    del analyses
     pairs = {
         node: _parts(node) for node in kernel.nodes() if node.op in PAIRS or node.op == BINDLESS
     }
     if not pairs:
-        return
+        return False
     for block in kernel.blocks:
         nodes = []
         for node in block.nodes:
@@ -32,6 +34,7 @@ def split_sampled_images(kernel: Kernel) -> None:
                 nodes.append(pairs[node][1])
         block.nodes = nodes
     kernel.renumber()
+    return True
 
 
 def _parts(pair: Node) -> list[Node]:

@@ -10,18 +10,19 @@ from __future__ import annotations
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import is_volatile
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type
 
 
-def promote_variables(kernel: Kernel) -> None:
-    """Removes the memory of every variable that does not need it."""
+def promote_variables(kernel: Kernel, analyses: Analyses) -> bool:
+    """Promotes variables that need no memory to values in SSA form."""
     uses = kernel.users()
     simple = [
         node for node in kernel.nodes() if node.op == "Variable" and _is_simple(node, uses[node])
     ]
     if not simple:
-        return
-    joins = _Joins(CFG(kernel))
+        return False
+    joins = _Joins(analyses.get(CFG))
     replaced: dict[Node, Node] = {}
     removed: set[Node] = set()
     for variable in simple:
@@ -29,6 +30,7 @@ def promote_variables(kernel: Kernel) -> None:
         removed.add(variable)
         removed.update(uses[variable])
     _apply(kernel, replaced, removed)
+    return True
 
 
 def _is_simple(variable: Node, users: list[Node]) -> bool:

@@ -10,27 +10,29 @@ from __future__ import annotations
 from groundstate.compiler.analysis.affine import constant_added
 from groundstate.compiler.analysis.divergence import Divergence, chain_steps
 from groundstate.compiler.analysis.shared_variables import SAME_ADDRESS
-from groundstate.compiler.ir import Block, Node, constant_int
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, has_side_effects
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
 
-COUNTS = (2, 4)
-"""How many are joined."""
 MOST_STEPS = 8
 """Of an address that are looked through to find out where it begins."""
 Place = tuple[Node, tuple[tuple[Node, int], ...]]
 """Where an address begins: a pointer, and the indices that are not constant with their steps."""
 
 
-def join_loads(divergence: Divergence) -> bool:
-    """Joins neighbouring loads; true if there are any."""
+def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
+    """Makes one load of a vector of loads that lie next to each other."""
+    divergence = analyses.get(Divergence)
+    if divergence.width == 1:
+        return False
     joined: dict[Node, Node] = {}
-    for block in divergence.kernel.blocks:
+    for block in kernel.blocks:
         if sum(_count(divergence, node) > 0 for node in block.nodes) > 1:
             joined |= _Joining(divergence, block).join()
     if joined:
-        divergence.kernel.replace(joined)
+        kernel.replace(joined)
     return bool(joined)
 
 
@@ -49,7 +51,7 @@ def _count(divergence: Divergence, node: Node) -> int:
     if step is None or step % node.type.size:
         return 0
     count = step // node.type.size
-    return count if count in COUNTS else 0
+    return count if count in divergence.target.merged_loads else 0
 
 
 class _Joining:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.affine import widened
 from groundstate.compiler.analysis.divergence import VARYING
-from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, lead
-from groundstate.compiler.ir import Block, Node, constant_int
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, copy_of, lead
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Bool, Int
 
-MOST_NODES = 250
-"""Of a loop that is written twice."""
 HALF = 1 << 31
 Step = int | Node
 """From round to round: a constant, or a value that stays the same in the loop."""
@@ -38,12 +37,21 @@ MIRRORED = {
 """What is true of the bound and the number if the other is true of the number and the bound."""
 
 
-def unwrap(loop: SimpleLoop) -> Block | None:
-    """Gives a loop a copy in which no index wraps; the head of the copy, if there is one."""
-    rounds = _Rounds(loop)
+def version_for_no_wrap(kernel: Kernel, analyses: Analyses) -> bool:
+    """Gives each loop whose index may wrap a version for when it does not."""
+    return change_simple_loops(kernel, analyses, _version)
+
+
+def _version(loop: SimpleLoop) -> bool:
+    """Gives a loop a copy in which no index wraps, if it has any that may."""
+    target, rounds = loop.divergence.target, _Rounds(loop)
     indices = rounds.indices()
-    if not indices or len(loop.nodes) > MOST_NODES or not loop.can_be_copied():
-        return None
+    if (
+        not indices
+        or len(loop.nodes) > target.most_versioned_operations
+        or not loop.can_be_copied()
+    ):
+        return False
     guard, after = Block(loop.header.where), Block(loop.header.where)
     after.successors = [loop.exit]
     checks = [rounds.check(index, guard) for index in indices]
@@ -55,7 +63,9 @@ def unwrap(loop: SimpleLoop) -> Block | None:
     lead(loop.entering, guard, loop.header)
     loop.enter_from(guard)
     loop.meet(head, after, copies)
-    return head
+    for block in loop.blocks:
+        block.cold = True
+    return True
 
 
 def _all(checks: list[Node], block: Block) -> Node:

@@ -13,13 +13,12 @@ wrong, nothing happens but that memory is fetched in vain.
 from __future__ import annotations
 
 from groundstate.compiler.analysis.divergence import Divergence, chain_steps
-from groundstate.compiler.ir import Block, Node, constant_int
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, LEAVES, Affine, operation
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
 
-MOST_BYTES = 1024
-"""Of a piece that is fetched."""
 LONGEST_STEP = 1 << 40
 MOST_DEPTH = 30
 """Of the operations that an address is computed by."""
@@ -34,13 +33,14 @@ Step = tuple[int, Node | None]
 NONE: Step = (0, None)
 
 
-def read_ahead(divergence: Divergence) -> bool:
-    """Puts a `ReadAhead` before each of these loads; true if there is one."""
-    if not divergence.cfg.reducible:
+def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
+    """Prefetches what the next work-group loads, before each load of this one."""
+    divergence = analyses.get(Divergence)
+    if divergence.width == 1 or not divergence.cfg.reducible:
         return False
     steps = _GroupSteps(divergence)
     added = False
-    for block in divergence.kernel.blocks:
+    for block in kernel.blocks:
         if divergence.cfg.loop_of.get(block) not in divergence.divergent_loops:
             continue
         for load in [node for node in block.nodes if _reads_a_piece(divergence, node)]:
@@ -63,7 +63,7 @@ def _reads_a_piece(divergence: Divergence, node: Node) -> bool:
         StorageClass.CrossWorkgroup,
         StorageClass.Generic,
     )
-    is_small = node.type.size * divergence.width <= MOST_BYTES
+    is_small = node.type.size * divergence.width <= divergence.target.most_prefetched_bytes
     return is_global and is_small and divergence.stride_at(pointer, node.block) == node.type.size
 
 

@@ -15,17 +15,15 @@ from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.lane_values import SHUFFLES
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, lead
-from groundstate.compiler.ir import Block, Node, constant_int, constant_node
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import has_side_effects
+from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.fold import number
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import Bool, Int
 
-MOST_ROUNDS = 8
-MOST_NODES = 100
-"""Of all rounds together."""
 FOLDED = frozenset(
     """IAdd ISub IMul ShiftLeftLogical BitwiseAnd BitwiseOr SConvert UConvert IEqual INotEqual
     SLessThan SLessThanEqual SGreaterThan SGreaterThanEqual ULessThan ULessThanEqual UGreaterThan
@@ -46,16 +44,18 @@ class _Limit:
     wanted: bool
 
 
-def write_out_short_loops(divergence: Divergence) -> bool:
-    """Gives each short loop that reads memory at steps a copy; true if there is one."""
-    changed = False
+def unroll(kernel: Kernel, analyses: Analyses) -> bool:
+    """Gives each short loop that reads memory at steps an unrolled copy."""
+    divergence, changed = analyses.get(Divergence), False
+    if divergence.width == 1:
+        return False
     for loop in divergence.cfg.loops:
         limit = _limit_of(loop)
         straight = SimpleLoop.of(divergence, loop) if limit is not None else None
         if limit is None or straight is None or not _is_worth_it(straight):
             continue
         if _ShortLoop(straight, limit).write_out():
-            divergence.kernel.reorder()  # the next loop may begin where this one ends
+            kernel.reorder()  # the next loop may begin where this one ends
             changed = True
     return changed
 
@@ -105,6 +105,7 @@ class _ShortLoop:
 
     def __init__(self, loop: SimpleLoop, limit: _Limit) -> None:
         self.loop = loop
+        self.target = loop.divergence.target
         self.limit = limit
         found = {self._increment(node) for node in loop.nodes} - {None}
         self.increments = sorted((each for each in found if each), key=lambda each: each.index)
@@ -139,14 +140,14 @@ class _ShortLoop:
         loop = self.loop
         values = {phi: loop.first_value(phi) for phi in loop.header.phis}
         values[self.limit.node] = self.limit.constant
-        for _ in range(MOST_ROUNDS + 1):
+        for _ in range(self.target.most_unrolled_iterations + 1):
             for block in loop.blocks:
                 for node in block.nodes:
                     values[node] = self._again(node, values, copy)
                 if block is not loop.header:
                     continue
                 goes_on = _known(values[loop.condition])
-                if goes_on is None or len(copy.nodes) > MOST_NODES:
+                if goes_on is None or len(copy.nodes) > self.target.most_unrolled_operations:
                     return None
                 if loop.header.successors[0 if goes_on.value else 1] is loop.exit:
                     return values
