@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from groundstate import standin, ze
+from groundstate.compiler.ir.passes import observers
+from groundstate.compiler.pass_tools import Verifier
 
 pytest_plugins = ["tests.prebuilt.plugin"]
 
@@ -28,6 +30,10 @@ WORKING_TREE = pytest.StashKey[set[Path]]()
 
 # A GPU that this machine may have changes no test: those about GPUs bring recorded ones.
 os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
+
+
+# Whatever a test compiles is verified after every pass of the compiler.
+observers.append(Verifier())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

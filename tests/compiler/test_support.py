@@ -9,9 +9,10 @@ from functools import cache
 import pytest
 
 import groundstate.compiler.emit.kernel  # noqa: F401 - makes the writers known
-from groundstate.compiler.emit.arithmetic import TEMPLATES, WRITERS
+from groundstate.compiler.emit.arithmetic import WRITERS
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.lower.barriers import BARRIERS
 from groundstate.compiler.lower.sampled_images import PAIRS
 from groundstate.compiler.program import Program
@@ -31,7 +32,12 @@ from tests.compiler.test_images_used import image_modules
 from tests.compiler.test_instructions import BATCHES
 
 NAMES = [row.name.removeprefix("Op") for row in ROWS.values()]
-WRITTEN = frozenset(Emitter.HANDLERS) | frozenset(TEMPLATES) | frozenset(WRITERS)
+TEMPLATES = {name for name, row in OPERATIONS.items() if row.llvm}
+WRITTEN = frozenset(Emitter.HANDLERS) | TEMPLATES | frozenset(WRITERS)
+    frozenset(Emitter.HANDLERS)
+    | frozenset(name for name, row in OPERATIONS.items() if row.llvm)
+    | frozenset(WRITERS)
+)
 TABLES = {
     "written by emit": WRITTEN,
     "read by spirv": READ,

@@ -1,8 +1,8 @@
-"""Instructions that act on each lane and each component alike: one row for each.
+"""Operations that act on each lane and each component alike.
 
-A row is a template of an LLVM instruction, or a function that writes several. `{t}` is the type
-of the result, `{s}` that of the first operand, `{0}` `{1}` the operands; types are vectors of
-lanes when the values are.
+Most are one LLVM instruction, for which their row (ir/ops_arithmetic.py) has a template: `{t}` is
+the type of the result, `{s}` that of the first operand, `{0}` `{1}` the operands, `{f}` fast-math
+flags; types are vectors of lanes when the values are. Here are those that take several.
 """
 
 from __future__ import annotations
@@ -10,62 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.emit.text import Text, overloaded
+from groundstate.compiler.ir.ops import OPERATIONS
 
 Writer = Callable[[Text, str, str, list[str]], str]
 """Text, result type, operand type, operand names -> result name."""
-
-TEMPLATES: dict[str, str] = {
-    "IAdd": "add {t} {0}, {1}",
-    "ISub": "sub {t} {0}, {1}",
-    "IMul": "mul {t} {0}, {1}",
-    "SNegate": "sub {t} {zero}, {0}",
-    "FAdd": "fadd {f}{t} {0}, {1}",
-    "FSub": "fsub {f}{t} {0}, {1}",
-    "FMul": "fmul {f}{t} {0}, {1}",
-    "FDiv": "fdiv {f}{t} {0}, {1}",
-    "FRem": "frem {t} {0}, {1}",
-    "FNegate": "fneg {t} {0}",
-    "BitwiseAnd": "and {t} {0}, {1}",
-    "BitwiseOr": "or {t} {0}, {1}",
-    "BitwiseXor": "xor {t} {0}, {1}",
-    "Not": "xor {t} {0}, {ones}",
-    "LogicalAnd": "and {t} {0}, {1}",
-    "LogicalOr": "or {t} {0}, {1}",
-    "LogicalEqual": "icmp eq {s} {0}, {1}",
-    "LogicalNotEqual": "xor {t} {0}, {1}",
-    "LogicalNot": "xor {t} {0}, {ones}",
-    "IEqual": "icmp eq {s} {0}, {1}",
-    "INotEqual": "icmp ne {s} {0}, {1}",
-    "UGreaterThan": "icmp ugt {s} {0}, {1}",
-    "SGreaterThan": "icmp sgt {s} {0}, {1}",
-    "UGreaterThanEqual": "icmp uge {s} {0}, {1}",
-    "SGreaterThanEqual": "icmp sge {s} {0}, {1}",
-    "ULessThan": "icmp ult {s} {0}, {1}",
-    "SLessThan": "icmp slt {s} {0}, {1}",
-    "ULessThanEqual": "icmp ule {s} {0}, {1}",
-    "SLessThanEqual": "icmp sle {s} {0}, {1}",
-    "PtrEqual": "icmp eq {s} {0}, {1}",
-    "PtrNotEqual": "icmp ne {s} {0}, {1}",
-    "FOrdEqual": "fcmp oeq {s} {0}, {1}",
-    "FUnordEqual": "fcmp ueq {s} {0}, {1}",
-    "FOrdNotEqual": "fcmp one {s} {0}, {1}",
-    "FUnordNotEqual": "fcmp une {s} {0}, {1}",
-    "FOrdLessThan": "fcmp olt {s} {0}, {1}",
-    "FUnordLessThan": "fcmp ult {s} {0}, {1}",
-    "FOrdGreaterThan": "fcmp ogt {s} {0}, {1}",
-    "FUnordGreaterThan": "fcmp ugt {s} {0}, {1}",
-    "FOrdLessThanEqual": "fcmp ole {s} {0}, {1}",
-    "FUnordLessThanEqual": "fcmp ule {s} {0}, {1}",
-    "FOrdGreaterThanEqual": "fcmp oge {s} {0}, {1}",
-    "FUnordGreaterThanEqual": "fcmp uge {s} {0}, {1}",
-    "IsNan": "fcmp uno {s} {0}, {0}",
-    "Ordered": "fcmp ord {s} {0}, {1}",
-    "Unordered": "fcmp uno {s} {0}, {1}",
-    "LessOrGreater": "fcmp one {s} {0}, {1}",
-    "ConvertPtrToU": "ptrtoint {s} {0} to {t}",
-    "ConvertUToPtr": "inttoptr {s} {0} to {t}",
-}
-"""Most instructions are one LLVM instruction."""
 
 
 def _shift(kind: str) -> Writer:
@@ -251,9 +199,9 @@ WRITERS: dict[str, Writer] = {
 def write_operation(
     text: Text, op: str, t: str, s: str, operands: list[str], contract: bool
 ) -> str | None:
-    """Writes an instruction of the tables above; None if it is in neither."""
-    template = TEMPLATES.get(op)
-    if template is not None:
+    """Writes an operation by its template or the table above; None if it has neither."""
+    template = OPERATIONS[op].llvm
+    if template:
         flags = "contract " if contract else ""
         zero, ones = _spread(t, "0"), _spread(t, "true" if t.endswith(("i1", "i1>")) else "-1")
         return text.emit(template.format(*operands, t=t, s=s, f=flags, zero=zero, ones=ones))

@@ -6,11 +6,11 @@ the last lane: two scalars. Of other numbers they take a reduction of the whole 
 
 from __future__ import annotations
 
-from groundstate.compiler.emit.arithmetic import TEMPLATES
 from groundstate.compiler.emit.emitter import Emitter
 from groundstate.compiler.emit.text import overloaded
 from groundstate.compiler.emit.values import Lanes
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.ops import OPERATIONS
 
 OPPOSITES = {"LessThan": "GreaterThanEqual", "GreaterThan": "LessThanEqual"}
 OPPOSITES |= {other: one for one, other in OPPOSITES.items()}
@@ -96,7 +96,7 @@ def _is_same(one: Node, other: Node) -> bool:
 
 def compare(emitter: Emitter, op: str, left: Lanes, right: Lanes) -> str:
     """A truth value: what a comparison of two scalars says."""
-    return emitter.text.emit(TEMPLATES[op].format(left.name, right.name, s=left.type))
+    return emitter.text.emit(OPERATIONS[op].llvm.format(left.name, right.name, s=left.type))
 
 
 def goes_one_way(emitter: Emitter, value: Lanes) -> bool:
