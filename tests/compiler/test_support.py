@@ -34,10 +34,6 @@ from tests.compiler.test_instructions import BATCHES
 NAMES = [row.name.removeprefix("Op") for row in ROWS.values()]
 TEMPLATES = {name for name, row in OPERATIONS.items() if row.llvm}
 WRITTEN = frozenset(Emitter.HANDLERS) | TEMPLATES | frozenset(WRITERS)
-    frozenset(Emitter.HANDLERS)
-    | frozenset(name for name, row in OPERATIONS.items() if row.llvm)
-    | frozenset(WRITERS)
-)
 TABLES = {
     "written by emit": WRITTEN,
     "read by spirv": READ,

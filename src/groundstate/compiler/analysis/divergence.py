@@ -9,16 +9,16 @@ may be there.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.affine import step_of
+from groundstate.compiler.analysis.addresses import chain_steps
+from groundstate.compiler.analysis.affine import lane_step
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
 from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
-from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import CHAINS, LEAVES, LaneRule, is_reduction, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
-from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.target import Target
 
 VARYING = None
@@ -311,7 +311,7 @@ class Divergence:
         if VARYING in strides:
             return VARYING
         known = [stride for stride in strides if stride is not None]
-        return self._chain_stride(node, known) if node.op in CHAINS else step_of(node, known)
+        return self._chain_stride(node, known) if node.op in CHAINS else lane_step(node, known)
 
     def _chain_stride(self, node: Node, strides: list[int]) -> Stride:
         """The distance between the addresses that neighbouring lanes compute."""
@@ -357,40 +357,3 @@ def lane_stride(pointee: Type | None) -> int:
 def _is_printf(node: Node) -> bool:
     """Whether some lanes may fail where others do not, because a buffer has become full."""
     return node.op == "ExtInst" and node.literals[1] == PRINTF
-
-
-def _wrong_chain(node: Node, reason: str) -> BuildError:
-    return BuildError(f"in function '{node.where}', Op{node.op}: {reason}")
-
-
-def chain_steps(node: Node) -> list[tuple[int | None, int]]:
-    """For each index of an access chain: the bytes of one step, or None and a fixed offset."""
-    pointer = node.operands[0].type
-    assert isinstance(pointer, Pointer)
-    current: Type | None = pointer.pointee
-    if node.literals and isinstance(node.literals[0], Type):
-        current = node.literals[0]  # the pointer itself has no type
-    steps: list[tuple[int | None, int]] = []
-    indices = node.operands[1:]
-    if "Ptr" in node.op:
-        assert current is not None
-        steps.append((array_step(current), 0))
-        indices = indices[1:]
-    for index in indices:
-        if isinstance(current, Struct):
-            member = constant_int(index) or 0
-            if member >= len(current.members):
-                raise _wrong_chain(node, f"{current} has no member {member}")
-            steps.append((None, current.offsets[member]))
-            current = current.members[member]
-        elif isinstance(current, Array | RuntimeArray | Vector):
-            current = current.element
-            steps.append((array_step(current), 0))
-        else:
-            raise _wrong_chain(node, f"a {current} has no parts to step into")
-    return steps
-
-
-def array_step(element: Type) -> int:
-    """The bytes from one array element to the next."""
-    return -(-element.size // element.align) * element.align

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
@@ -102,8 +103,6 @@ def _is_made_of(type_: Type, size: int) -> bool:
 
 def _steps_are_whole(chain: Node, address: Node, size: int) -> bool:
     """True if an address moves by whole elements only."""
-    from groundstate.compiler.analysis.divergence import chain_steps
-
     if chain.operands[0] is not address or address in chain.operands[1:]:
         return False
     for index, (step, offset) in zip(chain.operands[1:], chain_steps(chain), strict=True):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.lower.barriers import is_group_barrier
@@ -103,8 +104,6 @@ def _stays_inside(variable: Node, users: Users) -> bool:
 
 def _offsets(chain: Node) -> tuple[int, int] | None:
     """The least and the most bytes that an access chain leads on, if they are known."""
-    from groundstate.compiler.analysis.divergence import chain_steps
-
     least = most = 0
     for index, (step, offset) in zip(chain.operands[1:], chain_steps(chain), strict=True):
         bounds = (1, 1) if step is None else _bounds(index)

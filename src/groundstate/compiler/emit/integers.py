@@ -4,7 +4,7 @@ bytes.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.divergence import array_step
+from groundstate.compiler.analysis.addresses import array_step
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.text import overloaded, scalar_type
 from groundstate.compiler.emit.values import Lanes, Value

@@ -8,7 +8,7 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.divergence import array_step
+from groundstate.compiler.analysis.addresses import array_step
 from groundstate.compiler.emit.copies import clear
 from groundstate.compiler.emit.emitter import Emitter, handles
 from groundstate.compiler.emit.function import components

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from groundstate.compiler.analysis.divergence import array_step, chain_steps
+from groundstate.compiler.analysis.addresses import array_step, chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.ir.passes import Analyses

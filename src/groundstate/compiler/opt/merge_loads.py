@@ -7,8 +7,9 @@ as the vectors of all lanes, instead of in steps for each of the numbers.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.analysis.affine import constant_added
-from groundstate.compiler.analysis.divergence import Divergence, chain_steps
+from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.shared_variables import SAME_ADDRESS
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, has_side_effects

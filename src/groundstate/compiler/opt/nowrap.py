@@ -8,17 +8,18 @@ read and written there as vectors, without a look in every round.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.affine import widened
+from groundstate.compiler.analysis.affine import STILL, Step, combined, widened
 from groundstate.compiler.analysis.divergence import VARYING
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, copy_of, lead
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import Affine, operation
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Bool, Int
 
 HALF = 1 << 31
-Step = int | Node
-"""From round to round: a constant, or a value that stays the same in the loop."""
+KEPT = (Affine.SUM, Affine.DIFFERENCE, Affine.PRODUCT, Affine.SHIFT_LEFT)
+"""The operations that an induction variable may go through: modulo 2^32 they are exact."""
 OPPOSITES = {
     "SLessThan": "SGreaterThanEqual",
     "SGreaterThan": "SLessThanEqual",
@@ -94,9 +95,10 @@ class _Rounds:
         number, bound = condition.operands
         if bound in self.loop.inside:
             number, bound, op = bound, number, MIRRORED[op]
-        step = self.step(number)
-        if bound in self.loop.inside or not isinstance(step, int):
+        found = self.step(number)
+        if bound in self.loop.inside or found is None or found.factor is not None:
             return None
+        step = found.amount
         if not isinstance(number.type, Int) or abs(step) >= 1 << number.type.width - 1:
             return None
         goes_there = {"LessThan": step > 0, "GreaterThan": step < 0, "NotEqual": abs(step) == 1}
@@ -113,38 +115,28 @@ class _Rounds:
         if index is None or stride(node) is not VARYING or (stride(index) or 0) <= 0:
             return False
         step = self.step(index)
-        return isinstance(step, Node) or (step is not None and 0 < step < HALF)
+        if step is None:
+            return False
+        return 0 < step.amount < HALF if step.factor is None else step.amount == 1
 
     def step(self, node: Node) -> Step | None:
-        """By how much a number goes up in each round, or None if that is not known."""
+        """By how much a number goes up in each iteration, or None if that is not known."""
         if node not in self.loop.inside:
-            return 0
+            return STILL
         if node.op == "Phi":
             return self._step_of_phi(node)
-        if _is_narrowed(node):
-            return self.step(node.operands[0])
-        if node.op not in ("IAdd", "ISub", "IMul", "ShiftLeftLogical"):
+        if operation(node).affine not in KEPT and not _is_narrowed(node):
             return None
-        one, other = map(self.step, node.operands)
-        if node.op == "IAdd" and one == 0:
-            return other
-        if node.op in ("IAdd", "ISub") and other == 0:
-            return one
-        if not isinstance(one, int) or not isinstance(other, int):
-            return None
-        if node.op in ("IAdd", "ISub"):
-            return one + other if node.op == "IAdd" else one - other
-        factor = constant_int(node.operands[1])
-        if factor is None or not 0 <= factor < HALF:
-            return None
-        return one * factor if node.op == "IMul" else one << min(factor, 64)
+        steps = [self.step(each) for each in node.operands]
+        known = [each for each in steps if each is not None]
+        return combined(node, known, _is_narrowed) if len(known) == len(steps) else None
 
     def _step_of_phi(self, phi: Node) -> Step | None:
         following = self.loop.next_value(phi)
         if following in self.loop.header.phis and following is not phi:
             return self._step_ahead(phi, following)
         step = _added(following, phi)
-        return None if step in self.loop.inside else step
+        return None if step is None or step.factor in self.loop.inside else step
 
     def _step_ahead(self, phi: Node, ahead: Node) -> Step | None:
         """The step of a number that is what another one was a round ago."""
@@ -158,10 +150,12 @@ class _Rounds:
         number = widened(index)
         assert number is not None
         op, counter, bound = self.test
-        step = self.step(number)
+        step, counted = self.step(number), self.step(counter)
+        assert step is not None
+        assert counted is not None
         operands = [self._at_first(number, block), self._at_first(counter, block), bound]
-        operands += [step] if isinstance(step, Node) else []
-        literals = (op, self.step(counter), step if isinstance(step, int) else None)
+        operands += [step.factor] if step.factor is not None else []
+        literals = (op, counted.amount, step.amount if step.factor is None else None)
         block.nodes.append(Node("NeverWraps", Bool(), operands, literals, index.where))
         return block.nodes[-1]
 
@@ -194,6 +188,6 @@ def _added(total: Node, number: Node) -> Step | None:
     if one is not number:
         return None
     constant = constant_int(other)
-    if total.op == "IAdd":
-        return other if constant is None else constant
-    return None if constant is None else -constant
+    if constant is None:
+        return Step(1, other) if total.op == "IAdd" else None
+    return Step(constant if total.op == "IAdd" else -constant)

@@ -12,9 +12,10 @@ wrong, nothing happens but that memory is fetched in vain.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.divergence import Divergence, chain_steps
-from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CHAINS, LEAVES, Affine, operation
+from groundstate.compiler.analysis.affine import STILL, Step, combined
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
@@ -27,10 +28,6 @@ SAME_IN_ALL_GROUPS = frozenset(
     NumWorkgroups GlobalOffset WorkDim SubgroupLocalInvocationId SubgroupId SubgroupSize
     SubgroupMaxSize NumSubgroups NumEnqueuedSubgroups""".split()  # noqa: SIM905
 )
-
-Step = tuple[int, Node | None]
-"""A number of bytes or elements, and what it is to be multiplied by, if anything."""
-NONE: Step = (0, None)
 
 
 def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
@@ -88,7 +85,7 @@ class _GroupSteps:
     def of(self, node: Node, depth: int = 0) -> Step | None:
         """The step of a value, or None if it is not plain to see."""
         if node.op in LEAVES:
-            return NONE
+            return STILL
         if node in self._found:
             return self._found[node]
         found = self._step(node, depth + 1) if depth < MOST_DEPTH else None
@@ -102,11 +99,11 @@ class _GroupSteps:
         known = [each for each in steps if each is not None]
         if len(known) < len(steps):
             return None
-        if all(each == NONE for each in known):
-            return NONE
+        if all(each == STILL for each in known):
+            return STILL
         if node.op == "Phi":
             return known[0] if len(set(known)) == 1 else None
-        return self._combined(node, known)
+        return combined(node, known, passes=lambda node: True)
 
     def _sources(self, node: Node) -> list[Node]:
         """What a node takes. For a value that changes in a loop that is what it begins with: what
@@ -117,46 +114,12 @@ class _GroupSteps:
         pairs = zip(node.operands, node.literals, strict=True)
         return [each for each, source in pairs if source not in loop.blocks]
 
-    def _combined(self, node: Node, steps: list[Step]) -> Step | None:
-        if operation(node).affine in (Affine.SAME, Affine.WIDENED):
-            return steps[0]
-        if node.op == "IAdd":
-            return _sum(*steps)
-        if node.op in ("IMul", "ShiftLeftLogical"):
-            return _product(node, steps)
-        if node.op in CHAINS:
-            total: Step | None = steps[0]
-            for (size, _), (count, factor) in zip(chain_steps(node), steps[1:], strict=True):
-                total = _sum(total, (count * (size or 0), factor)) if total is not None else None
-            return total
-        return None
-
     def _of_builtin(self, node: Node) -> Step | None:
         name, *component = node.literals
         if name in SAME_IN_ALL_GROUPS:
-            return NONE
+            return STILL
         if name not in ("GlobalInvocationId", "WorkgroupId") or not component:
             return None
         if component[0] != 0:
-            return NONE
-        return (self.group_size[0] if name == "GlobalInvocationId" else 1), None
-
-
-def _sum(one: Step, other: Step) -> Step | None:
-    if one[0] == 0 or other[0] == 0:
-        return other if one[0] == 0 else one
-    return (one[0] + other[0], one[1]) if one[1] is other[1] else None
-
-
-def _product(node: Node, steps: list[Step]) -> Step | None:
-    for moving, other in ((0, 1), (1, 0)):
-        count, factor = steps[moving]
-        number = constant_int(node.operands[other])
-        if steps[other] != NONE or (node.op == "ShiftLeftLogical" and moving == 1):
-            continue
-        if number is not None:
-            scale = number if node.op == "IMul" else 1 << max(0, min(number, 63))
-            return count * scale, factor
-        if node.op == "IMul" and factor is None:
-            return count, node.operands[other]
-    return None
+            return STILL
+        return Step(self.group_size[0] if name == "GlobalInvocationId" else 1)
