@@ -113,7 +113,6 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     _choose_what_is_known(kernel)
     _remove_copies(kernel)
     check_operands(kernel)
-    _remove_unused_casts(kernel)
     return kernel
 
 
@@ -157,14 +156,4 @@ def _remove_copies(kernel: Kernel) -> None:
         if block.condition is not None:
             block.condition = original(block.condition)
         block.nodes = [node for node in block.nodes if node.op != "Copy"]
-    kernel.renumber()
-
-
-def _remove_unused_casts(kernel: Kernel) -> None:
-    """Takes out casts that nobody uses: those that told where the life of a variable begins and
-    ends, which would look like uses of its address."""
-    used = {id(each) for node in kernel.nodes() for each in node.operands}
-    used |= {id(block.condition) for block in kernel.blocks}
-    for block in kernel.blocks:
-        block.nodes = [node for node in block.nodes if node.op != "Bitcast" or id(node) in used]
     kernel.renumber()

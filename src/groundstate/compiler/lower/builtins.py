@@ -6,8 +6,6 @@ casts and steps in bytes, which is how compilers whose pointers have no type rea
 
 from __future__ import annotations
 
-from collections import Counter
-
 from groundstate.compiler.analysis.addresses import array_step, chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS
@@ -28,7 +26,6 @@ def lower_builtins(kernel: Kernel, analyses: Analyses) -> bool:
                 source = node.operands[0]
                 if len(source.literals) == 1 and isinstance(source.type, Vector):
                     _become(node, str(source.literals[0]), int(str(node.literals[0])))
-    _drop_addresses(kernel)
     return True
 
 
@@ -91,18 +88,3 @@ def _place(pointer: Node, element: int) -> tuple[int, Node | None]:
                     return -1, None
         pointer = pointer.operands[0]
     return (-1, None) if offset and variable_index is not None else (offset, variable_index)
-
-
-def _drop_addresses(kernel: Kernel) -> None:
-    """Removes the computations of addresses that nobody reads any more."""
-    uses = Counter(operand for node in kernel.nodes() for operand in node.operands)
-    uses.update(block.condition for block in kernel.blocks if block.condition is not None)
-    for block in reversed(kernel.blocks):
-        kept = []
-        for node in reversed(block.nodes):
-            is_address = node.op in CHAINS or node.op in CASTS
-            if is_address and not uses[node] and _variable_behind(node) is not None:
-                uses.subtract(node.operands)
-            else:
-                kept.append(node)
-        block.nodes = kept[::-1]

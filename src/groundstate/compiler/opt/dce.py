@@ -1,22 +1,37 @@
-"""Dead-code elimination: what has neither side effects nor a use goes."""
+"""Dead-code elimination: what has neither side effects nor a use goes.
+
+In goes any kernel; out comes one in which every value is needed for something that is stored,
+branched on, or done.
+"""
 
 from __future__ import annotations
 
-from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import has_side_effects
+from groundstate.compiler.ir.passes import Analyses
 
 
-def remove_unused(kernel: Kernel, blocks: list[Block]) -> None:
-    """Removes from some blocks what has neither side effects nor a use in the end."""
-    inside = {id(node) for block in blocks for node in (*block.phis, *block.nodes)}
+def eliminate_dead_code(kernel: Kernel, analyses: Analyses) -> bool:
+    """Removes what has neither side effects nor a use."""
+    del analyses
     waiting = [block.condition for block in kernel.blocks if block.condition is not None]
-    waiting += [node for node in kernel.nodes() if id(node) not in inside or has_side_effects(node)]
+    waiting += [
+        node for block in kernel.blocks for node in block.nodes if _is_needed_for_itself(node)
+    ]
     used: set[Node] = set()
     while waiting:
         node = waiting.pop()
         if node not in used:
             used.add(node)
             waiting += node.operands
-    for block in blocks:
+    removed = False
+    for block in kernel.blocks:
+        count = len(block.phis) + len(block.nodes)
         block.phis = [each for each in block.phis if each in used]
         block.nodes = [each for each in block.nodes if each in used]
+        removed |= len(block.phis) + len(block.nodes) < count
+    return removed
+
+
+def _is_needed_for_itself(node: Node) -> bool:
+    return node.op != "Variable" and has_side_effects(node)

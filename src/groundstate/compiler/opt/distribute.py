@@ -18,7 +18,6 @@ from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import CASTS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.lanes import registers_of
-from groundstate.compiler.opt.dce import remove_unused
 
 
 def distribute_loops(kernel: Kernel, analyses: Analyses) -> bool:
@@ -113,8 +112,6 @@ class Sums:
             elsewhere.update({node: copies[node] for node in loop.needed(share) - self._shared})
         loop.enter_from(before)
         loop.use_elsewhere(elsewhere)
-        loop.kernel.reorder()
-        remove_unused(loop.kernel, loop.blocks)
 
 
 def _work(nodes: Iterable[Node]) -> int:

@@ -15,7 +15,6 @@ from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.opt.dce import remove_unused
 from groundstate.compiler.opt.distribute import Sums
 
 
@@ -60,7 +59,6 @@ def load_when_needed(loop: SimpleLoop) -> None:
         header.phis.remove(phi)
         header.nodes[:0] = [*nodes, load]
         loop.kernel.replace({phi: load})
-    remove_unused(loop.kernel, [entering, *loop.blocks])
 
 
 def _is_same_load(first: Node, following: Node) -> bool:
@@ -108,7 +106,6 @@ def load_of_one_lane(loop: SimpleLoop) -> None:
             block.nodes[place:place] = nodes
             loop.kernel.replace({node: taken})
     _leave_out_return_trips(loop)
-    remove_unused(loop.kernel, loop.blocks)
 
 
 def _leave_out_return_trips(loop: SimpleLoop) -> None:
