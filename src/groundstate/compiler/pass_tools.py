@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.passes import Observer, Pass
 from groundstate.compiler.ir.printer import print_kernel
 from groundstate.compiler.ir.verifier import verify
-
-Show = Callable[[str], object]
 
 
 class Verifier(Observer):
@@ -25,21 +23,18 @@ class Verifier(Observer):
 class PassPrinter(Observer):
     """Prints the kernel before or after some passes."""
 
-    def __init__(
-        self, before: Collection[str], after: Collection[str], show: Show = sys.stderr.write
-    ) -> None:
+    def __init__(self, before: Collection[str], after: Collection[str]) -> None:
         self._before = before
         self._after = after
-        self._show = show
 
     def before(self, step: Pass, kernel: Kernel) -> None:
         if step.name in self._before or "all" in self._before:
-            self._show(f"; before {step.name}\n{print_kernel(kernel)}\n")
+            sys.stderr.write(f"; before {step.name}\n{print_kernel(kernel)}\n")
 
     def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:
         if step.name in self._after or ("all" in self._after and changed):
             said = "" if changed else ", which changed nothing"
-            self._show(f"; after {step.name}{said}\n{print_kernel(kernel)}\n")
+            sys.stderr.write(f"; after {step.name}{said}\n{print_kernel(kernel)}\n")
 
 
 class PassTimer(Observer):
