@@ -1,6 +1,6 @@
 """The instructions that load and store.
 
-Private memory may be interleaved (`compiler/interleaving.py`): then an element of all lanes is one
+Private memory may be interleaved (`analysis/interleaving.py`): then an element of all lanes is one
 vector, and the next element lies `width` elements further on. A number that takes the bytes of
 several elements is put together from them and taken apart again.
 """

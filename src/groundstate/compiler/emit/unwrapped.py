@@ -1,4 +1,4 @@
-"""What is asked before a loop whose indices must not pass 2^32 (see unwrapped_loops.py)."""
+"""What is asked before a loop whose indices must not pass 2^32 (opt/nowrap.py)."""
 
 from __future__ import annotations
 

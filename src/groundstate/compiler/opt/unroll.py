@@ -3,7 +3,7 @@
 A loop of min(n, 4) rounds is how kernels take four elements at a time, and fewer at the end. Lanes
 then read elements that lie four apart. Where the choice falls on the constant, the number of rounds
 is known: they stand in a row, without a counter, and loads that lie next to each other can become
-one (`adjacent_loads.py`). For loads at an increment that the program was given that is so if it is
+one (`merge_loads.py`). For loads at an increment that the program was given that is so if it is
 1, which is looked at before.
 """
 
