@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import groundstate.compiler.emit.kernel  # noqa: F401 - registers all writers
+import groundstate.compiler.codegen.kernel  # noqa: F401 - registers all writers
 from groundstate.compiler import ir
 from groundstate.compiler.analysis.lane_values import SHUFFLES
-from groundstate.compiler.emit.arithmetic import WRITERS
-from groundstate.compiler.emit.emitter import Emitter
+from groundstate.compiler.codegen.arithmetic.tables import WRITERS
+from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, Category, named
 from groundstate.compiler.ir.verifier import KINDS
 

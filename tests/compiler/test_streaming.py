@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.analysis.cfg import CFG
-from groundstate.compiler.emit.streaming import streamed_stores
+from groundstate.compiler.codegen.memory.nontemporal import streamed_stores
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 

@@ -8,9 +8,9 @@ from functools import cache
 
 import pytest
 
-import groundstate.compiler.emit.kernel  # noqa: F401 - makes the writers known
-from groundstate.compiler.emit.arithmetic import WRITERS
-from groundstate.compiler.emit.emitter import Emitter
+import groundstate.compiler.codegen.kernel  # noqa: F401 - makes the writers known
+from groundstate.compiler.codegen.arithmetic.tables import WRITERS
+from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.lower.barriers import BARRIERS

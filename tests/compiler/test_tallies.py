@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.analysis.cfg import CFG
-from groundstate.compiler.emit.tallies import ENTRIES, tallied_atomics, unwanted_results
+from groundstate.compiler.codegen.memory.privatised_atomics import (
+    ENTRIES,
+    tallied_atomics,
+    unwanted_results,
+)
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 

@@ -11,7 +11,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.program import Program
 
 if TYPE_CHECKING:
-    from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.codegen.kernel import Code
 
 DEFAULT_GROUP_SIZE = (256, 1, 1)
 Size = tuple[int, int, int]

@@ -14,7 +14,7 @@ from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_a
 from groundstate.compiler.analysis.facts import observes_subgroup
 from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
 from groundstate.compiler.analysis.liveness import Liveness
-from groundstate.compiler.emit.function import components
+from groundstate.compiler.codegen.function import components
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES, Category, operation
 from groundstate.compiler.ir.passes import Variant

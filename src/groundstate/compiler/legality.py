@@ -7,7 +7,7 @@ something that it was not made for; so the kinds are looked at before anything i
 
 from __future__ import annotations
 
-from groundstate.compiler.emit.problems import Problems
+from groundstate.compiler.codegen.problems import Problems
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.spirv.types import Array, Bool, Float, Int, Pointer, Struct, Type, Vector

@@ -9,7 +9,7 @@ from threading import Lock
 import llvmlite.binding as llvm
 
 from groundstate import knobs
-from groundstate.compiler.emit.masks import Registers
+from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.errors import BuildError
 
 _lock = Lock()

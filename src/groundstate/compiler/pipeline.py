@@ -12,8 +12,8 @@ from groundstate.compiler import machine
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.emit.control import NeedsOneLane
-from groundstate.compiler.emit.kernel import Code, KernelWriter
+from groundstate.compiler.codegen.control.flow import NeedsOneLane
+from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes

@@ -28,7 +28,7 @@ from groundstate.compiler.storage import Globals, place_variables
 from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
-    from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.codegen.kernel import Code
     from groundstate.compiler.ir import Kernel
     from groundstate.compiler.machine import Linked
 

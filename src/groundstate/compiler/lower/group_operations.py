@@ -3,7 +3,7 @@
 `GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and adds the sum to a cell,
 one sub-group after the other; barrier; everybody reads the cell; in a loop another barrier, so that
 the cell may be used again.
-The nodes `WriteGroupCell` and `ReadGroupCells` are ours; emit/workgroups.py writes them.
+The nodes `WriteGroupCell` and `ReadGroupCells` are ours; codegen/groups/workgroups.py writes them.
 """
 
 from __future__ import annotations
