@@ -9,7 +9,7 @@ import pytest
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
-from groundstate.compiler.analysis.shared_variables import passing_variables
+from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.program import Program
 from groundstate.compiler.target import Target
@@ -221,7 +221,7 @@ def test_what_no_barrier_outlives_needs_no_lasting_place(
     program: Program, name: str, passing: int
 ) -> None:
     found = analysed(program, name)
-    assert len(passing_variables(found.kernel, found.shared)) == passing
+    assert len(stack_variables(found.kernel, found.shared)) == passing
 
 
 def analysed(program: Program, name: str) -> Divergence:

@@ -47,7 +47,7 @@ def program() -> Program:
 
 def fetches(program: Program, name: str) -> list[Node]:
     nodes = specialise(program, name, (SIZE, 1, 1), 16).kernel.nodes()
-    return [node for node in nodes if node.op == "ReadAhead"]
+    return [node for node in nodes if node.op == "Prefetch"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_steps_from_group_to_group(program: Program, name: str, step: int) -> No
 def test_each_group_size_has_steps_of_its_own(program: Program) -> None:
     for size in (32, 64, 32):
         nodes = specialise(program, "by_item", (size, 1, 1), 16).kernel.nodes()
-        [ahead] = [node for node in nodes if node.op == "ReadAhead"]
+        [ahead] = [node for node in nodes if node.op == "Prefetch"]
         assert ahead.literals == (size * 16,)
 
 

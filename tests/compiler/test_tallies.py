@@ -10,7 +10,7 @@ import pytest
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.memory.privatised_atomics import (
     ENTRIES,
-    tallied_atomics,
+    privatised_atomics,
     unwanted_results,
 )
 from groundstate.compiler.program import Program
@@ -167,7 +167,7 @@ def rules() -> Program:
 @pytest.mark.parametrize("name", WAITING)
 def test_what_may_wait(rules: Program, name: str) -> None:
     kernel = rules.kernel(name)
-    found = tallied_atomics(kernel, CFG(kernel), unwanted_results(kernel))
+    found = privatised_atomics(kernel, CFG(kernel), unwanted_results(kernel))
     assert len(found) == WAITING[name]
 
 

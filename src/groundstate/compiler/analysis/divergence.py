@@ -72,7 +72,7 @@ class Divergence:
         return VARYING if self.escapes(node, block) else self.stride(node)
 
     def escapes(self, node: Node, block: Block) -> bool:
-        """True if the value is used after a loop that lanes left in different rounds."""
+        """True if the value is used after a loop that lanes left in different iterations."""
         if node.block is None:
             return False
         loop = self.cfg.loop_of.get(node.block)

@@ -34,7 +34,7 @@ def writers_of_variables(kernel: Kernel) -> dict[Node, list[Node]]:
     return found
 
 
-def passing_variables(kernel: Kernel, shared: Iterable[Node]) -> set[Node]:
+def stack_variables(kernel: Kernel, shared: Iterable[Node]) -> set[Node]:
     """Those variables that may lie on the stack. Nobody uses them behind a barrier: they need not
     last until a sub-group goes on there, while others have been running. And nobody can leave
     them: an index that is only known when the kernel runs might lead to anything on the stack."""

@@ -71,7 +71,7 @@ class SimpleLoop:
                 waiting += node.operands
         return found
 
-    def used_behind(self) -> Iterator[Node]:
+    def used_outside(self) -> Iterator[Node]:
         """The values of the loop that something outside of it uses."""
         outside = {block for block in self.kernel.blocks if block not in self.blocks}
         used = {block.condition for block in outside}
@@ -84,7 +84,7 @@ class SimpleLoop:
         """True if it may be there twice, and one of the two is done."""
         nodes = [node for block in self.blocks for node in block.nodes]
         is_plain = all(node.op in ("Load", "Store") or not has_side_effects(node) for node in nodes)
-        return is_plain and all(map(_is_number, self.used_behind()))
+        return is_plain and all(map(_is_number, self.used_outside()))
 
     def copy(
         self, wanted: set[Node], before: Block, after: Block
@@ -118,7 +118,7 @@ class SimpleLoop:
         for phi in self.header.phis:
             phi.literals = tuple(before if each is self.entering else each for each in phi.literals)
 
-    def use_elsewhere(self, others: dict[Node, Node]) -> None:
+    def replace_outside(self, others: dict[Node, Node]) -> None:
         """Lets what is outside of the loop use other values."""
         for block in self.kernel.blocks:
             for node in (*block.phis, *block.nodes):
@@ -127,14 +127,14 @@ class SimpleLoop:
             if block.condition is not None and block is not self.header:
                 block.condition = others.get(block.condition, block.condition)
 
-    def meet(self, other: Block, after: Block, values: dict[Node, Node]) -> None:
+    def merge_exits(self, other: Block, after: Block, values: dict[Node, Node]) -> None:
         """Lets the loop lead to a block, as another one does that has other values in the place of
         the loop's; there they become one."""
-        lead(self.header, after, self.exit)
-        for node in self.used_behind():
+        retarget(self.header, after, self.exit)
+        for node in self.used_outside():
             operands, sources = [node, values[node]], (self.header, other)
             after.phis.append(Node("Phi", node.type, operands, sources, node.where))
-        self.use_elsewhere({phi.operands[0]: phi for phi in after.phis})
+        self.replace_outside({phi.operands[0]: phi for phi in after.phis})
         for phi in self.exit.phis:
             phi.literals = tuple(after if each is self.header else each for each in phi.literals)
 
@@ -164,7 +164,7 @@ def copy_of(node: Node, copies: dict[Node, Node]) -> Node:
     return copy
 
 
-def lead(block: Block, there: Block, instead_of: Block) -> None:
+def retarget(block: Block, there: Block, instead_of: Block) -> None:
     """Lets a block lead to another one than before."""
     block.successors = [there if each is instead_of else each for each in block.successors]
 

@@ -205,20 +205,20 @@ class KernelContext:
         self.registers = registers
         self.arguments: list[Value] = []
         self.contract = True
-        self.streamed: set[Node] = set()
+        self.nontemporal: set[Node] = set()
         """The stores that may go around the cache."""
         self.streams: str | None = None
         """The name of what says whether stores should go around the cache."""
         self.unwanted: set[Node] = set()
         """Atomic operations whose results nobody wants."""
-        self.tallied: set[Node] = set()
+        self.privatised: set[Node] = set()
         """Those that wait in a table."""
         self.ids: dict[str, list[Lanes]] = {}
         self.global_names: dict[tuple[int, int], str] = {}
         self.formats: list[bytes] = []
         self.private_base: Callable[[Emitter, Node], str] | None = None
         self.print_buffer = "null"
-        self.reads_ahead = False
+        self.prefetches = False
         """Whether it asks for what the next group will read."""
         self.room_bytes = 0
         """At the end of private memory, for arrays of variable length."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.control.masks import Masks, Registers
-from groundstate.compiler.codegen.control.speculation import guess, guessed_nodes
+from groundstate.compiler.codegen.control.speculation import guess, speculated_nodes
 from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
@@ -27,11 +27,11 @@ from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 
-MOST_REMADE = 8
+MOST_REMATERIALISED = 8
 """How many cheap operations are done again behind a barrier, rather than saved before it."""
 
 
-def remade_nodes(kernel: Kernel) -> set[Node]:
+def rematerialised_nodes(kernel: Kernel) -> set[Node]:
     """What is cheaply had again from ids and arguments wherever it is needed."""
     costs: dict[Node, int] = {}
     for node in kernel.nodes():
@@ -40,7 +40,7 @@ def remade_nodes(kernel: Kernel) -> set[Node]:
         parts = [0 if each.op in LEAVES else costs.get(each) for each in node.operands]
         known = [each for each in parts if each is not None]
         cost = 1 + sum(known)
-        if len(known) == len(parts) and cost <= MOST_REMADE:
+        if len(known) == len(parts) and cost <= MOST_REMATERIALISED:
             costs[node] = cost
     return set(costs)
 
@@ -113,21 +113,21 @@ class Values:
         self.block: Block | None = None
         self.mask: str | None = None
         self.here: dict[Node, Value] = {}
-        self.guessed = guessed_nodes(kernel, divergence)
+        self.speculated = speculated_nodes(kernel, divergence)
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
-        self.remade = remade_nodes(kernel) if has_barriers else self.guessed
+        self.rematerialised = rematerialised_nodes(kernel) if has_barriers else self.speculated
         self.crossing, self.escaping = self._find_crossing()
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:
         """Nodes that are used in another block, and of those the ones that outlive a loop's
-        rounds."""
+        iterations."""
         crossing: set[Node] = set()
         escaping: set[Node] = set()
 
         def use(node: Node, block: Block) -> None:
             if node.op in LEAVES or node.block is block:
                 return
-            if node in self.remade:
+            if node in self.rematerialised:
                 for operand in node.operands:
                     use(operand, block)
                 return
@@ -219,7 +219,7 @@ class Values:
 
     def define(self, node: Node, value: Value) -> None:
         """Says what a node's value is."""
-        if node in self.guessed and isinstance(value, Lanes):
+        if node in self.speculated and isinstance(value, Lanes):
             value = guess(self.text, node, value, self.scalar)
         self.here[node] = value
         if node in self.crossing:
@@ -240,7 +240,7 @@ class Values:
             return found
         if node.op in LEAVES:
             return self.free_value(node)
-        if node in self.remade:
+        if node in self.rematerialised:
             self.write(node)
             return self.here[node]
         assert self.block is not None

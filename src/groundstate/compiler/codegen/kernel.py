@@ -29,19 +29,19 @@ import groundstate.compiler.codegen.memory.pointers
 import groundstate.compiler.codegen.printing
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
-from groundstate.compiler.analysis.shared_variables import passing_variables
+from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen.control.flow import ControlFlow
 from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
 from groundstate.compiler.codegen.memory.copies import clear
-from groundstate.compiler.codegen.memory.nontemporal import FENCE, streamed_stores
+from groundstate.compiler.codegen.memory.nontemporal import FENCE, nontemporal_stores
 from groundstate.compiler.codegen.memory.privatised_atomics import (
     TABLE_BYTES,
     end_lines,
+    privatised_atomics,
     start_lines,
-    tallied_atomics,
     unwanted_results,
 )
 from groundstate.compiler.codegen.text import scalar_type
@@ -71,7 +71,7 @@ FOLLOWS = (
     "  %follows = and i1 %goes.on, %same.row",
 )
 """Finds out whether the next group of the line runs behind this one."""
-MOST_PASSING_BYTES = 512
+MOST_STACK_BYTES = 512
 """Of a variable that lies on the stack."""
 
 
@@ -123,7 +123,7 @@ class KernelWriter:
         self.private_offsets: dict[str, int] = {}
         """Where those lie in a sub-group's private memory that have their place there."""
         self.private_bytes = 0
-        self.passing = passing_variables(self.kernel, divergence.shared)
+        self.on_stack = stack_variables(self.kernel, divergence.shared)
 
     def write(self, has_barriers: bool, cells: int) -> Code:
         """The whole LLVM module."""
@@ -154,7 +154,7 @@ class KernelWriter:
         ]
         lines += text.declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
-        table_bytes = TABLE_BYTES if self.context.tallied else 0
+        table_bytes = TABLE_BYTES if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
             self._all_private_bytes,
@@ -210,12 +210,12 @@ class KernelWriter:
                 base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
             name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
             self.context.global_names[identifier] = name
-        self.context.streamed = streamed_stores(self.kernel, self.cfg)
-        if self.context.streamed:
+        self.context.nontemporal = nontemporal_stores(self.kernel, self.cfg)
+        if self.context.nontemporal:
             streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
             self.context.streams = self.text.emit(f"icmp ne i64 {streams}, 0")
         self.context.unwanted = unwanted_results(self.kernel)
-        self.context.tallied = tallied_atomics(self.kernel, self.cfg, self.context.unwanted)
+        self.context.privatised = privatised_atomics(self.kernel, self.cfg, self.context.unwanted)
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
 
     def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
@@ -249,16 +249,16 @@ class KernelWriter:
         must be something, too: on what is undefined it would not even branch."""
         assert isinstance(node.type, Pointer)
         size = lane_stride(node.type.pointee)
-        is_passing = node in self.passing and size <= MOST_PASSING_BYTES
+        is_on_stack = node in self.on_stack and size <= MOST_STACK_BYTES
         if node not in self.private:
             name = self.private[node] = f"%p{node.index}"
-            if is_passing:
+            if is_on_stack:
                 emitter.allocas.append(f"  {name} = alloca [{size} x i8], align 16")
             else:
                 self.private_bytes = -(-self.private_bytes // 64) * 64
                 self.private_offsets[name] = self.private_bytes
                 self.private_bytes += size * self.width
-        if is_passing:
+        if is_on_stack:
             clear(emitter, Lanes("ptr", self.private[node]), size, 16)
         return self.private[node]
 
@@ -395,13 +395,13 @@ class KernelWriter:
     # --- run ------------------------------------------------------------------------------------
 
     def _run_lines(self, context: int, shared_bytes: int, has_barriers: bool) -> list[str]:
-        tallied = self.context.tallied
+        privatised = self.context.privatised
         call = (
             "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
             "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
             "ptr %saved, ptr %shared, "
-            f"ptr {'%tally' if tallied else 'null'}, "
-            f"i1 {'%follows' if self.context.reads_ahead else 'false'})"
+            f"ptr {'%tally' if privatised else 'null'}, "
+            f"i1 {'%follows' if self.context.prefetches else 'false'})"
         )
         again = "%stop" if has_barriers else "0"
         return [
@@ -428,7 +428,7 @@ class KernelWriter:
             "  %z0 = udiv i64 %row0, %cy",
             f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
             f"  %behind = getelementptr i8, ptr %shared, i64 {shared_bytes}",
-            *(start_lines("%behind", self.items) if tallied else ["  br label %start"]),
+            *(start_lines("%behind", self.items) if privatised else ["  br label %start"]),
             "start:",
             "  br label %groups",
             "groups:",
@@ -440,7 +440,7 @@ class KernelWriter:
             "  br i1 %more, label %group, label %finish",
             "group:",
             "  store volatile i64 %g, ptr %mark, align 8",
-            *(FOLLOWS if self.context.reads_ahead else []),
+            *(FOLLOWS if self.context.prefetches else []),
             "  br label %round",
             "round:",
             f"  %from = phi i32 [ 0, %group ], [ {again}, %round.end ]",
@@ -471,8 +471,8 @@ class KernelWriter:
             "  %z.next = add i64 %z, %z.step",
             "  br label %groups",
             "finish:",
-            *(end_lines(next(iter(tallied))) if tallied else []),
-            *([FENCE] if self.context.streamed else []),
+            *(end_lines(next(iter(privatised))) if privatised else []),
+            *([FENCE] if self.context.nontemporal else []),
             "  ret void",
             "}",
         ]

@@ -55,7 +55,7 @@ define(
     effect=READS | WRITES,
     address_operand=True,
 )
-define("ReadAhead", "pointer any ... -> void", MEMORY, effect=Effect.OBSERVABLE)
+define("Prefetch", "pointer any ... -> void", MEMORY, effect=Effect.OBSERVABLE)
 """Prefetches what the next work-group loads."""
 define("PredicatedLoadINTEL", "any any any -> any", MEMORY, effect=READS)
 define("PredicatedStoreINTEL", "any any any -> void", MEMORY, effect=WRITES)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, lead
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, retarget
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import CASTS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
@@ -107,11 +107,11 @@ class Sums:
             after.successors = [loop.header]
             wanted = loop.needed([loop.condition, *share])
             head, copies = loop.copy(wanted, before, after)
-            lead(before, head, following)
+            retarget(before, head, following)
             before = after
             elsewhere.update({node: copies[node] for node in loop.needed(share) - self._shared})
         loop.enter_from(before)
-        loop.use_elsewhere(elsewhere)
+        loop.replace_outside(elsewhere)
 
 
 def _work(nodes: Iterable[Node]) -> int:

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.affine import STILL, Step, combined, widened
 from groundstate.compiler.analysis.divergence import VARYING
-from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, copy_of, lead
+from groundstate.compiler.analysis.simple_loop import (
+    SimpleLoop,
+    change_simple_loops,
+    copy_of,
+    retarget,
+)
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import Affine, operation
 from groundstate.compiler.ir.passes import Analyses
@@ -45,8 +50,8 @@ def version_for_no_wrap(kernel: Kernel, analyses: Analyses) -> bool:
 
 def _version(loop: SimpleLoop) -> bool:
     """Gives a loop a copy in which no index wraps, if it has any that may."""
-    target, rounds = loop.divergence.target, _Rounds(loop)
-    indices = rounds.indices()
+    target, iterations = loop.divergence.target, _Iterations(loop)
+    indices = iterations.indices()
     if (
         not indices
         or len(loop.nodes) > target.most_versioned_operations
@@ -55,15 +60,15 @@ def _version(loop: SimpleLoop) -> bool:
         return False
     guard, after = Block(loop.header.where), Block(loop.header.where)
     after.successors = [loop.exit]
-    checks = [rounds.check(index, guard) for index in indices]
+    checks = [iterations.check(index, guard) for index in indices]
     guard.condition = _all(checks, guard)
     head, copies = loop.copy(loop.inside, guard, after)
     for index in indices:
         copies[index].decorations = {**index.decorations, Decoration.NoUnsignedWrap: ()}
     guard.successors = [head, loop.header]
-    lead(loop.entering, guard, loop.header)
+    retarget(loop.entering, guard, loop.header)
     loop.enter_from(guard)
-    loop.meet(head, after, copies)
+    loop.merge_exits(head, after, copies)
     for block in loop.blocks:
         block.cold = True
     return True
@@ -77,7 +82,7 @@ def _all(checks: list[Node], block: Block) -> Node:
     return result
 
 
-class _Rounds:
+class _Iterations:
     """How the values of a loop change from round to round, and how many rounds there are."""
 
     def __init__(self, loop: SimpleLoop) -> None:
@@ -105,7 +110,7 @@ class _Rounds:
         return (op, number, bound) if goes_there[op[1:]] else None
 
     def indices(self) -> list[Node]:
-        """The nodes that widen an index that goes up with the lanes and the rounds."""
+        """The nodes that widen an index that goes up with the lanes and the iterations."""
         if self.test is None:
             return []
         return [node for block in self.loop.blocks for node in block.nodes if self._is_index(node)]

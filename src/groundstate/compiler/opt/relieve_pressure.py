@@ -36,12 +36,12 @@ def relieve_pressure(kernel: Kernel, analyses: Analyses) -> bool:
         return run
 
     change_simple_loops(kernel, analyses, note)
-    for step in (load_when_needed, load_of_one_lane):
+    for step in (undo_software_pipelining, scalarise_shuffled_loads):
         change_simple_loops(kernel, analyses, change(step))
     return bool(crowded)
 
 
-def load_when_needed(loop: SimpleLoop) -> None:
+def undo_software_pipelining(loop: SimpleLoop) -> None:
     """What a loop loads for its next round is loaded at the start of that round.
 
     It would wait in registers, of which there are none to spare."""
@@ -54,7 +54,7 @@ def load_when_needed(loop: SimpleLoop) -> None:
         if any(map(has_side_effects, entering.nodes[place:])):
             continue  # something may be written before the loop
         nodes: list[Node] = []
-        address = _either(loop, first.operands[0], following.operands[0], nodes)
+        address = _phi_of(loop, first.operands[0], following.operands[0], nodes)
         load = Node("Load", phi.type, [address], following.literals, phi.where)
         header.phis.remove(phi)
         header.nodes[:0] = [*nodes, load]
@@ -65,7 +65,7 @@ def _is_same_load(first: Node, following: Node) -> bool:
     return first.op == following.op == "Load" and first.literals == following.literals
 
 
-def _either(loop: SimpleLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
+def _phi_of(loop: SimpleLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
     """One value in the first round and another one in those that follow."""
     if first is following or _is_same_constant(first, following):
         return first
@@ -77,7 +77,7 @@ def _either(loop: SimpleLoop, first: Node, following: Node, nodes: list[Node]) -
         and len(first.operands) == len(following.operands)
     ):
         pairs = zip(first.operands, following.operands, strict=True)
-        operands = [_either(loop, one, other, nodes) for one, other in pairs]
+        operands = [_phi_of(loop, one, other, nodes) for one, other in pairs]
         nodes.append(Node(first.op, first.type, operands, first.literals, first.where))
         return nodes[-1]
     phi = Node("Phi", first.type, [first, following], (loop.entering, loop.latch), first.where)
@@ -90,7 +90,7 @@ def _is_same_constant(one: Node, other: Node) -> bool:
     return value is not None and one.type == other.type and value == constant_int(other)
 
 
-def load_of_one_lane(loop: SimpleLoop) -> None:
+def scalarise_shuffled_loads(loop: SimpleLoop) -> None:
     """What all lanes take from one of them is loaded from that one's address."""
     divergence = loop.divergence
     for block in loop.blocks:
@@ -105,10 +105,10 @@ def load_of_one_lane(loop: SimpleLoop) -> None:
             place = block.nodes.index(node)
             block.nodes[place:place] = nodes
             loop.kernel.replace({node: taken})
-    _leave_out_return_trips(loop)
+    _drop_round_trip_casts(loop)
 
 
-def _leave_out_return_trips(loop: SimpleLoop) -> None:
+def _drop_round_trip_casts(loop: SimpleLoop) -> None:
     """What became another type only to pass through a shuffle stays as it is."""
     for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
         source = node.operands[0]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.lane_values import SHUFFLES
-from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, lead
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, retarget
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import has_side_effects
 from groundstate.compiler.ir.passes import Analyses
@@ -128,7 +128,7 @@ class _ShortLoop:
         if values is None:
             return False
         copy.successors, after.successors = [after], [self.loop.exit]
-        self.loop.meet(copy, after, values)
+        self.loop.merge_exits(copy, after, values)
         self._ask_before(copy)
         return True
 
@@ -156,7 +156,7 @@ class _ShortLoop:
         return None
 
     def _again(self, node: Node, values: dict[Node, Node], copy: Block) -> Node:
-        """A node of the loop in one of the rounds."""
+        """A node of the loop in one of the iterations."""
         copied = copy_of(node, values)
         increment = self._increment(node)
         if increment is not None:
@@ -174,7 +174,7 @@ class _ShortLoop:
         otherwise, guard = Block(where), Block(where)
         otherwise.successors = [loop.header]
         self._move_limit(otherwise)
-        lead(loop.entering, guard, loop.header)
+        retarget(loop.entering, guard, loop.header)
         loop.enter_from(otherwise)
         for increment in self.increments:
             one = constant_node(increment.type, 1)

@@ -37,7 +37,7 @@ def _chosen(partial: set[Block], cfg: CFG) -> set[Block]:
     return set()
 
 
-class Together:
+class AllLanesPath:
     """Which blocks are written twice, and what is asked about branches in the second copy."""
 
     def __init__(self, emitter: Emitter, cfg: CFG) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.liveness import Liveness, incoming_values
-from groundstate.compiler.codegen.control.all_lanes import Together
+from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.function import components, schedule
 from groundstate.compiler.codegen.memory.ordering import barrier_fence
@@ -42,9 +42,9 @@ class ControlFlow:
         self.context_base = ""
         self._mask = ""
         """The mask of the block that is being written, if it is partial."""
-        self._together = Together(emitter, cfg)
+        self._all_lanes = AllLanesPath(emitter, cfg)
         if not self.logic.is_wide or entry_mask is not None:
-            self._together.blocks.clear()
+            self._all_lanes.blocks.clear()
         self._is_together = False
         """True while a partial block is written for when all lanes are there."""
         self._after = self._what_follows()
@@ -78,7 +78,7 @@ class ControlFlow:
         for block in self.order:
             self._write_check(block)
             self._write_body(block)
-            if block in self._together.blocks:
+            if block in self._all_lanes.blocks:
                 self._write_together(block)
             loop: Loop | None = self.cfg.loop_of.get(block)
             while loop is not None and self._ends_loop(block, loop):
@@ -133,9 +133,9 @@ class ControlFlow:
         mask = self._mask = self._load_mask(block)
         self._store_mask(block, self.logic.empty)
         has_vector_accesses = self._has_vector_accesses(block)
-        if self._together.may_begin(block, has_vector_accesses):
+        if self._all_lanes.may_begin(block, has_vector_accesses):
             self._find_together(block, mask)
-        elif has_vector_accesses and not self._together.was_asked_before(block):
+        elif has_vector_accesses and not self._all_lanes.was_asked_before(block):
             full, part = text.label("full"), text.label("part")
             text.do(f"br i1 {self.logic.all(mask)}, label %{full}, label %{part}")
             text.start(full)
@@ -152,7 +152,7 @@ class ControlFlow:
         text.do(f"br i1 {self.logic.all(mask)}, label %{together}, label %{apart}")
         text.start(together)
         self.emitter.block, self.emitter.here, self.emitter.mask = block, {}, None
-        self._together.enter(block)
+        self._all_lanes.enter(block)
         text.do(f"br label %all{block.index}")
         text.start(apart)
 
@@ -193,7 +193,7 @@ class ControlFlow:
         """True if lanes read one number each at addresses that most likely go up by a fixed step,
         but are not next to each other: if all lanes are there, none needs an address of its own."""
         pointer = load.operands[0]
-        if pointer in self.emitter.guessed:
+        if pointer in self.emitter.speculated:
             return True
         step = self.divergence.stride_at(pointer, block)
         return bool(step) and step != load.type.size and components(load.type) is None
@@ -205,7 +205,7 @@ class ControlFlow:
             follows = self.done if self._has_all_lanes(block) else self._after[block]
             self.text.do(f"br label %{follows}")
         elif block in self.divergence.divergent_branches:
-            if self._together.is_asked_behind(block) and self._has_all_lanes(block):
+            if self._all_lanes.is_asked_behind(block) and self._has_all_lanes(block):
                 self._go_together(block)
             self._hand_on(block)
         else:
@@ -248,15 +248,15 @@ class ControlFlow:
     def _go(self, block: Block, successor: Block) -> None:
         """Goes to a block with all lanes."""
         self._copy_phis(block, successor, None)
-        if successor in self._together.blocks:
-            self._together.enter(successor, block)
+        if successor in self._all_lanes.blocks:
+            self._all_lanes.enter(successor, block)
         self._enter(successor)
 
     def _go_together(self, block: Block) -> None:
         """Leaves a block to where all lanes want to go, or continues if they disagree."""
         text = self.text
         assert block.condition is not None
-        always, never = self._together.agreement(block)
+        always, never = self._all_lanes.agreement(block)
         here = dict(self.emitter.here)
         for holds, successor in zip((always, never), block.successors, strict=True):
             way, otherwise = text.label("way"), text.label("otherwise")
@@ -267,7 +267,7 @@ class ControlFlow:
             self.emitter.here = dict(here)
 
     def _enter(self, block: Block) -> None:
-        if block in self._together.blocks:
+        if block in self._all_lanes.blocks:
             self.text.do(f"br label %all{block.index}")
             return
         if self.is_partial(block):
@@ -351,8 +351,8 @@ class ControlFlow:
     def _comes_first(self, source: Block, target: Block) -> bool:
         """True if no lane can be waiting at `target` when control comes from `source`.
 
-        Lanes leave a loop in several rounds. Ways into a loop and ways round it are looked at by
-        themselves; where several lead round, a later one may still need what the first would
+        Lanes leave a loop in several iterations. Ways into a loop and ways round it are looked at
+        by themselves; where several lead round, a later one may still need what the first would
         overwrite."""
         if self._leaves_loop(source, target):
             return False
@@ -427,7 +427,7 @@ class ControlFlow:
     def _kept_slots(self, live: set[Node]) -> list[Lanes]:
         emitter = self.emitter
         slots: list[Lanes] = []
-        for node in sorted(live - emitter.remade, key=lambda each: each.index):
+        for node in sorted(live - emitter.rematerialised, key=lambda each: each.index):
             slots += _flat(emitter.slot(node))
             if node in emitter.escaping and self.divergence.stride(node) is not None:
                 slots += _flat(emitter.lane_slot(node))

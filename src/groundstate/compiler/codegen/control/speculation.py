@@ -22,7 +22,7 @@ MOSTLY = "!2"
 MOSTLY_LINE = f'{MOSTLY} = !{{!"branch_weights", i32 2000, i32 1}}'
 
 
-def guessed_nodes(kernel: Kernel, divergence: Divergence) -> set[Node]:
+def speculated_nodes(kernel: Kernel, divergence: Divergence) -> set[Node]:
     """Widened sums and products, and the addresses computed from them."""
     found: set[Node] = set()
     if divergence.width == 1:
@@ -102,8 +102,8 @@ def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Guess | No
 def either_way(
     text: LaneText, pointer: Lanes, write: Callable[[Lanes], list[str]], type_: str = ""
 ) -> list[str]:
-    """Writes an access twice: as guessed, and for any addresses. Joins the results, if any, which
-    are vectors of a type."""
+    """Writes an access twice: as speculated, and for any addresses. Joins the results, if there
+    are any, which are vectors of a type."""
     assert pointer.guess is not None
     guess = pointer.guess
     near, far, after = text.label("near"), text.label("far"), text.label("joined")

@@ -65,8 +65,8 @@ def _store(emitter: Emitter, node: Node) -> None:
     emitter.streams = ""
 
 
-@handles("ReadAhead")
-def _read_ahead(emitter: Emitter, node: Node) -> None:
+@handles("Prefetch")
+def _prefetch(emitter: Emitter, node: Node) -> None:
     """Fetches what lies where the lanes of the next group will read, if one follows here."""
     pointer, text = emitter.scalar(node.operands[0]), emitter.text
     assert pointer.stride is not None
@@ -76,7 +76,7 @@ def _read_ahead(emitter: Emitter, node: Node) -> None:
         distance = text.emit(f"mul i64 {factor}, {distance}")
     there = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {distance}")
     place = text.emit(f"select i1 %follows, ptr {there}, ptr {pointer.name}")
-    emitter.context.reads_ahead = True
+    emitter.context.prefetches = True
     for offset in range(0, pointer.stride * emitter.width, CACHE_LINE):
         line = text.emit(f"getelementptr i8, ptr {place}, i64 {offset}")
         text.call("void", "llvm.prefetch.p0", [("ptr", line), *FOR_READING])

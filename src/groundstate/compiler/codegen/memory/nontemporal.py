@@ -17,7 +17,7 @@ FENCE = "  fence seq_cst"
 """Behind the last store, so that others see the results when they hear that they are there."""
 
 
-def streamed_stores(kernel: Kernel, cfg: CFG) -> set[Node]:
+def nontemporal_stores(kernel: Kernel, cfg: CFG) -> set[Node]:
     """The stores of a kernel that may go around the cache."""
     nodes = list(kernel.nodes())
     if any(map(_orders_memory, nodes)):
@@ -52,7 +52,7 @@ def _is_nontemporal(store: Node) -> bool:
 def condition(emitter: Emitter, store: Node) -> str:
     """When a store goes around the cache, as a truth value of LLVM; empty for never."""
     context = emitter.context
-    if store not in context.streamed:
+    if store not in context.nontemporal:
         return ""
     return "true" if _is_nontemporal(store) else str(context.streams)
 

@@ -61,7 +61,7 @@ def unwanted_results(kernel: Kernel) -> set[Node]:
     }
 
 
-def tallied_atomics(kernel: Kernel, cfg: CFG, unwanted: set[Node]) -> set[Node]:
+def privatised_atomics(kernel: Kernel, cfg: CFG, unwanted: set[Node]) -> set[Node]:
     """Those of them that may wait in a table: all or, if anything speaks against it, none."""
     found = {
         node
@@ -122,7 +122,7 @@ def combine_lanes(emitter: Emitter, node: Node, pointer: Lanes, value: Lanes, or
     if pointer.stride == 0:
         _combine_at_one_address(emitter, node, pointer, value, order)
         return True
-    if node not in context.tallied:
+    if node not in context.privatised:
         return False
     text, wide = emitter.text, emitter.text.vector_type
     addresses, values = (
