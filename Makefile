@@ -14,6 +14,8 @@ COUNT   = 500
 SAMPLE  = 0
 SEED    = 1
 SPIRV   =
+FUZZ    =
+MINUTES = 10
 
 # The oldest Python that Groundstate runs on: newer ones have no wheels of the lowest versions.
 LOWEST_PYTHON = python3.11
@@ -63,6 +65,14 @@ test-lowest: ## run the core of the tests with the lowest versions that pyprojec
 	$(LOWEST_PYTHON) tools/lowest_versions.py test > $(VENV)/lowest/constraints.txt
 	$(VENV)/lowest/bin/python -m pip install --quiet --constraint $(VENV)/lowest/constraints.txt '.[test]'
 	$(VENV)/lowest/bin/python -m pytest $(or $(PYTEST),-n auto --dist loadfile tests/unit tests/compiler tests/driver tests/core)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.installed-dev native ## hand over what nobody expects, for MINUTES=10; some targets only: FUZZ='calls streams --jobs 2'
+	$(PY) -m tests.fuzz $(FUZZ) --minutes $(MINUTES) --seed $(SEED)
+
+.PHONY: soak
+soak: $(VENV)/.installed-dev native ## check results while objects, contexts and processes come and go, for MINUTES=10; nothing may grow
+	$(PY) -m tests.stress.soak --minutes $(MINUTES) --seed $(SEED)
 
 .PHONY: spirv
 spirv: $(VENV)/.installed-dev native ## compile again the SPIR-V that tests use without ziglang; that of changed tests: SPIRV=tests/core/test_module.py

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "fork.h"
+#include "lock.h"
 #include "memory_file.h"
 #include "wait.h"
 
@@ -35,7 +37,7 @@ typedef struct page {
 
 _Static_assert(sizeof(page) <= LINE, "records start at a cache line");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static page *mine;
 static uint64_t origin; /* as in the page */
 static int page_fd = -1, name_fd = -1;
@@ -75,8 +77,10 @@ static void stop(gs_meter *of, uint32_t workers) {
 }
 
 /* A child has the memory of its parent but none of its threads, and must not write into its parent's page. */
-static void begin_child(void) {
+void gs_activity_after_fork(void) {
     int fd;
+    if (mine == NULL)
+        return;
     page *copy = map_page(&fd);
     if (name_fd >= 0)
         close(name_fd);
@@ -108,7 +112,6 @@ static bool open_page(void) {
     made->origin = origin = gs_clock(CLOCK_MONOTONIC);
     made->used = LINE;
     mine = made;
-    pthread_atfork(NULL, NULL, begin_child);
     return true;
 }
 
@@ -118,7 +121,7 @@ gs_record *gs_record_new(uint32_t workers, uint64_t memory_bytes) {
     uint32_t head = whole_lines(sizeof(gs_record));
     uint32_t each = whole_lines(sizeof(gs_meter) + sizeof(uint64_t) * workers);
     uint32_t size = head + 2 * each;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     gs_record *record = NULL;
     bool fits = open_page() && mine->used + size <= PAGE_BYTES;
     if (fits)
@@ -135,14 +138,14 @@ gs_record *gs_record_new(uint32_t workers, uint64_t memory_bytes) {
     }
     if (fits)
         mine->used += size;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return record;
 }
 
 void gs_activity_publish(void) {
     if (atomic_load_explicit(&published, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     if (!published && page_fd >= 0) {
         mine->pid = (uint64_t)getpid();
         mine->start_time = start_time();
@@ -158,7 +161,7 @@ void gs_activity_publish(void) {
         }
     }
     published = true;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
 }
 
 /* The page, for this process's own reading, and its size. */

@@ -259,6 +259,18 @@ ze_result_t gs_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t 
     return gs_append(function, hCommandList, &command, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
+/* Whether the results of a query fit where they are to go. */
+static ze_result_t check_timestamps(enum gs_function function, const void *destination, uint32_t count,
+                                    const size_t *offsets) {
+    const uint64_t each_bytes = sizeof(ze_kernel_timestamp_result_t);
+    uint64_t end = offsets == NULL ? count * each_bytes : 0;
+    for (uint32_t each = 0; offsets != NULL && each < count; each++) {
+        uint64_t room = offsets[each] < UINT64_MAX - each_bytes ? offsets[each] + each_bytes : UINT64_MAX;
+        end = room > end ? room : end;
+    }
+    return gs_memory_check_range(function, "dstptr", destination, end);
+}
+
 ze_result_t gs_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents,
                                                         ze_event_handle_t *phEvents, void *dstptr,
                                                         const size_t *pOffsets, ze_event_handle_t hSignalEvent,
@@ -269,6 +281,9 @@ ze_result_t gs_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t
             return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                            "zeCommandListAppendQueryKernelTimestamps: event %u has no timestamps; %s", each,
                            gs_event_how_to_have_timestamps((gs_event *)phEvents[each]));
+    ze_result_t result = check_timestamps(function, dstptr, numEvents, pOffsets);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     gs_command command = {.operation = GS_QUERY_TIMESTAMPS, .query = {.destination = dstptr, .count = numEvents}};
     command.query.events = malloc(numEvents * sizeof(gs_event *));
     command.query.offsets = pOffsets != NULL ? malloc(numEvents * sizeof(uint64_t)) : NULL;

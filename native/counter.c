@@ -1,10 +1,11 @@
 #include "counter.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fork.h"
+#include "lock.h"
 #include "memory_file.h"
 
 _Static_assert(sizeof(gs_counter) <= GS_HEAP_CELL && sizeof(gs_event_slot) <= GS_HEAP_CELL,
@@ -12,16 +13,13 @@ _Static_assert(sizeof(gs_counter) <= GS_HEAP_CELL && sizeof(gs_event_slot) <= GS
 
 /* Freed cells are linked through their own first bytes and reused oldest first. Index 0 is never given
  * out, so that a packed reference of 0 means none. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static gs_heap own = {-1, NULL};
 static uint32_t used = 1, oldest, newest;
 
 static uint32_t *link_of(uint32_t cell) { return (uint32_t *)(own.base + (size_t)cell * GS_HEAP_CELL); }
 
-/* Called with the lock held. */
-static bool make_heap(void) {
-    if (own.base != NULL)
-        return true;
+static bool map_heap(gs_heap *heap) {
     int fd = gs_memory_file(GS_HEAP_BYTES);
     if (fd < 0)
         return false;
@@ -30,20 +28,23 @@ static bool make_heap(void) {
         close(fd);
         return false;
     }
-    own = (gs_heap){fd, base};
+    *heap = (gs_heap){fd, base};
     return true;
 }
 
+/* Called with the lock held. */
+static bool make_heap(void) { return own.base != NULL || map_heap(&own); }
+
 gs_heap *gs_own_heap(void) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     bool made = make_heap();
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return made ? &own : NULL;
 }
 
 void *gs_heap_take(void) {
     uint32_t cell = 0;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     if (make_heap()) {
         if (oldest != 0) {
             cell = oldest;
@@ -52,7 +53,7 @@ void *gs_heap_take(void) {
             cell = used++;
         }
     }
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (cell == 0)
         return NULL;
     return memset(own.base + (size_t)cell * GS_HEAP_CELL, 0, GS_HEAP_CELL);
@@ -60,14 +61,14 @@ void *gs_heap_take(void) {
 
 void gs_heap_give(void *given) {
     uint32_t cell = (uint32_t)(((char *)given - own.base) / GS_HEAP_CELL);
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     *link_of(cell) = 0;
     if (oldest == 0)
         oldest = cell;
     else
         *link_of(newest) = cell;
     newest = cell;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
 }
 
 gs_counter *gs_counter_new(void) {
@@ -89,4 +90,34 @@ void gs_counter_advance(gs_counter *counter, uint64_t number) {
     while (before < number && !atomic_compare_exchange_weak(&counter->done, &before, number))
         continue;
     gs_bell_ring(&counter->bell);
+}
+
+/* --- Forking ------------------------------------------------------------------------------------- */
+
+static gs_heap copy;
+
+bool gs_heap_copy(void) {
+    if (own.base == NULL)
+        return true;
+    if (!map_heap(&copy))
+        return false;
+    memcpy(copy.base, own.base, (size_t)used * GS_HEAP_CELL);
+    return true;
+}
+
+void gs_heap_drop_copy(void) {
+    if (own.base == NULL)
+        return;
+    munmap(copy.base, GS_HEAP_BYTES);
+    close(copy.fd);
+}
+
+bool gs_heap_use_copy(void) {
+    if (own.base == NULL)
+        return true;
+    if (mremap(copy.base, GS_HEAP_BYTES, GS_HEAP_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, own.base) == MAP_FAILED)
+        return false;
+    close(own.fd);
+    own.fd = copy.fd;
+    return true;
 }

@@ -1,8 +1,9 @@
 #include "device.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "fork.h"
+#include "lock.h"
 #include "lost.h"
 #include "memory.h"
 #include "queue.h"
@@ -12,7 +13,7 @@
 static gs_driver *the_driver;
 
 /* Around its default context. */
-static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(default_lock, GS_SHORT_LOCK)
 
 GS_EXPORT void *gs_driver_new(void) { return the_driver = gs_object_new(GS_KIND_DRIVER, NULL); }
 
@@ -75,24 +76,24 @@ ze_result_t gs_context_check_device(enum gs_function function, const gs_context 
 
 /* Every context, for a device that is reset. */
 static gs_context *contexts;
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(contexts_lock, GS_SHORT_LOCK)
 
 static void enter_context(gs_context *context) {
-    pthread_mutex_lock(&contexts_lock);
+    gs_lock(&contexts_lock);
     context->next = contexts;
     context->link = &contexts;
     if (context->next != NULL)
         context->next->link = &context->next;
     contexts = context;
-    pthread_mutex_unlock(&contexts_lock);
+    gs_unlock(&contexts_lock);
 }
 
 static void leave_context(const gs_context *context) {
-    pthread_mutex_lock(&contexts_lock);
+    gs_lock(&contexts_lock);
     *context->link = context->next;
     if (context->next != NULL)
         context->next->link = context->link;
-    pthread_mutex_unlock(&contexts_lock);
+    gs_unlock(&contexts_lock);
 }
 
 static void release_context(gs_object *object) {
@@ -155,19 +156,19 @@ static bool uses_part_of(const gs_context *context, const gs_device *root) {
 /* True if the program has a context for a device or a part of it, or had one when the device was reset last. */
 GS_EXPORT bool gs_device_is_used(gs_device *device) {
     bool used = false;
-    pthread_mutex_lock(&contexts_lock);
+    gs_lock(&contexts_lock);
     for (const gs_context *each = contexts; each != NULL && !used; each = each->next)
         used = uses_part_of(each, root_of(device));
-    pthread_mutex_unlock(&contexts_lock);
+    gs_unlock(&contexts_lock);
     return used;
 }
 
 static bool is_at_rest(void *root) {
     bool busy = false;
-    pthread_mutex_lock(&contexts_lock);
+    gs_lock(&contexts_lock);
     for (const gs_context *each = contexts; each != NULL && !busy; each = each->next)
         busy = uses_part_of(each, root) && gs_queues_work(each);
-    pthread_mutex_unlock(&contexts_lock);
+    gs_unlock(&contexts_lock);
     return !busy;
 }
 
@@ -176,11 +177,11 @@ GS_EXPORT void gs_device_reset(gs_device *device) {
     gs_device *root = root_of(device);
     if (!atomic_exchange(&root->was_reset, true))
         atomic_fetch_add(&root->driver->resets, 1);
-    pthread_mutex_lock(&contexts_lock);
+    gs_lock(&contexts_lock);
     for (gs_context *each = contexts; each != NULL; each = each->next)
         if (uses_part_of(each, root))
             gs_context_lose(each, "the device was reset (zesDeviceReset)");
-    pthread_mutex_unlock(&contexts_lock);
+    gs_unlock(&contexts_lock);
     gs_wait_moment(is_at_rest, root);
 }
 
@@ -196,6 +197,8 @@ ze_result_t gs_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 
 static ze_result_t create_unless_reset(enum gs_function function, gs_driver *driver, uint32_t count,
                                        ze_device_handle_t *devices, gs_context **context) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     if (was_reset(driver, count, devices))
         return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
                        "%s: the device was reset; call zeDeviceGetStatus to use it again",
@@ -228,10 +231,10 @@ static ze_result_t destroy_lost(gs_context *context) {
     ze_result_t result = gs_context_reclaim(context);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    pthread_mutex_lock(&default_lock);
+    gs_lock(&default_lock);
     if (context->driver->default_context == context)
         context->driver->default_context = NULL;
-    pthread_mutex_unlock(&default_lock);
+    gs_unlock(&default_lock);
     gs_object_close(context);
     return ZE_RESULT_SUCCESS;
 }
@@ -239,7 +242,7 @@ static ze_result_t destroy_lost(gs_context *context) {
 /* Stops the kernels of a context, at the cost of the context. For this package's objects, too: they close a context
  * whose queues and lists may live on. */
 GS_EXPORT void gs_context_stop(gs_context *context) {
-    if (!gs_wait_moment(has_no_work, context))
+    if (!gs_is_abandoned() && !gs_wait_moment(has_no_work, context))
         gs_context_lose(context, "it was closed while a kernel ran");
 }
 
@@ -270,11 +273,15 @@ ze_result_t gs_zeContextGetStatus(ze_context_handle_t hContext) {
 
 ze_context_handle_t gs_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
     gs_driver *driver = (gs_driver *)hDriver;
-    pthread_mutex_lock(&default_lock);
+    if (gs_is_abandoned()) {
+        gs_fail_abandoned(GS_FN_zeDriverGetDefaultContext);
+        return NULL;
+    }
+    gs_lock(&default_lock);
     if (driver->default_context == NULL)
         create_context(driver, 0, NULL, &driver->default_context);
     ze_context_handle_t context = (ze_context_handle_t)driver->default_context;
-    pthread_mutex_unlock(&default_lock);
+    gs_unlock(&default_lock);
     return context;
 }
 

@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "limit.h"
 #include "lost.h"
+#include "printable.h"
 #include "thread.h"
 #include "wait.h"
 
@@ -125,7 +126,7 @@ static void lose_for_want_of(const char *what, const gs_code *code) {
     if (errand != NULL)
         gs_context_lose(errand->context, sentence);
     else
-        fprintf(stderr, "groundstate: %s; a part of its launch did not run\n", sentence);
+        gs_say("", sentence, "; a part of its launch did not run");
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {
@@ -168,7 +169,7 @@ static uint64_t run_small(job *job) {
     uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0, groups = job->end - job->first;
     uint64_t steps = estimate(job->code, groups) * SMALL_STEPS < (double)SMALL_NANOSECONDS ? 1 : SMALL_STEPS;
     uint64_t step = (groups + steps - 1) / steps;
-    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS) {
+    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS && !gs_errand_is_vain(gs_errand_current())) {
         uint64_t left = job->end - job->first, count = left < step ? left : step;
         run_groups(job, job->first, count);
         job->first += count;
@@ -253,7 +254,8 @@ static bool all_have_ended(void *state) {
 /* The last group runs here. If not every group gets a thread, those that did would wait for ever. */
 static void run_cooperatively(const job *job) {
     cooperation together = {.job = job, .errand = gs_errand_current(), .work = gs_activity_current()};
-    while (together.started + 1 < job->end && gs_thread_start("gs-group", run_cooperating, &together))
+    while (together.started + 1 < job->end && !gs_errand_is_vain(together.errand) &&
+           gs_thread_start("gs-group", run_cooperating, &together))
         together.started++;
     if (together.started + 1 == job->end)
         run_next(&together);
@@ -326,7 +328,7 @@ void gs_launch_perform(const gs_launch *launch, gs_device *device) {
     if (number.from != NULL && !gs_guard(read_words, &number, 1, NULL))
         return;
     uint32_t limit = number.words[0];
-    for (; launch != NULL && launch->index < limit; launch = launch->next)
+    for (; launch != NULL && launch->index < limit && !gs_errand_is_vain(gs_errand_current()); launch = launch->next)
         perform_one(launch, device);
 }
 

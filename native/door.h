@@ -30,6 +30,16 @@ void *gs_pin(const void *handle, enum gs_kind kind);
 void gs_unpin(void **pinned);
 #define GS_PIN __attribute__((cleanup(gs_unpin)))
 
+/* The same for the handles of an array. False for one that is not live, and if there is no memory to note it. */
+typedef struct gs_pins {
+    void *few[4], **all; /* `all` where `few` do not suffice */
+    size_t count, room;
+    bool is_full;
+} gs_pins;
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind);
+void gs_unpin_all(gs_pins *pins);
+#define GS_PINS __attribute__((cleanup(gs_unpin_all)))
+
 bool gs_is_initialised(void);
 bool gs_is_sysman_initialised(void); /* for the functions of system management */
 
@@ -42,6 +52,7 @@ typedef struct gs_error {
     char text[GS_ERROR_BYTES];
     enum gs_function not_ready;
 } gs_error;
+const char *gs_last_error_text(void);
 /* For a function that succeeds although something failed inside it: the last error stays the one before. */
 void gs_error_save(gs_error *saved);
 void gs_error_restore(const gs_error *saved);
@@ -54,6 +65,7 @@ ze_result_t gs_fail_pointer(enum gs_function function, const char *parameter);
 ze_result_t gs_fail_enum(enum gs_function function, const char *parameter, uint64_t value);
 ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, const char *condition);
 ze_result_t gs_fail_uninitialised(enum gs_function function);
+ze_result_t gs_fail_memory(enum gs_function function);
 
 /* lost.c: whether the context that an object was made in is lost. Nearly always no context is. */
 extern _Atomic bool gs_some_context_is_lost;
@@ -71,5 +83,8 @@ void gs_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The first struct of type `stype` in a pNext chain, or NULL. Gives up on a chain longer than 64. */
 const void *gs_find_next(const void *next, ze_structure_type_t stype);
+
+/* For a pNext chain of which every struct counts: fails if it has no end, or leads where there are no `size` bytes. */
+ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t size);
 
 #endif

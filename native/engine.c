@@ -3,6 +3,8 @@
  * waits for an event keeps its engine, and so holds up nobody else. */
 #include <stdlib.h>
 
+#include "fork.h"
+#include "lock.h"
 #include "queue.h"
 #include "thread.h"
 
@@ -15,21 +17,21 @@ typedef struct engine {
 /* An engine that had nothing to do for this long ends. */
 static const uint64_t IDLE_NANOSECONDS = UINT64_C(5000000000);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static engine *idle;
 
 static bool has_queue(void *state) { return atomic_load(&((engine *)state)->queue) != NULL; }
 
 /* Takes the engine out of the stack; false if it was taken to be given a queue. */
 static bool retire(engine *self) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     engine **link = &idle;
     while (*link != NULL && *link != self)
         link = &(*link)->below;
     bool found = *link == self;
     if (found)
         *link = self->below;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return found;
 }
 
@@ -40,10 +42,10 @@ static void *run(void *argument) {
         uint64_t start = gs_clock(CLOCK_MONOTONIC);
         gs_place_enter(queue->device->place);
         gs_queue_work_off(queue);
-        pthread_mutex_lock(&lock);
+        gs_lock(&lock);
         self->below = idle;
         idle = self;
-        pthread_mutex_unlock(&lock);
+        gs_unlock(&lock);
         gs_linger(has_queue, self, gs_clock(CLOCK_MONOTONIC) - start);
         while (gs_bell_wait(&self->bell, has_queue, self, IDLE_NANOSECONDS, false) != GS_WAIT_DONE) {
             if (!retire(self))
@@ -55,11 +57,11 @@ static void *run(void *argument) {
 }
 
 void gs_engine_assign(gs_queue *queue) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     engine *taken = idle;
     if (taken != NULL)
         idle = taken->below;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (taken != NULL) {
         atomic_store(&taken->queue, queue);
         gs_bell_ring(&taken->bell);
@@ -80,7 +82,7 @@ void gs_engine_assign(gs_queue *queue) {
 static _Atomic uint32_t inside;
 static _Atomic bool paused;
 static gs_bell gate;
-static pthread_mutex_t pausing = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(pausing, GS_LONG_LOCK)
 
 static bool is_open(void *unused) {
     (void)unused;
@@ -90,6 +92,11 @@ static bool is_open(void *unused) {
 static bool is_empty(void *unused) {
     (void)unused;
     return atomic_load(&inside) == 0;
+}
+
+static void open_gate(void) {
+    atomic_store(&paused, false);
+    gs_bell_ring(&gate);
 }
 
 void gs_gate_enter(void) {
@@ -107,16 +114,30 @@ void gs_gate_leave(void) {
         gs_bell_ring(&gate);
 }
 
+/* A command that runs may wait for one that the gate keeps out, or for a thread that does a command itself. So the gate
+ * opens again if it does not become empty, and stays shut for longer the next time: there is an end to commands that
+ * only take long. */
 void gs_engines_pause(void) {
-    pthread_mutex_lock(&pausing);
-    atomic_store(&paused, true);
-    gs_bell_wait(&gate, is_empty, NULL, GS_FOREVER, false);
+    gs_lock(&pausing);
+    for (uint64_t patience = 1000000;; patience *= 2) {
+        atomic_store(&paused, true);
+        if (gs_bell_wait(&gate, is_empty, NULL, patience, false) == GS_WAIT_DONE)
+            return;
+        open_gate();
+        gs_bell_wait(&gate, is_empty, NULL, patience, false);
+    }
 }
 
 bool gs_engines_are_paused(void) { return atomic_load(&paused); }
 
 void gs_engines_resume(void) {
-    atomic_store(&paused, false);
-    gs_bell_ring(&gate);
-    pthread_mutex_unlock(&pausing);
+    open_gate();
+    gs_unlock(&pausing);
+}
+
+/* The child has none of the engines. */
+void gs_engines_after_fork(void) {
+    idle = NULL;
+    inside = 0;
+    paused = false;
 }

@@ -1,13 +1,18 @@
 /* Error sentences. Each thread has its own, as zeDriverGetLastErrorDescription requires. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "door.h"
+#include "fork.h"
+#include "lock.h"
 #include "page.h"
+#include "printable.h"
 
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
 enum { MOST_SAID = 32 };
@@ -62,12 +67,13 @@ static bool is_said(ze_result_t result) {
 
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
     va_list arguments;
+    gs_may_wait("stderr");
     not_ready = GS_FN_COUNT;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
     if (is_said(result))
-        fprintf(stderr, "groundstate: %s\n", last_error);
+        gs_say("", last_error, "");
     return result;
 }
 
@@ -106,17 +112,20 @@ static const char *describe_last_error(void) {
 void gs_warn(const char *format, ...) {
     char sentence[sizeof last_error];
     va_list arguments;
+    gs_may_wait("stderr");
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     if (said_errors == SAY_ALL || (said_errors == SAY_SERIOUS && is_first(sentence)))
-        fprintf(stderr, "groundstate: %s\n", sentence);
+        gs_say("", sentence, "");
 }
 
 ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, const void *handle,
                            enum gs_kind kind) {
     const char *name = gs_function_names[function];
     const char *type = gs_kind_names[kind];
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     if (handle == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "%s: %s is null; pass a %s", name, parameter, type);
     for (int other = GS_KIND_NONE + 1; other < GS_KIND_COUNT; other++)
@@ -129,6 +138,8 @@ ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, con
 }
 
 ze_result_t gs_fail_event(enum gs_function function, const char *parameter, const void *handle) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                    "%s: %s (%p) is no live event; it was destroyed, or is not from this driver",
                    gs_function_names[function], parameter, handle);
@@ -149,7 +160,14 @@ ze_result_t gs_fail_condition(enum gs_function function, ze_result_t result, con
 }
 
 ze_result_t gs_fail_uninitialised(enum gs_function function) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     return gs_fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s: call zeInit or zeInitDrivers first",
+                   gs_function_names[function]);
+}
+
+ze_result_t gs_fail_memory(enum gs_function function) {
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%s: the system has no memory left for this call",
                    gs_function_names[function]);
 }
 
@@ -158,20 +176,43 @@ ze_result_t gs_fail_extension(enum gs_function function) {
                    gs_function_names[function]);
 }
 
-/* False for a pointer that leads nowhere. Programs forget to clear pNext, of which real drivers notice nothing while
- * it happens to be NULL. */
-static bool is_mapped(const void *address, size_t size) {
-    unsigned char pages[2];
+/* False for a pointer that leads nowhere, or where nobody may read: much of what the driver itself reserves is of that
+ * kind. Programs forget to clear pNext, of which real drivers notice nothing while it happens to be NULL. */
+static bool is_readable(const void *address, size_t size) {
+    char copy[64];
+    struct iovec here = {copy, size < sizeof copy ? size : sizeof copy}, there = {(void *)address, here.iov_len};
+    ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    if (got >= 0 || errno == EFAULT)
+        return got == (ssize_t)here.iov_len;
+    unsigned char pages[2]; /* some containers do not allow the above: this finds out at least what is not mapped */
     size_t before = (uintptr_t)address % gs_page_size();
     return mincore((char *)address - before, before + size, pages) == 0;
 }
 
 const void *gs_find_next(const void *next, ze_structure_type_t stype) {
     const ze_base_desc_t *link = next;
-    for (int depth = 0; link != NULL && depth < 64 && is_mapped(link, sizeof *link); depth++, link = link->pNext)
+    for (int depth = 0; link != NULL && depth < 64 && is_readable(link, sizeof *link); depth++, link = link->pNext)
         if (link->stype == stype)
             return link;
     return NULL;
+}
+
+ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t size) {
+    const ze_base_desc_t *link = next, *behind = next;
+    for (uint64_t step = 1; link != NULL; step++) {
+        if (!is_readable(link, size))
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: the pNext chain leads to address %p, where there is no struct; end it with a null pointer",
+                           gs_function_names[function], (const void *)link);
+        link = link->pNext;
+        if (step % 2 == 0)
+            behind = behind->pNext; /* half as fast: in a loop it is caught up with */
+        if (link != NULL && link == behind)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: the pNext chain has no end: it leads back to itself; end it with a null pointer",
+                           gs_function_names[function]);
+    }
+    return ZE_RESULT_SUCCESS;
 }
 
 /* Lets the Python half read the sentence that a native function recorded. */

@@ -164,6 +164,7 @@ bool gs_semaphores_pass(const gs_command *command, const gs_context *context) {
     enum { LOOK_UP = 50 }; /* milliseconds; nobody rings for a loss */
     if (!gs_command_has_semaphores(command))
         return true;
+    gs_may_wait("a semaphore");
     const bool waits = command->operation == GS_WAIT_SEMAPHORES;
     for (uint32_t each = 0; each < command->semaphores.count;) {
         struct pollfd wish = {.fd = command->semaphores.all[each]->fd, .events = waits ? POLLIN : POLLOUT};

@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 #include "fault_arch.h"
+#include "fork.h"
 #include "kernel_memory.h"
+#include "lock.h"
 #include "lost.h"
 #include "page.h"
 
@@ -57,7 +59,7 @@ typedef struct runner {
 static _Thread_local runner *self __attribute__((tls_model("initial-exec")));
 
 static runner *runners;
-static pthread_mutex_t runners_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(runners_lock, GS_SHORT_LOCK)
 static pthread_key_t at_thread_end;
 static bool crash; /* GROUNDSTATE_FAULTS=crash */
 static bool has_membarrier;
@@ -95,11 +97,11 @@ static void give_stack_back(const runner *of) {
 
 static void end_runner(void *ending) {
     runner *of = ending;
-    pthread_mutex_lock(&runners_lock);
+    gs_lock(&runners_lock);
     *of->link = of->next;
     if (of->next != NULL)
         of->next->link = of->link;
-    pthread_mutex_unlock(&runners_lock);
+    gs_unlock(&runners_lock);
     self = NULL;
     give_stack_back(of);
     free(of);
@@ -112,20 +114,19 @@ static runner *new_runner(void) {
         return NULL;
     made->thread = (pid_t)syscall(SYS_gettid);
     take_stack(made);
-    pthread_mutex_lock(&runners_lock);
+    gs_lock(&runners_lock);
     made->next = runners;
     made->link = &runners;
     if (runners != NULL)
         runners->link = &made->next;
     runners = made;
-    pthread_mutex_unlock(&runners_lock);
+    gs_unlock(&runners_lock);
     pthread_setspecific(at_thread_end, made);
     return self = made;
 }
 
 /* A child process has one thread, with another number. */
-static void forget_other_threads(void) {
-    pthread_mutex_init(&runners_lock, NULL);
+void gs_faults_after_fork(void) {
     runners = self;
     if (self == NULL)
         return;
@@ -195,7 +196,6 @@ static void install(void) {
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     pthread_key_create(&at_thread_end, end_runner);
-    pthread_atfork(NULL, NULL, forget_other_threads);
     for (int each = 0; each < GS_FAULT_SIGNALS; each++) {
         sigaction(gs_fault_signals[each], NULL, &before[each]); /* known before a signal can ask for it */
         sigaction(gs_fault_signals[each], &ours, NULL);
@@ -218,11 +218,11 @@ void gs_fault_stop_others(void) {
     stop.si_uid = getuid();
     stop.si_value.sival_ptr = (void *)&runners;
     bool ordered = has_membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-    pthread_mutex_lock(&runners_lock);
+    gs_lock(&runners_lock);
     for (const runner *each = runners; each != NULL; each = each->next)
         if (each != self && (!ordered || atomic_load(&each->landing) != NULL))
             syscall(SYS_rt_tgsigqueueinfo, getpid(), each->thread, SIGSEGV, &stop);
-    pthread_mutex_unlock(&runners_lock);
+    gs_unlock(&runners_lock);
 }
 
 /* --- Errands ----------------------------------------------------------------------------------------- */
@@ -239,6 +239,8 @@ const gs_errand *gs_errand_begin(const gs_errand *errand) {
 }
 
 const gs_errand *gs_errand_current(void) { return self != NULL ? self->errand : NULL; }
+
+bool gs_errand_is_vain(const gs_errand *errand) { return errand != NULL && gs_context_is_lost(errand->context); }
 
 /* The Python half says what the knob says. */
 GS_EXPORT void gs_fault_crash(bool enable) { crash = enable; }

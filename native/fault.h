@@ -15,6 +15,9 @@ typedef struct gs_errand {
 const gs_errand *gs_errand_begin(const gs_errand *errand);
 const gs_errand *gs_errand_current(void);
 
+/* True if nobody will see what is still done for an errand: its context is lost. */
+bool gs_errand_is_vain(const gs_errand *errand);
+
 typedef void (*gs_work)(void *argument, uint64_t number);
 
 /* Calls work(argument, number) for the errand of this thread. A fault in it ends the work, not the process: the

@@ -2,6 +2,7 @@
  * lists that were recorded, in the order in which they were appended. That order already fulfils every wait of one
  * command for another, so that only waits for events from outside are left. */
 #include "graph.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -139,6 +140,7 @@ ze_result_t gs_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char *file
     gs_capture_unlock();
     if (text == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to describe the graph");
+    gs_may_wait("a file");
     FILE *file = fopen(filePath, "w");
     bool written = file != NULL && fputs(text, file) >= 0;
     free(text);
@@ -246,7 +248,7 @@ static void release_executable(gs_object *object) {
     gs_executable_graph *executable = (gs_executable_graph *)object;
     gs_program_drop(executable->program);
     gs_counter_drop(executable->turns);
-    pthread_mutex_destroy(&executable->lock);
+    gs_mutex_close(&executable->lock);
     gs_object_drop(executable->source);
 }
 
@@ -274,7 +276,7 @@ ze_result_t gs_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void *pNext
         return result;
     gs_executable_graph *made = gs_object_new(GS_KIND_EXECUTABLE_GRAPH, release_executable);
     if (made != NULL) {
-        pthread_mutex_init(&made->lock, NULL);
+        gs_mutex_open(&made->lock, GS_LONG_LOCK);
         made->source = graph;
         gs_object_hold(graph);
         made->follows_events = follows_events(graph);
@@ -371,8 +373,8 @@ ze_result_t gs_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList
                                      &captured);
     if (result != ZE_RESULT_SUCCESS || captured)
         return result;
-    pthread_mutex_lock(&executable->lock);
+    gs_lock(&executable->lock);
     result = append_run(executable, list, hSignalEvent, numWaitEvents, phWaitEvents);
-    pthread_mutex_unlock(&executable->lock);
+    gs_unlock(&executable->lock);
     return result;
 }

@@ -3,6 +3,7 @@
 #define GS_GRAPH_H
 
 #include "list.h"
+#include "lock.h"
 
 enum { GS_NO_NODE = UINT32_MAX };
 
@@ -58,7 +59,7 @@ typedef struct gs_graph {
 typedef struct gs_executable_graph {
     gs_object object;
     gs_graph *source; /* held */
-    pthread_mutex_t lock; /* held while a run is submitted: runs come in the order of their turns */
+    gs_mutex lock; /* held while a run is submitted: runs come in the order of their turns */
     gs_program *program;
     bool follows_events; /* it waits for events that stand for something else in each run */
     gs_counter *turns;

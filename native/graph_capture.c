@@ -285,10 +285,10 @@ ze_result_t gs_capture_lists(enum gs_function function, gs_list *list, uint32_t 
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record %u command lists", count);
     for (uint32_t each = 0; each < count; each++) {
         gs_list *source = (gs_list *)lists[each];
-        pthread_mutex_lock(&source->lock);
+        gs_lock(&source->lock);
         programs[each] = source->program;
         programs[each]->references++;
-        pthread_mutex_unlock(&source->lock);
+        gs_unlock(&source->lock);
     }
     ze_result_t result =
         gs_capture_programs(function, list, count, programs, signal, wait_count, waits, captured);

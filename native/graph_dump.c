@@ -7,15 +7,7 @@
 
 #include "graph.h"
 #include "launch.h"
-
-/* Text inside the quotes of a label. */
-static void put_text(FILE *to, const char *text) {
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            putc('\\', to);
-        putc(*text, to);
-    }
-}
+#include "printable.h"
 
 /* "zeCommandListAppendMemoryCopy" is "MemoryCopy". */
 static const char *short_name(enum gs_function function) {
@@ -65,7 +57,7 @@ static void put_launch(FILE *to, const gs_launch *launch, bool detailed) {
     const uint64_t *counts = launch->dispatch.group_counts;
     const uint32_t *size = launch->dispatch.group_size;
     fputs("\\lkernel ", to);
-    put_text(to, launch->code->name);
+    gs_print_quoted(to, launch->code->name);
     if (!detailed)
         return;
     if (launch->indirect_counts != NULL)
@@ -88,7 +80,7 @@ static void put_details(FILE *to, const gs_command *command) {
     case GS_FILL:
         gs_command_describe(command, text, sizeof text);
         fputs("\\l", to);
-        put_text(to, text);
+        gs_print_quoted(to, text);
         break;
     case GS_PREFETCH:
         fprintf(to, "\\l%" PRIu64 " bytes at %p", command->prefetch.size, (void *)command->prefetch.start);

@@ -1,12 +1,13 @@
 /* Captures: where they begin and end. One lock guards all of them, and the graphs that are being recorded. */
 #include "graph.h"
+#include "lock.h"
 
 _Atomic uint32_t gs_capture_count;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_LONG_LOCK)
 
-void gs_capture_lock(void) { pthread_mutex_lock(&lock); }
-void gs_capture_unlock(void) { pthread_mutex_unlock(&lock); }
+void gs_capture_lock(void) { gs_lock(&lock); }
+void gs_capture_unlock(void) { gs_unlock(&lock); }
 
 gs_graph *gs_capture_of_list(gs_list *list) {
     gs_capture_lock();

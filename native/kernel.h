@@ -2,9 +2,9 @@
 #ifndef GS_KERNEL_H
 #define GS_KERNEL_H
 
-#include <pthread.h>
 
 #include "device.h"
+#include "lock.h"
 
 /* What compiled code reads; docs/compiler.md describes it, and the layout is part of that contract. */
 typedef struct gs_dispatch {
@@ -87,7 +87,7 @@ typedef struct gs_module {
     struct gs_tombstone *tombstone; /* tells Python when the last user of the code is gone */
     gs_globals *globals;            /* NULL: none, or not needed so far */
     gs_entry_point *entry_points;
-    pthread_mutex_t lock;
+    gs_mutex lock;
     _Atomic uint32_t kernels; /* live handles */
 } gs_module;
 
@@ -123,6 +123,10 @@ void gs_kernel_free_copy(gs_kernel *copy);
 void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
 ze_result_t gs_module_end(gs_module *module);
 uint64_t gs_module_next_dead(void);
+
+/* Runs code without arguments for one work-item, now. False: the context is lost, by this or another. */
+bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
+                        const char *name);
 
 typedef struct gs_entry_point_description {
     const gs_argument *arguments;

@@ -217,15 +217,18 @@ ze_result_t gs_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle
 
 /* Reads the chain of parameters; there is one kind. */
 static ze_result_t read_parameters(enum gs_function function, const void *next, bool *cooperative) {
-    const ze_base_desc_t *link = next;
+    typedef ze_command_list_append_launch_kernel_param_cooperative_desc_t parameter;
     *cooperative = false;
-    for (int depth = 0; link != NULL; link = link->pNext, depth++) {
-        if (link->stype != ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC || depth == 64)
+    if (next == NULL)
+        return ZE_RESULT_SUCCESS;
+    ze_result_t result = gs_check_chain(function, next, sizeof(ze_base_desc_t));
+    for (const parameter *link = next; link != NULL && result == ZE_RESULT_SUCCESS; link = link->pNext) {
+        if (link->stype != ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC)
             return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: the parameter of type %#x in pNext is not known",
                            gs_function_names[function], link->stype);
-        *cooperative = ((const ze_command_list_append_launch_kernel_param_cooperative_desc_t *)link)->isCooperative;
+        *cooperative = link->isCooperative;
     }
-    return ZE_RESULT_SUCCESS;
+    return result;
 }
 
 ze_result_t gs_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList,

@@ -2,17 +2,18 @@
  * limit is the same for all, so the launch that began first is the first to reach it. */
 #include "limit.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "fault.h"
+#include "fork.h"
+#include "lock.h"
 #include "lost.h"
 #include "thread.h"
 #include "wait.h"
 
 uint64_t gs_kernel_limit;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static gs_limited *first, **last = &first; /* guarded by lock */
 static bool is_started;                     /* likewise */
 static gs_bell arrivals;                    /* rings when a launch comes and there was none */
@@ -40,7 +41,7 @@ static void take_out(gs_limited *launch) {
 /* Stops what is too late. Returns how long there is nothing to do. */
 static uint64_t stop_late(void) {
     uint64_t idle = GS_FOREVER;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     while (first != NULL && idle == GS_FOREVER) {
         uint64_t now = gs_clock(CLOCK_MONOTONIC);
         if (first->deadline > now) {
@@ -51,7 +52,7 @@ static uint64_t stop_late(void) {
         take_out(late);
         stop(late);
     }
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return idle;
 }
 
@@ -71,8 +72,7 @@ static void *watch(void *unused) {
 }
 
 /* A child process has one thread, and no launch runs on it. */
-static void forget(void) {
-    pthread_mutex_init(&lock, NULL);
+void gs_limit_after_fork(void) {
     first = NULL;
     last = &first;
     is_started = false;
@@ -80,11 +80,6 @@ static void forget(void) {
 
 /* Called with the lock held. */
 static bool start(void) {
-    static bool prepared;
-    if (!prepared) {
-        prepared = true;
-        pthread_atfork(NULL, NULL, forget);
-    }
     return is_started = gs_thread_start("gs-limit", watch, NULL);
 }
 
@@ -96,7 +91,7 @@ void gs_limit_watch(gs_limited *launch, const gs_code *code) {
     launch->context = errand->context;
     launch->code = code;
     launch->next = NULL;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     if (is_started || start()) {
         launch->deadline = gs_clock(CLOCK_MONOTONIC) + gs_kernel_limit;
         launch->link = last;
@@ -104,14 +99,14 @@ void gs_limit_watch(gs_limited *launch, const gs_code *code) {
         last = &launch->next;
     }
     bool was_first = launch == first;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (was_first)
         gs_bell_ring(&arrivals);
 }
 
 void gs_limit_leave(gs_limited *launch) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     if (launch->link != NULL)
         take_out(launch);
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
 }

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "graph.h"
+#include "lock.h"
 #include "lost.h"
 #include "mutable.h"
+
+_Static_assert(sizeof(gs_list) <= GS_SLOT_SIZE && sizeof(gs_command_queue) <= GS_SLOT_SIZE, "the largest objects fit");
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
@@ -17,7 +20,7 @@ static void release_list(gs_object *object) {
         gs_queue_close(&list->queue);
     gs_program_drop(list->program);
     gs_counter_drop(list->counter);
-    pthread_mutex_destroy(&list->lock);
+    gs_mutex_close(&list->lock);
     gs_object_drop(list->context);
 }
 
@@ -29,7 +32,7 @@ static gs_list *new_list(gs_context *context, gs_device *device, uint32_t ordina
     list->device = device;
     list->ordinal = ordinal;
     list->in_order = in_order;
-    pthread_mutex_init(&list->lock, NULL);
+    gs_mutex_open(&list->lock, GS_LONG_LOCK);
     gs_object_hold(context);
     gs_object_complete(list, context);
     return list;
@@ -111,11 +114,11 @@ ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
     gs_program *fresh = gs_program_new(list->in_order);
     if (fresh == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to reset the command list");
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     gs_program *old = list->program;
     list->program = fresh;
     list->closed = list->changed = false;
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     gs_program_drop(old);
     return ZE_RESULT_SUCCESS;
 }
@@ -220,11 +223,11 @@ static ze_result_t apply_changes(gs_list *list) {
 /* An immediate list never needs closing; the call is accepted and changes nothing. */
 ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
     gs_list *list = (gs_list *)hCommandList;
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     ze_result_t result = apply_changes(list);
     list->closed = !list->immediate;
     list->changed = result != ZE_RESULT_SUCCESS;
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return result;
 }
 
@@ -321,7 +324,7 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
     gs_list *list = (gs_list *)hList;
     ze_result_t result = gs_list_check_signal(function, list, (gs_event *)signal);
     bool captured = false;
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS && list->closed)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                          "%s: the list is closed; call zeCommandListReset to record it anew",
@@ -334,7 +337,7 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
     } else if (!captured && (!list->immediate || !do_at_once(list, description, (gs_event *)signal, wait_count, waits))) {
         result = append_later(list, description, (gs_event *)signal, wait_count, waits);
     }
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return gs_unless_lost(function, list->context, result);
 }
 
@@ -382,9 +385,9 @@ gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists
     command->run.count = count;
     for (uint32_t each = 0; each < count; each++) {
         gs_list *list = (gs_list *)lists[each];
-        pthread_mutex_lock(&list->lock);
+        gs_lock(&list->lock);
         runs[each] = gs_program_start(list->program);
-        pthread_mutex_unlock(&list->lock);
+        gs_unlock(&list->lock);
     }
     return command;
 }

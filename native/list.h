@@ -2,6 +2,7 @@
 #ifndef GS_LIST_H
 #define GS_LIST_H
 
+#include "lock.h"
 #include "queue.h"
 
 typedef struct gs_list {
@@ -12,7 +13,7 @@ typedef struct gs_list {
     ze_command_list_flags_t flags;
     bool immediate, in_order, closed;
     bool is_mutable, changed; /* changed: to be closed again before it runs */
-    pthread_mutex_t lock;
+    gs_mutex lock;
     gs_program *program; /* what was recorded; NULL for an immediate list */
     gs_queue queue;      /* of an immediate list */
     gs_counter *counter; /* of an immediate in-order list */

@@ -164,8 +164,8 @@ ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList
     if (original->immediate || !(original->flags & ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeCommandListCreateCloneExp: the list was not created with ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE");
-    pthread_mutex_lock(&original->lock);
+    gs_lock(&original->lock);
     ze_result_t result = clone_list(original, phClonedCommandList);
-    pthread_mutex_unlock(&original->lock);
+    gs_unlock(&original->lock);
     return result;
 }

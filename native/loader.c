@@ -4,10 +4,10 @@
  *
  * A shim treats three entry points as optional and takes their absence for "no tracing at run time":
  * zelLoaderTracingLayerInit, zelLoaderZerTracingLayerInit and zelLoaderGetContext. They are absent here. */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "loader.h"
+#include "lock.h"
 
 typedef struct teardown_callback {
     uint32_t index;
@@ -15,7 +15,7 @@ typedef struct teardown_callback {
     struct teardown_callback *next;
 } teardown_callback;
 
-static pthread_mutex_t teardown_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(teardown_lock, GS_SHORT_LOCK)
 static teardown_callback *teardown_callbacks;
 static uint32_t last_teardown_index;
 static bool torn_down;
@@ -23,11 +23,11 @@ static bool torn_down;
 /* Tells each registered program once that the loader is going. The list is taken first, so that a
  * callback may call back into this file. */
 static void tear_down(void) {
-    pthread_mutex_lock(&teardown_lock);
+    gs_lock(&teardown_lock);
     teardown_callback *callback = teardown_callbacks;
     teardown_callbacks = NULL;
     torn_down = true;
-    pthread_mutex_unlock(&teardown_lock);
+    gs_unlock(&teardown_lock);
     while (callback != NULL) {
         teardown_callback *next = callback->next;
         callback->notify();
@@ -42,7 +42,7 @@ __attribute__((destructor)) static void tear_down_at_exit(void) {
 
 /* Given to the program: it goes first, and no longer wants to hear from us. */
 static void forget_teardown_callback(uint32_t index) {
-    pthread_mutex_lock(&teardown_lock);
+    gs_lock(&teardown_lock);
     for (teardown_callback **link = &teardown_callbacks; *link != NULL; link = &(*link)->next) {
         teardown_callback *callback = *link;
         if (callback->index == index) {
@@ -51,7 +51,7 @@ static void forget_teardown_callback(uint32_t index) {
             break;
         }
     }
-    pthread_mutex_unlock(&teardown_lock);
+    gs_unlock(&teardown_lock);
 }
 
 GS_EXPORT ze_result_t zelRegisterTeardownCallback(zel_loader_teardown_callback_t application_callback,
@@ -68,20 +68,20 @@ GS_EXPORT ze_result_t zelRegisterTeardownCallback(zel_loader_teardown_callback_t
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
                        "zelRegisterTeardownCallback: no memory for another callback");
     callback->notify = application_callback;
-    pthread_mutex_lock(&teardown_lock);
+    gs_lock(&teardown_lock);
     callback->index = ++last_teardown_index;
     callback->next = teardown_callbacks;
     teardown_callbacks = callback;
     *loader_callback = forget_teardown_callback;
     *index = callback->index;
-    pthread_mutex_unlock(&teardown_lock);
+    gs_unlock(&teardown_lock);
     return ZE_RESULT_SUCCESS;
 }
 
 GS_EXPORT bool zelCheckIsLoaderInTearDown(void) {
-    pthread_mutex_lock(&teardown_lock);
+    gs_lock(&teardown_lock);
     bool answer = torn_down;
-    pthread_mutex_unlock(&teardown_lock);
+    gs_unlock(&teardown_lock);
     return answer;
 }
 

@@ -1,20 +1,20 @@
 #define _GNU_SOURCE
 #include "memory.h"
 
-#include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lock.h"
 #include "queue.h"
 #include "wait.h"
 
 /* Every live allocation, ordered by address. Two allocations never overlap, so "overlaps" is equality and
  * the tree finds an allocation from any address inside it. */
 static void *by_address;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static _Atomic uint64_t next_id = 1;
 static _Atomic uint64_t host_used;
 
@@ -46,8 +46,8 @@ static gs_allocation *find_any(const void *pointer) {
     return node != NULL ? *node : NULL;
 }
 
-void gs_memory_lock(void) { pthread_mutex_lock(&lock); }
-void gs_memory_unlock(void) { pthread_mutex_unlock(&lock); }
+void gs_memory_lock(void) { gs_lock(&lock); }
+void gs_memory_unlock(void) { gs_unlock(&lock); }
 
 gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer) {
     gs_allocation *found = find_any(pointer);
@@ -75,25 +75,35 @@ static bool charge_one(_Atomic uint64_t *used, uint64_t total, uint64_t size) {
     return true;
 }
 
-ze_result_t gs_memory_charge(gs_device *device, uint64_t size) {
-    if (device == NULL) {
-        if (charge_one(&host_used, physical_memory(), size))
-            return ZE_RESULT_SUCCESS;
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%llu bytes more do not fit in the host's %llu",
-                       (unsigned long long)size, (unsigned long long)physical_memory());
-    }
+bool gs_memory_try_charge(gs_device *device, uint64_t size, const gs_device **full) {
+    *full = NULL;
+    if (device == NULL)
+        return charge_one(&host_used, physical_memory(), size);
     for (gs_device *each = device; each != NULL; each = each->parent) {
         if (charge_one(&each->record->memory_used, each->memory_bytes, size))
             continue;
         for (gs_device *undo = device; undo != each; undo = undo->parent)
             undo->record->memory_used -= size;
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
-                       "%llu bytes more do not fit: the device has %llu and %llu are in use; free some, or raise "
-                       "GROUNDSTATE_MEMORY",
-                       (unsigned long long)size, (unsigned long long)each->memory_bytes,
-                       (unsigned long long)each->record->memory_used);
+        *full = each;
+        return false;
     }
-    return ZE_RESULT_SUCCESS;
+    return true;
+}
+
+ze_result_t gs_memory_fail_full(const gs_device *full, uint64_t size) {
+    if (full == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%llu bytes more do not fit in the host's %llu",
+                       (unsigned long long)size, (unsigned long long)physical_memory());
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+                   "%llu bytes more do not fit: the device has %llu and %llu are in use; free some, or raise "
+                   "GROUNDSTATE_MEMORY",
+                   (unsigned long long)size, (unsigned long long)full->memory_bytes,
+                   (unsigned long long)full->record->memory_used);
+}
+
+ze_result_t gs_memory_charge(gs_device *device, uint64_t size) {
+    const gs_device *full;
+    return gs_memory_try_charge(device, size, &full) ? ZE_RESULT_SUCCESS : gs_memory_fail_full(full, size);
 }
 
 void gs_memory_uncharge(gs_device *device, uint64_t size) {
@@ -114,10 +124,10 @@ ze_result_t gs_allocation_enter(const gs_allocation *filled) {
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record an allocation");
     *allocation = *filled;
     allocation->id = next_id++;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     gs_allocation **node = tsearch(allocation, &by_address, compare);
     bool entered = node != NULL && *node == allocation;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (entered)
         return ZE_RESULT_SUCCESS;
     free(allocation);
@@ -186,7 +196,7 @@ void gs_memory_free_deferred(void) {
     if (atomic_load_explicit(&deferred_frees, memory_order_relaxed) == NULL)
         return;
     deferred *ready = NULL, *waiting = NULL;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     for (deferred *each = deferred_frees, *next; each != NULL; each = next) {
         next = each->next;
         deferred **into = gs_tickets_are_done(each->tickets) ? &ready : &waiting;
@@ -194,7 +204,7 @@ void gs_memory_free_deferred(void) {
         *into = each;
     }
     deferred_frees = waiting;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     for (deferred *next; ready != NULL; ready = next) {
         next = ready->next;
         gs_tickets_drop(ready->tickets);
@@ -212,10 +222,10 @@ static void defer(deferred what) {
         return;
     }
     *entry = what;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     entry->next = deferred_frees;
     deferred_frees = entry;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
 }
 
 void gs_memory_drop_later(const gs_context *context, gs_object *object) {
@@ -228,11 +238,11 @@ void gs_memory_drop_later(const gs_context *context, gs_object *object) {
 }
 
 bool gs_allocation_forget(gs_context *context, const void *base) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     gs_allocation *found = gs_allocation_at(context, base);
     if (found != NULL)
         tdelete(found, &by_address, compare);
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     free(found);
     return found != NULL;
 }
@@ -240,13 +250,13 @@ bool gs_allocation_forget(gs_context *context, const void *base) {
 /* Frees at once if the context's queues are idle; else when they have done what they were given so far. */
 static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer, bool block,
                                 bool imported) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     gs_allocation *found = gs_allocation_at(context, pointer);
     bool usable = found != NULL && found->base == pointer && found->imported == imported &&
                   found->backing != GS_BACKING_MAPPING;
     if (usable)
         tdelete(found, &by_address, compare);
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (!usable)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: %p is not the start of %s of this context; was it freed before?",
@@ -269,8 +279,10 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
 static uint64_t room_from(const char *start, uint64_t wanted) {
     const gs_allocation *found = find_any(start);
     if (found == NULL)
-        return UINT64_MAX;
-    const char *end = found->base + found->span;
+        return UINTPTR_MAX - (uintptr_t)start;
+    const char *end = found->base + found->size;
+    if (end < start) /* behind it, in its last page */
+        return 0;
     while (found != NULL && found->backing == GS_BACKING_MAPPING && (uint64_t)(end - start) < wanted) {
         found = find_any(end);
         if (found != NULL && found->backing == GS_BACKING_MAPPING)
@@ -282,12 +294,12 @@ static uint64_t room_from(const char *start, uint64_t wanted) {
 ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size) {
     if (start == NULL)
         return gs_fail_pointer(function, parameter);
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     uint64_t room = room_from(start, size);
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (size <= room)
         return ZE_RESULT_SUCCESS;
-    return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation",
+    return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation, or of all memory",
                    gs_function_names[function], (unsigned long long)size, parameter);
 }
 
@@ -304,14 +316,14 @@ static void look(const void *node, VISIT visit, int depth) {
 void gs_memory_free_all(gs_context *context) {
     gs_memory_free_deferred();
     for (;;) {
-        pthread_mutex_lock(&lock);
+        gs_lock(&lock);
         searched = context;
         first_found = NULL;
         twalk(by_address, look);
         gs_allocation *found = first_found;
         if (found != NULL)
             tdelete(found, &by_address, compare);
-        pthread_mutex_unlock(&lock);
+        gs_unlock(&lock);
         if (found == NULL)
             return;
         release(found);
@@ -426,13 +438,13 @@ ze_result_t gs_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr
 }
 
 ze_result_t gs_zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     const gs_allocation *found = gs_allocation_at((gs_context *)hContext, ptr);
     if (found != NULL && pBase != NULL)
         *pBase = found->base;
     if (found != NULL && pSize != NULL)
         *pSize = found->size;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (found != NULL)
         return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_ERROR_ADDRESS_NOT_FOUND, "zeMemGetAddressRange: %p is in no allocation of this context",
@@ -444,14 +456,14 @@ ze_result_t gs_zeMemGetAllocProperties(ze_context_handle_t hContext, const void 
                                        ze_device_handle_t *phDevice) {
     bool chained = pMemAllocProperties->stype == ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES &&
                    pMemAllocProperties->pNext != NULL;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     const gs_allocation *found = gs_allocation_at((gs_context *)hContext, ptr);
     pMemAllocProperties->type = found != NULL ? found->type : ZE_MEMORY_TYPE_UNKNOWN;
     pMemAllocProperties->id = found != NULL ? found->id : 0;
     pMemAllocProperties->pageSize = found != NULL ? gs_page_size() : 0;
     if (phDevice != NULL)
         *phDevice = found != NULL ? (ze_device_handle_t)found->device : NULL;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (!chained)
         return ZE_RESULT_SUCCESS;
     return gs_call_python(GS_FN_zeMemGetAllocProperties, "uuuu",

@@ -44,6 +44,9 @@ bool gs_allocation_forget(gs_context *context, const void *base);
 
 /* Counts bytes against a device's memory, or the host's for NULL. */
 ze_result_t gs_memory_charge(gs_device *device, uint64_t size);
+/* The same in two steps, for who holds the lock: `full` is the device that has no room, NULL for the host. */
+bool gs_memory_try_charge(gs_device *device, uint64_t size, const gs_device **full);
+ze_result_t gs_memory_fail_full(const gs_device *full, uint64_t size);
 void gs_memory_uncharge(gs_device *device, uint64_t size);
 
 /* Adds an allocation that other processes can map to what its device shares, or takes it away for -1. */
@@ -59,7 +62,8 @@ typedef struct gs_allocation_facts {
     uint64_t imported;
 } gs_allocation_facts;
 
-/* INVALID_SIZE if the range starts in an allocation and runs over its end. Other memory is not checked. */
+/* INVALID_SIZE if the range starts in an allocation and runs over its end, or over that of all memory. Whether there is
+ * memory that is not ours is not checked. */
 ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size);
 
 void gs_memory_free_all(gs_context *context);

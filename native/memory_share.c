@@ -31,39 +31,55 @@ static void copy_pages(char *to, const char *from, uint64_t size) {
     }
 }
 
-/* Moves an allocation's pages into a memory file under the same address, so that another process can map
- * them. Engines are held between two commands while it happens. Called with the lock held. */
-static int move_to_file(gs_allocation *found) {
-    int fd = gs_memory_file(found->span);
-    if (fd < 0)
-        return -1;
-    gs_engines_pause();
+/* Puts an allocation's pages into a memory file under the same address, so that another process can map them. Called
+ * with the engines paused and the lock held. */
+static bool move_to_file(const gs_allocation *found, int fd) {
     char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    bool moved = copy != MAP_FAILED;
-    if (moved) {
-        gs_place_memory(found->device != NULL ? found->device->place : NULL, copy, found->span);
-        copy_pages(copy, found->base, found->size);
-        moved = mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED;
-    }
-    gs_engines_resume();
-    if (moved)
-        return fd;
-    close(fd);
-    return -1;
+    if (copy == MAP_FAILED)
+        return false;
+    gs_place_memory(found->device != NULL ? found->device->place : NULL, copy, found->span);
+    copy_pages(copy, found->base, found->size);
+    if (mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED)
+        return true;
+    munmap(copy, found->span);
+    return false;
 }
 
-static void share(gs_allocation *found) {
-    found->fd = move_to_file(found);
-    if (found->fd >= 0)
+/* Whether an allocation has pages that no file holds yet. */
+static bool is_unshared(const gs_allocation *found) {
+    return found != NULL && found->fd < 0 && found->backing == GS_BACKING_BLOCK;
+}
+
+/* Gives an allocation of `span` bytes a file, unless it has got one or gone meanwhile. Engines are held between two
+ * commands, for which this waits without any lock: a command may wait for the program, and the program for the lock. */
+static void share(const gs_context *context, const void *pointer, uint64_t span) {
+    int fd = gs_memory_file(span);
+    if (fd < 0)
+        return;
+    gs_engines_pause();
+    gs_memory_lock();
+    gs_allocation *found = gs_allocation_at(context, pointer);
+    bool moved = is_unshared(found) && found->span == span && move_to_file(found, fd);
+    if (moved) {
+        found->fd = fd;
         gs_memory_count_shared(found, 1);
+    }
+    gs_memory_unlock();
+    gs_engines_resume();
+    if (!moved)
+        close(fd);
 }
 
 /* The file behind the allocation at `pointer`, made if there is none. It stays the driver's; -1 on failure. */
 GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer) {
     gs_memory_lock();
-    gs_allocation *found = gs_allocation_at(context, pointer);
-    if (found != NULL && found->fd < 0 && found->backing == GS_BACKING_BLOCK)
-        share(found);
+    const gs_allocation *found = gs_allocation_at(context, pointer);
+    uint64_t span = is_unshared(found) ? found->span : 0;
+    gs_memory_unlock();
+    if (span > 0)
+        share(context, pointer, span);
+    gs_memory_lock();
+    found = gs_allocation_at(context, pointer);
     int fd = found != NULL ? found->fd : -1;
     gs_memory_unlock();
     return fd;

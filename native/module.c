@@ -1,9 +1,13 @@
 /* Modules: what launches share. Compiled code is kept by Python, which learns from a tombstone that no
  * handle and no command refers to a module any more. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "kernel.h"
+#include "limit.h"
+#include "lock.h"
 #include "memory.h"
 
 /* Made with the module, so that its end needs no memory. */
@@ -13,7 +17,7 @@ typedef struct gs_tombstone {
 } gs_tombstone;
 
 static gs_tombstone *tombstones;
-static pthread_mutex_t tombstones_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(tombstones_lock, GS_SHORT_LOCK)
 
 /* --- Program-scope variables ------------------------------------------------------------------------ */
 
@@ -75,10 +79,10 @@ static void free_entry_point(gs_entry_point *entry_point) {
 }
 
 static void bury(gs_tombstone *tombstone) {
-    pthread_mutex_lock(&tombstones_lock);
+    gs_lock(&tombstones_lock);
     tombstone->next = tombstones;
     tombstones = tombstone;
-    pthread_mutex_unlock(&tombstones_lock);
+    gs_unlock(&tombstones_lock);
 }
 
 static void release_module(gs_object *object) {
@@ -89,7 +93,7 @@ static void release_module(gs_object *object) {
     }
     gs_globals_drop(module->globals);
     gs_object_drop(module->context);
-    pthread_mutex_destroy(&module->lock);
+    gs_mutex_close(&module->lock);
     bury(module->tombstone);
 }
 
@@ -107,9 +111,41 @@ GS_EXPORT void *gs_module_new(gs_context *context, gs_device *device, uint64_t k
     module->context = context;
     module->device = device;
     gs_object_hold(context);
-    pthread_mutex_init(&module->lock, NULL);
+    gs_mutex_open(&module->lock, GS_SHORT_LOCK);
     gs_object_complete(module, context);
     return module;
+}
+
+/* --- Initializers and finalizers, which run in no queue ---------------------------------------------- */
+
+typedef struct single {
+    gs_run_groups run;
+    const gs_dispatch *dispatch;
+    char *local;
+    const char *name;
+} single;
+
+static void run_single(void *argument, uint64_t number) {
+    const single *work = argument;
+    work->run(work->dispatch, number, 1, work->local);
+}
+
+static void describe_single(const void *subject, char *text, size_t room) {
+    snprintf(text, room, "the initializer or finalizer '%.100s'", ((const single *)subject)->name);
+}
+
+GS_EXPORT bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
+                                  const char *name) {
+    single work = {run, dispatch, local, name};
+    const gs_errand errand = {context, describe_single, &work};
+    const gs_code code = {.name = name};
+    const gs_errand *before = gs_errand_begin(&errand);
+    gs_limited limited;
+    gs_limit_begin(&limited, &code);
+    bool is_done = gs_guard(run_single, &work, 0, NULL);
+    gs_limit_end(&limited);
+    gs_errand_begin(before);
+    return is_done;
 }
 
 GS_EXPORT ze_result_t gs_module_end(gs_module *module) {
@@ -123,11 +159,11 @@ GS_EXPORT ze_result_t gs_module_end(gs_module *module) {
 
 /* The key of a module that nothing refers to any more, each told once; 0 if there is none. */
 GS_EXPORT uint64_t gs_module_next_dead(void) {
-    pthread_mutex_lock(&tombstones_lock);
+    gs_lock(&tombstones_lock);
     gs_tombstone *taken = tombstones;
     if (taken != NULL)
         tombstones = taken->next;
-    pthread_mutex_unlock(&tombstones_lock);
+    gs_unlock(&tombstones_lock);
     uint64_t key = taken != NULL ? taken->key : 0;
     free(taken);
     return key;
@@ -158,10 +194,10 @@ GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_descr
     made->most_items = from->most_items;
     made->most_local_bytes = from->most_local_bytes;
     made->subgroup_size = from->subgroup_size;
-    pthread_mutex_lock(&module->lock);
+    gs_lock(&module->lock);
     made->next = module->entry_points;
     module->entry_points = made;
-    pthread_mutex_unlock(&module->lock);
+    gs_unlock(&module->lock);
     return made;
 }
 
@@ -191,9 +227,9 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->has_loops = from->has_loops;
     code->may_wait = from->may_wait;
     memcpy(code->group_size, from->group_size, sizeof code->group_size);
-    pthread_mutex_lock(&module->lock);
+    gs_lock(&module->lock);
     code->next = entry_point->codes;
     entry_point->codes = code;
-    pthread_mutex_unlock(&module->lock);
+    gs_unlock(&module->lock);
     return true;
 }

@@ -83,7 +83,7 @@ static ze_result_t give_id(enum gs_function function, ze_command_list_handle_t h
     ze_result_t result = check_flags(function, desc->flags);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     if (!list->is_mutable || list->closed)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: %s", gs_function_names[function],
                          !list->is_mutable ? "the list is not mutable; pass ze_mutable_command_list_exp_desc_t when it "
@@ -92,7 +92,7 @@ static ze_result_t give_id(enum gs_function function, ze_command_list_handle_t h
     else
         result = name_next(list->program, desc->flags != 0 ? desc->flags : all, kernel_count,
                            (gs_kernel *const *)kernels, id);
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return result;
 }
 
@@ -264,13 +264,9 @@ static ze_result_t change_launch(const gs_list *list, const change *change, bool
 }
 
 static ze_result_t change_launches(const gs_list *list, const change *first, bool really) {
-    const uint32_t most = 1 << 24; /* a chain that is longer bites its tail */
     ze_result_t result = ZE_RESULT_SUCCESS;
-    uint32_t length = 0;
     for (const change *each = first; each != NULL && result == ZE_RESULT_SUCCESS; each = each->pNext)
-        result = ++length <= most ? change_launch(list, each, really)
-                                  : gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                                            "zeCommandListUpdateMutableCommandsExp: the chain has no end");
+        result = change_launch(list, each, really);
     return result;
 }
 
@@ -280,13 +276,15 @@ ze_result_t gs_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hC
     ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandsExp, list);
     if (result == ZE_RESULT_SUCCESS && desc->flags != 0)
         result = gs_fail_enum(GS_FN_zeCommandListUpdateMutableCommandsExp, "desc->flags", desc->flags);
-    pthread_mutex_lock(&list->lock);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_check_chain(GS_FN_zeCommandListUpdateMutableCommandsExp, desc->pNext, sizeof(change));
+    gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
         result = change_launches(list, desc->pNext, false);
     if (result == ZE_RESULT_SUCCESS)
         result = change_launches(list, desc->pNext, true);
     list->changed |= result == ZE_RESULT_SUCCESS;
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return result;
 }
 
@@ -321,7 +319,7 @@ ze_result_t gs_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handl
     gs_list *list = (gs_list *)hCommandList;
     gs_mutable *found = NULL;
     ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, list);
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     for (uint32_t each = 0; each < numKernels && result == ZE_RESULT_SUCCESS; each++)
         result = find_choice(list, pCommandId[each], (gs_kernel *)phKernels[each], &found);
     for (uint32_t each = 0; each < numKernels && result == ZE_RESULT_SUCCESS; each++) {
@@ -329,7 +327,7 @@ ze_result_t gs_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handl
         find_choice(list, pCommandId[each], (gs_kernel *)phKernels[each], &found);
         result = replace_kernel(found, (gs_kernel *)phKernels[each]);
     }
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return result;
 }
 
@@ -393,14 +391,14 @@ ze_result_t gs_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_h
     gs_event *signal = (gs_event *)hSignalEvent;
     gs_mutable *found = NULL;
     ze_result_t result = check_list(function, list);
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
         result = find_events(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT, &found);
     if (result == ZE_RESULT_SUCCESS && signal != NULL)
         result = check_kind(function, found->events[found->wait_count], kind_of(signal, signal->signal_scope));
     if (result == ZE_RESULT_SUCCESS)
         result = gs_list_change_signal(function, list, found->command, signal);
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return result;
 }
 
@@ -425,13 +423,13 @@ ze_result_t gs_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_ha
     gs_list *list = (gs_list *)hCommandList;
     gs_mutable *found = NULL;
     ze_result_t result = check_list(function, list);
-    pthread_mutex_lock(&list->lock);
+    gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
         result = find_events(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS, &found);
     if (result == ZE_RESULT_SUCCESS && phWaitEvents != NULL)
         result = check_waits(function, found, numWaitEvents, phWaitEvents);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_list_change_waits(list, found->command, phWaitEvents != NULL ? numWaitEvents : 0, phWaitEvents);
-    pthread_mutex_unlock(&list->lock);
+    gs_unlock(&list->lock);
     return result;
 }

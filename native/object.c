@@ -4,8 +4,11 @@
  * up first in, first out, and are used again only when more than QUARANTINE of them wait, so that a stale
  * handle is recognised for as long as possible. */
 #include "object.h"
+#include "event.h"
+#include "fork.h"
+#include "lock.h"
 
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -19,7 +22,7 @@ typedef struct slot {
 _Static_assert(sizeof(slot) <= GS_SLOT_SIZE, "a slot holds at least an object and its link");
 
 typedef struct slab {
-    pthread_mutex_t lock;
+    gs_mutex lock;
     char *_Atomic base;
     _Atomic uint32_t usable; /* slots that may be touched */
     uint32_t used;           /* slots ever handed out */
@@ -32,7 +35,7 @@ static slab slabs[GS_KIND_COUNT];
 
 __attribute__((constructor)) static void prepare_slabs(void) {
     for (int kind = 0; kind < GS_KIND_COUNT; kind++)
-        pthread_mutex_init(&slabs[kind].lock, NULL);
+        gs_mutex_open(&slabs[kind].lock, GS_SHORT_LOCK);
 }
 
 static slot *slot_at(slab *of, uint32_t index) {
@@ -70,9 +73,9 @@ static slot *take_slot(slab *of) {
 
 void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
     slab *of = &slabs[kind];
-    pthread_mutex_lock(&of->lock);
+    gs_lock(&of->lock);
     slot *taken = take_slot(of);
-    pthread_mutex_unlock(&of->lock);
+    gs_unlock(&of->lock);
     if (taken == NULL)
         return NULL;
     gs_object *object = &taken->object;
@@ -117,6 +120,39 @@ void gs_unpin(void **pinned) {
         gs_object_drop(*pinned);
 }
 
+static bool grow_pins(gs_pins *pins) {
+    size_t room = pins->all == NULL ? 64 : 2 * pins->room;
+    void **larger = realloc(pins->all, room * sizeof *larger);
+    if (larger == NULL)
+        return false;
+    if (pins->all == NULL)
+        memcpy(larger, pins->few, sizeof pins->few);
+    pins->all = larger;
+    pins->room = room;
+    return true;
+}
+
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind) {
+    const size_t few = sizeof pins->few / sizeof *pins->few;
+    void *pinned = gs_pin(handle, kind);
+    if (pinned == NULL)
+        return false;
+    if (pins->count >= few && pins->count >= pins->room && !grow_pins(pins)) {
+        gs_object_drop(pinned);
+        pins->is_full = true;
+        return false;
+    }
+    (pins->all != NULL ? pins->all : pins->few)[pins->count++] = pinned;
+    return true;
+}
+
+void gs_unpin_all(gs_pins *pins) {
+    void **all = pins->all != NULL ? pins->all : pins->few;
+    for (size_t each = 0; each < pins->count; each++)
+        gs_object_drop(all[each]);
+    free(pins->all);
+}
+
 /* The slab an object came from: its kind is gone once it is closed. */
 static slab *slab_of(const gs_object *object) {
     for (int kind = 0; kind < GS_KIND_COUNT; kind++) {
@@ -157,13 +193,13 @@ void gs_object_drop(void *dropped) {
         object->release(object);
     slot *freed = (slot *)object;
     freed->next_free = NULL;
-    pthread_mutex_lock(&of->lock);
+    gs_lock(&of->lock);
     if (of->waiting++ == 0)
         of->oldest = freed;
     else
         of->newest->next_free = freed;
     of->newest = freed;
-    pthread_mutex_unlock(&of->lock);
+    gs_unlock(&of->lock);
 }
 
 void gs_object_complete(void *object, const void *context) {
@@ -172,9 +208,9 @@ void gs_object_complete(void *object, const void *context) {
 
 void gs_object_each(enum gs_kind kind, const void *context, void (*visit)(void *object)) {
     slab *of = &slabs[kind];
-    pthread_mutex_lock(&of->lock);
+    gs_lock(&of->lock);
     uint32_t used = of->used;
-    pthread_mutex_unlock(&of->lock);
+    gs_unlock(&of->lock);
     for (uint32_t index = 0; index < used; index++) {
         gs_object *found = &slot_at(of, index)->object;
         if (atomic_load_explicit(&found->context, memory_order_acquire) != context)
@@ -192,6 +228,20 @@ GS_EXPORT uint64_t gs_live_objects(int kind) {
     for (int each = 1; each < GS_KIND_COUNT; each++)
         all += slabs[each].live;
     return all;
+}
+
+/* A driver's handle is what a program asks for the sentence of an error with. */
+void gs_objects_abandon(void) {
+    for (int kind = 0; kind < GS_KIND_COUNT; kind++)
+        if (kind != GS_KIND_DRIVER)
+            slabs[kind].usable = 0;
+}
+
+/* Another thread may have been about to replace what a counter-based event follows. */
+void gs_events_after_fork(void) {
+    slab *events = &slabs[GS_KIND_EVENT];
+    for (uint32_t index = 0; index < events->used; index++)
+        atomic_flag_clear(&((gs_event *)slot_at(events, index))->guard);
 }
 
 /* --- For objects whose contents live in Python ----------------------------------------------------- */

@@ -9,11 +9,11 @@
  * Behind each mapping lie pages that can be read and not written. Kernels made for GPUs read ahead of
  * what they need and over the end of an array, which a GPU answers with zeros where there is no memory;
  * oneMKL's products of matrices do so by up to some rows. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lock.h"
 #include "memory.h"
 
 enum {
@@ -32,7 +32,7 @@ typedef struct free_list {
     size_t count, capacity;
 } free_list;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static free_list free_lists[CACHED_SHIFT + 1];
 static uint64_t cached_bytes;
 static char *chunk, *chunk_end;
@@ -127,13 +127,13 @@ void *gs_pages_take(size_t size, size_t alignment, uint64_t *span) {
         return map_aligned(*span, alignment > HUGE_PAGE ? alignment : HUGE_PAGE);
     }
     *span = UINT64_C(1) << shift;
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     void *block = pop(&free_lists[shift]);
     if (block != NULL && shift > CARVED_SHIFT)
         cached_bytes -= *span;
     else if (block == NULL && shift <= CARVED_SHIFT)
         block = carve(shift);
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (block == NULL && shift > CARVED_SHIFT)
         block = map_aligned(*span, *span);
     return block;
@@ -146,11 +146,11 @@ void gs_pages_give(void *block, uint64_t span) {
         unmap(block, span);
         return;
     }
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     bool keep = (carved || cached_bytes + span <= cached_limit()) && push(&free_lists[shift], block);
     if (keep && !carved)
         cached_bytes += span;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     if (!keep && carved)
         munmap(block, span); /* what lies behind it is another block of the chunk */
     else if (!keep)

@@ -3,7 +3,6 @@
  * even if every worker is busy elsewhere. */
 #include "pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,6 +10,8 @@
 
 #include "activity.h"
 #include "fault.h"
+#include "fork.h"
+#include "lock.h"
 #include "thread.h"
 #include "wait.h"
 
@@ -31,7 +32,8 @@ typedef struct job {
 } job;
 
 struct gs_pool {
-    pthread_mutex_t lock;
+    struct gs_pool *next; /* in the list of all */
+    gs_mutex lock;
     job *jobs; /* guarded by lock */
     uint32_t width;
     uint32_t started; /* worker threads, guarded by lock */
@@ -40,14 +42,31 @@ struct gs_pool {
     gs_scheduler scheduler;
 };
 
+/* Pools live as long as the process. */
+static gs_pool *pools;
+GS_STATIC_LOCK(pools_lock, GS_SHORT_LOCK)
+
 gs_pool *gs_pool_new(uint32_t width) {
     gs_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
         return NULL;
-    pthread_mutex_init(&pool->lock, NULL);
+    gs_mutex_open(&pool->lock, GS_SHORT_LOCK);
     pool->width = width > 0 ? width : 1;
     gs_scheduler_init(&pool->scheduler, &pool->arrivals);
+    gs_lock(&pools_lock);
+    pool->next = pools;
+    pools = pool;
+    gs_unlock(&pools_lock);
     return pool;
+}
+
+/* The child has none of the workers, and starts its own when it has work for them. */
+void gs_pools_after_fork(void) {
+    for (gs_pool *each = pools; each != NULL; each = each->next) {
+        each->started = 0;
+        each->jobs = NULL;
+        gs_scheduler_clear(&each->scheduler);
+    }
 }
 
 uint32_t gs_pool_width(const gs_pool *pool) { return pool->width; }
@@ -64,10 +83,12 @@ static void yield_with(gs_turn turn) {
 
 static bool has_parts(job *job) { return atomic_load(&job->taken) < job->parts; }
 
-/* Takes parts until there are none. A worker leaves the job if there is work of higher priority; the thread that
- * brought it waits. */
+/* Takes parts until there are none, or until the context is lost, by this job or another: then nobody takes more of
+ * them. A worker leaves the job if there is work of higher priority; the thread that brought it waits. */
 static void work_on(job *job, bool is_mine) {
     for (;;) {
+        if (gs_errand_is_vain(job->errand))
+            atomic_store(&job->taken, job->parts);
         if (gs_priorities_are_used() && has_parts(job) && gs_must_yield(job->turn)) {
             if (!is_mine)
                 return;
@@ -87,14 +108,14 @@ static bool wants_help(job *job) {
 
 /* The first job of the highest priority that still has parts to give, with this worker entered as a helper. */
 static job *find_job(gs_pool *pool) {
-    pthread_mutex_lock(&pool->lock);
+    gs_lock(&pool->lock);
     job *found = NULL;
     for (job *each = pool->jobs; each != NULL; each = each->next)
         if ((found == NULL || each->turn.rank > found->turn.rank) && wants_help(each))
             found = each;
     if (found != NULL)
         atomic_fetch_add(&found->helpers, 1);
-    pthread_mutex_unlock(&pool->lock);
+    gs_unlock(&pool->lock);
     return found;
 }
 
@@ -156,21 +177,21 @@ static void start_workers(gs_pool *pool) {
 }
 
 static void enter(gs_pool *pool, job *job) {
-    pthread_mutex_lock(&pool->lock);
+    gs_lock(&pool->lock);
     start_workers(pool);
     job->next = pool->jobs;
     pool->jobs = job;
-    pthread_mutex_unlock(&pool->lock);
+    gs_unlock(&pool->lock);
     gs_bell_ring(&pool->arrivals);
 }
 
 static void leave(gs_pool *pool, const job *job) {
-    pthread_mutex_lock(&pool->lock);
+    gs_lock(&pool->lock);
     struct job **link = &pool->jobs;
     while (*link != job)
         link = &(*link)->next;
     *link = job->next;
-    pthread_mutex_unlock(&pool->lock);
+    gs_unlock(&pool->lock);
 }
 
 static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->helpers) == 0; }
@@ -178,7 +199,8 @@ static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->help
 void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
     gs_turn turn = gs_turn_current();
     if (parts <= 1 || pool->width == 1) {
-        for (uint64_t each = 0; each < parts; each++) {
+        const gs_errand *errand = gs_errand_current();
+        for (uint64_t each = 0; each < parts && !gs_errand_is_vain(errand); each++) {
             if (each > 0 && gs_priorities_are_used() && gs_must_yield(turn))
                 yield_with(turn);
             gs_guard(part, argument, each, NULL);

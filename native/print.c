@@ -7,6 +7,7 @@
 
 #include "fault.h"
 #include "kernel.h"
+#include "lock.h"
 
 typedef struct print_buffer {
     _Atomic uint64_t used;
@@ -23,14 +24,14 @@ typedef struct record {
 
 /* Buffers that are not in use, linked through their first word. All but its header is zero in each. */
 static void *idle_buffers;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 
 static void *take_idle(void) {
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     void *taken = idle_buffers;
     if (taken != NULL)
         memcpy(&idle_buffers, taken, sizeof idle_buffers);
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
     return taken;
 }
 
@@ -52,10 +53,10 @@ void *gs_print_begin(void) {
 static void give_back(print_buffer *buffer) {
     uint64_t used = buffer->used < buffer->capacity ? buffer->used : buffer->capacity;
     memset(buffer->records, 0, used);
-    pthread_mutex_lock(&lock);
+    gs_lock(&lock);
     memcpy(buffer, &idle_buffers, sizeof idle_buffers);
     idle_buffers = buffer;
-    pthread_mutex_unlock(&lock);
+    gs_unlock(&lock);
 }
 
 /* --- Conversions ------------------------------------------------------------------------------------ */
@@ -210,10 +211,13 @@ void gs_print_end(void *given, const gs_code *code) {
     if (buffer == &no_room)
         return;
     uint64_t used = buffer->used < buffer->capacity ? buffer->used : buffer->capacity;
+    gs_may_wait("stdout");
     flockfile(stdout);
     for (uint64_t place = 0; place + sizeof(record) <= used;) {
         const record *found = (const record *)(buffer->records + place);
-        if (found->bytes < sizeof *found || found->bytes > used - place || found->format >= code->format_count)
+        /* A kernel may have written anything here by a bad index. */
+        if (found->bytes < sizeof *found || found->bytes % sizeof *found->words != 0 || found->bytes > used - place ||
+            found->format >= code->format_count)
             break;
         const uint64_t *end = (const uint64_t *)((const char *)found + found->bytes);
         print_record(code->formats[found->format], (words){found->words, end});

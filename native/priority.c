@@ -2,6 +2,7 @@
 #include "priority.h"
 
 #include "command.h"
+#include "lock.h"
 #include "queue.h"
 
 /* Work of higher priority that ends no part of it for this long is taken to wait for somebody. */
@@ -14,8 +15,15 @@ _Atomic uint32_t gs_special_queues;
 static _Thread_local gs_turn mine;
 
 void gs_scheduler_init(gs_scheduler *scheduler, gs_bell *workers) {
-    pthread_mutex_init(&scheduler->lock, NULL);
+    gs_mutex_open(&scheduler->lock, GS_SHORT_LOCK);
     scheduler->workers = workers;
+}
+
+/* No queue has anything to do. */
+void gs_scheduler_clear(gs_scheduler *scheduler) {
+    scheduler->first = NULL;
+    for (int rank = 0; rank < GS_RANKS; rank++)
+        scheduler->listed[rank] = 0;
 }
 
 enum { LOW, NORMAL, HIGH };
@@ -54,29 +62,29 @@ static void enlist(gs_runnable *runnable) {
 }
 
 void gs_runnable_wait(gs_runnable *runnable, const gs_command *next) {
-    pthread_mutex_lock(&runnable->scheduler->lock);
+    gs_lock(&runnable->scheduler->lock);
     enlist(runnable);
     runnable->next = next;
-    pthread_mutex_unlock(&runnable->scheduler->lock);
+    gs_unlock(&runnable->scheduler->lock);
     tell(runnable->scheduler);
 }
 
 void gs_runnable_work(gs_runnable *runnable) {
-    pthread_mutex_lock(&runnable->scheduler->lock);
+    gs_lock(&runnable->scheduler->lock);
     enlist(runnable);
     runnable->next = NULL;
-    pthread_mutex_unlock(&runnable->scheduler->lock);
+    gs_unlock(&runnable->scheduler->lock);
 }
 
 void gs_runnable_remove(gs_runnable *runnable) {
     gs_scheduler *scheduler = runnable->scheduler;
-    pthread_mutex_lock(&scheduler->lock);
+    gs_lock(&scheduler->lock);
     *runnable->link = runnable->after;
     if (runnable->after != NULL)
         runnable->after->link = runnable->link;
     runnable->is_listed = false;
     scheduler->listed[runnable->rank]--;
-    pthread_mutex_unlock(&scheduler->lock);
+    gs_unlock(&scheduler->lock);
     tell(scheduler);
 }
 
@@ -98,10 +106,10 @@ static uint64_t progress_above(const gs_turn *turn) {
 
 static bool some_can_run_above(const gs_turn *turn) {
     bool found = false;
-    pthread_mutex_lock(&turn->scheduler->lock);
+    gs_lock(&turn->scheduler->lock);
     for (const gs_runnable *each = turn->scheduler->first; each != NULL && !found; each = each->after)
         found = each->rank > turn->rank && (each->next == NULL || gs_command_targets_are_reached(each->next));
-    pthread_mutex_unlock(&turn->scheduler->lock);
+    gs_unlock(&turn->scheduler->lock);
     return found;
 }
 

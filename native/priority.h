@@ -3,12 +3,12 @@
 #ifndef GS_PRIORITY_H
 #define GS_PRIORITY_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "generated/ze_types.h"
+#include "lock.h"
 #include "wait.h"
 
 struct gs_command;
@@ -17,7 +17,7 @@ enum { GS_RANKS = 3 }; /* low, normal, high */
 
 /* The queues of one device that have something to do. */
 typedef struct gs_scheduler {
-    pthread_mutex_t lock;
+    gs_mutex lock;
     struct gs_runnable *first;          /* guarded by lock */
     _Atomic uint32_t listed[GS_RANKS];  /* how many there are of each rank */
     _Atomic uint64_t progress[GS_RANKS]; /* how many parts have ended */
@@ -42,6 +42,7 @@ typedef struct gs_turn {
 } gs_turn;
 
 void gs_scheduler_init(gs_scheduler *scheduler, gs_bell *workers);
+void gs_scheduler_clear(gs_scheduler *scheduler);
 void gs_runnable_open(gs_runnable *runnable, gs_scheduler *scheduler, ze_command_queue_priority_t priority);
 void gs_runnable_close(gs_runnable *runnable);
 

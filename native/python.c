@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +20,9 @@
 
 #include "apart.h"
 #include "door.h"
+#include "fork.h"
 #include "guest.h"
+#include "lock.h"
 #include "python_api.h"
 #include "settings.h"
 #include "start_text.h"
@@ -50,6 +51,7 @@ typedef struct api {
     PYTHON_API(GS_PYTHON_POINTER)
     void (*Py_SetProgramName)(const wchar_t *); /* gone in some future version */
     int (*PyGC_Disable)(void), (*PyGC_Enable)(void);
+    int (*PyGILState_Check)(void);
     int (*is_finalizing)(void);                 /* Py_IsFinalizing or its older private name */
     PyObject *none;
     PyObject **interrupt; /* KeyboardInterrupt */
@@ -58,7 +60,7 @@ typedef struct api {
 static api python; /* the interpreter that runs the driver */
 static api host;   /* the one of the process, if it is Python; often the same */
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(start_lock, GS_LONG_LOCK)
 static _Atomic bool started, initialised, sysman_initialised;
 static bool hosted; /* the process was Python before we came */
 static bool shared; /* and its interpreter runs the driver */
@@ -78,9 +80,34 @@ typedef struct visit {
 static int visits;           /* under way, on all threads; counted under Python's lock */
 static bool was_collecting;
 
+/* The threads on their way into Python, in it or on their way out, and how often this one is among them: for fork.c. */
+GS_STATIC_LOCK(visitors_lock, GS_SHORT_LOCK)
+static int visitors;
+static _Thread_local int own_visits;
+
+static void count_visitor(int change) {
+    gs_lock(&visitors_lock);
+    visitors += change;
+    gs_unlock(&visitors_lock);
+    own_visits += change;
+}
+
+/* In a program that shares its interpreter, other threads of it may be in Python, unless this one is. */
+bool gs_python_is_at_rest(void) { return visitors == own_visits && (!shared || gs_holds_python()); }
+
+void gs_python_abandon(void) {
+    visitors = own_visits;
+    started = false; /* so that no handler is called */
+    if (shared && was_collecting && visits > 0 && python.PyGC_Enable != NULL && python.PyGILState_Check())
+        python.PyGC_Enable();
+}
+
+
 /* Takes Python's lock. In a process that is Python, its garbage collector rests meanwhile: it would run
  * destructors of the program inside of this call, and some of them wait for locks that the caller holds. */
 static visit enter_python(void) {
+    gs_may_wait("Python");
+    count_visitor(1);
     visit here = {.state = python.PyGILState_Ensure()};
     if (shared && visits++ == 0)
         was_collecting = python.PyGC_Disable != NULL && python.PyGC_Disable() == 1;
@@ -93,6 +120,7 @@ static void leave_python(visit here) {
     if (shared && --visits == 0 && was_collecting && python.PyGC_Enable != NULL)
         python.PyGC_Enable();
     python.PyGILState_Release(here.state);
+    count_visitor(-1);
 }
 
 /* --- Exceptions of the program ------------------------------------------------------------------------- */
@@ -135,6 +163,7 @@ static bool look_up(api *to, void *from) {
     *(void **)&to->Py_SetProgramName = dlsym(from, "Py_SetProgramName");
     *(void **)&to->PyGC_Disable = dlsym(from, "PyGC_Disable");
     *(void **)&to->PyGC_Enable = dlsym(from, "PyGC_Enable");
+    *(void **)&to->PyGILState_Check = dlsym(from, "PyGILState_Check");
     *(void **)&to->is_finalizing = dlsym(from, "Py_IsFinalizing");
     if (to->is_finalizing == NULL)
         *(void **)&to->is_finalizing = dlsym(from, "_Py_IsFinalizing");
@@ -146,6 +175,11 @@ static bool look_up(api *to, void *from) {
 static bool is_usable(const api *interpreter) {
     return interpreter->Py_IsInitialized() &&
            (interpreter->is_finalizing == NULL || !interpreter->is_finalizing());
+}
+
+/* An interpreter that has ended says yes to everybody: so it is asked before it is looked at. */
+bool gs_holds_python(void) {
+    return started && python.PyGILState_Check != NULL && python.PyGILState_Check() && is_usable(&python);
 }
 
 /* Opens libpython so that extension modules find its symbols too. */
@@ -288,27 +322,28 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
     PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
+    char text[400] = "an unknown error";
     if (table == NULL) {
-        char text[400] = "an unknown error";
         *interrupted = is_interrupted();
         if (python.PyErr_Occurred() != NULL)
             result = explain_exception(text, sizeof text);
-        if (!*interrupted)
-            result = refuse("the driver's Python half did not start: %s", text);
-    } else {
-        for (int each = 0; each < GS_FN_COUNT; each++)
-            handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     }
+    for (int each = 0; table != NULL && each < GS_FN_COUNT; each++)
+        handlers[each] = python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     leave_python(here);
+    if (table == NULL && !*interrupted)
+        result = refuse("the driver's Python half did not start: %s", text);
     return result;
 }
 
 /* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not. */
-static ze_result_t start(void) {
+static ze_result_t start(enum gs_function function) {
     if (started)
         return ZE_RESULT_SUCCESS;
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     bool interrupted = false;
-    pthread_mutex_lock(&start_lock);
+    gs_lock(&start_lock);
     if (!started && start_failure == ZE_RESULT_SUCCESS) {
         gs_settings at;
         gs_find_settings(&at);
@@ -319,7 +354,7 @@ static ze_result_t start(void) {
         if (interrupted)
             start_failure = ZE_RESULT_SUCCESS;
     }
-    pthread_mutex_unlock(&start_lock);
+    gs_unlock(&start_lock);
     if (interrupted)
         return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
     return started ? ZE_RESULT_SUCCESS : gs_fail(start_failure, "%s", start_failure_text);
@@ -419,9 +454,9 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
 
 int gs_guest_start(const char *module, const char *library, const char *const *names, int count, void **found,
                    char *text, size_t size) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zeInit);
     if (result != ZE_RESULT_SUCCESS) {
-        snprintf(text, size, "%s", start_failure_text);
+        snprintf(text, size, "%s", gs_last_error_text());
         return (int)result;
     }
     visit here = enter_python();
@@ -440,10 +475,13 @@ int gs_guest_start(const char *module, const char *library, const char *const *n
 
 int gs_guest_call(void *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
                   size_t size) {
-    if (is_usable(&python))
+    if (gs_is_abandoned())
+        snprintf(text, size, "the process was forked while the driver was at work");
+    else if (is_usable(&python))
         return (int)call_handler(handler, types, arguments, value, text, size);
-    snprintf(text, size, "the process's Python has ended");
-    return (int)ZE_RESULT_ERROR_UNINITIALIZED;
+    else
+        snprintf(text, size, "the process's Python has ended");
+    return (int)(gs_is_abandoned() ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_ERROR_UNINITIALIZED);
 }
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------------- */
@@ -467,7 +505,7 @@ bool gs_python_interrupt(void) {
 /* --- The functions that start it all --------------------------------------------------------------- */
 
 ze_result_t gs_zeInit(ze_init_flags_t flags) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zeInit);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_call_python(GS_FN_zeInit, "u", (const gs_word[]){{.u = flags}});
     if (result == ZE_RESULT_SUCCESS)
@@ -476,7 +514,7 @@ ze_result_t gs_zeInit(ze_init_flags_t flags) {
 }
 
 ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze_init_driver_type_desc_t *desc) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zeInitDrivers);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_call_python(GS_FN_zeInitDrivers, "uuu",
                                 (const gs_word[]){{.p = pCount}, {.p = phDrivers}, {.p = desc}});
@@ -486,7 +524,7 @@ ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze
 }
 
 ze_result_t gs_zesInit(zes_init_flags_t flags) {
-    ze_result_t result = start();
+    ze_result_t result = start(GS_FN_zesInit);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_call_python(GS_FN_zesInit, "u", (const gs_word[]){{.u = flags}});
     if (result == ZE_RESULT_SUCCESS)

@@ -5,17 +5,20 @@
  * Then its event is signalled. `completed`: all of that is over; this is what a synchronise waits for. */
 #include "queue.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "external_semaphore.h"
 #include "fault.h"
+#include "fork.h"
+#include "lock.h"
 #include "lost.h"
 #include "memory.h"
 
 /* Every open queue. */
 static gs_queue *queues;
 static _Atomic uint64_t last_id;
-static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
+GS_STATIC_LOCK(queues_lock, GS_SHORT_LOCK)
 
 ze_result_t gs_queue_check(enum gs_function function, const gs_context *context, const gs_device *device,
                            uint32_t ordinal, uint32_t index) {
@@ -32,26 +35,26 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
                    const ze_command_queue_desc_t *desc) {
     *queue = (gs_queue){.owner = owner, .id = ++last_id, .context = context, .device = device, .ordinal = desc->ordinal,
                         .index = desc->index, .flags = desc->flags, .mode = desc->mode, .priority = desc->priority};
-    pthread_mutex_init(&queue->lock, NULL);
+    gs_mutex_open(&queue->lock, GS_SHORT_LOCK);
     gs_runnable_open(&queue->runnable, gs_pool_scheduler(device->pool), desc->priority);
     gs_object_hold(context);
-    pthread_mutex_lock(&queues_lock);
+    gs_lock(&queues_lock);
     queue->next = queues;
     queue->link = &queues;
     if (queue->next != NULL)
         queue->next->link = &queue->next;
     queues = queue;
-    pthread_mutex_unlock(&queues_lock);
+    gs_unlock(&queues_lock);
 }
 
 void gs_queue_close(gs_queue *queue) {
-    pthread_mutex_lock(&queues_lock);
+    gs_lock(&queues_lock);
     *queue->link = queue->next;
     if (queue->next != NULL)
         queue->next->link = queue->link;
-    pthread_mutex_unlock(&queues_lock);
+    gs_unlock(&queues_lock);
     gs_runnable_close(&queue->runnable);
-    pthread_mutex_destroy(&queue->lock);
+    gs_mutex_close(&queue->lock);
     gs_object_drop(queue->context);
 }
 
@@ -88,15 +91,15 @@ enum { LOOK_UP = 50000000 };
 
 /* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
 static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
-    if (!gs_command_targets_are_reached(command)) {
+    bool lost = gs_context_is_lost(queue->context);
+    if (!lost && !gs_command_targets_are_reached(command)) {
         queue->waits = true;
-        for (uint32_t each = 0; each < command->target_count; each++)
-            while (gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
-                if (gs_context_is_lost(queue->context))
-                    break;
+        for (uint32_t each = 0; each < command->target_count && !lost; each++)
+            while (!lost && gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
+                lost = gs_context_is_lost(queue->context);
         queue->waits = false;
     }
-    return !gs_context_is_lost(queue->context);
+    return !lost && !gs_context_is_lost(queue->context);
 }
 
 /* The same, for a queue that others may have to wait for, or that has to wait for others. */
@@ -126,6 +129,7 @@ static bool perform(gs_queue *queue, const gs_command *command) {
     bool is_function = command->operation == GS_HOST_FUNCTION;
     bool guarded = command->operation != GS_NOTHING && !is_function;
     bool is_ranked = gs_priorities_are_used() && gs_command_is_work(command);
+    gs_may_wait("a command");
     if (is_function)
         queue->waits = true;
     if (is_ranked) {
@@ -195,9 +199,9 @@ static void wait_for_turn(gs_queue *queue, gs_command *command) {
     if (command->run.turns == NULL)
         return;
     queue->waits = true;
-    while (gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
-        if (gs_context_is_lost(queue->context))
-            break;
+    while (!gs_context_is_lost(queue->context) &&
+           gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
+        continue;
     queue->waits = false;
 }
 
@@ -213,6 +217,8 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
         gs_run *run = &command->run.runs[each];
         bool last_program = ends_here && each + 1 == command->run.count;
         for (gs_command *inner = run->program->first; inner != NULL; inner = inner->next) {
+            if (gs_context_is_lost(queue->context))
+                break;
             bool last = last_program && inner->next == NULL;
             execute(queue, inner, run->base, last ? command : NULL);
             retired |= last;
@@ -257,31 +263,31 @@ static bool needs_engine(gs_queue *queue) {
 
 /* Makes the caller the one who executes the queue's commands; false if somebody does so already. */
 static bool begin(gs_queue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     bool mine = queue->running && !queue->executing;
     queue->executing |= mine;
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     return mine;
 }
 
 /* The next command, or NULL if there is none: then the caller no longer executes the queue. */
 static gs_command *take_next(gs_queue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     gs_command *command = queue->first;
     if (command == NULL) {
         queue->running = queue->executing = false;
         gs_runnable_end(&queue->runnable);
     } else
         queue->first = command->next;
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     return command;
 }
 
 void gs_queue_work_off(gs_queue *queue) {
     gs_object *owner = queue->owner;
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     queue->called = false;
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     if (begin(queue))
         for (gs_command *command; (command = take_next(queue)) != NULL;)
             execute_submitted(queue, command);
@@ -291,7 +297,7 @@ void gs_queue_work_off(gs_queue *queue) {
 
 /* Ends what `begin` began; what is left of the commands goes to an engine. */
 static void hand_over(gs_queue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     bool more = queue->first != NULL;
     queue->running = more;
     queue->executing = false;
@@ -300,7 +306,7 @@ static void hand_over(gs_queue *queue) {
     else
         gs_runnable_end(&queue->runnable);
     bool call = more && needs_engine(queue);
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     if (call)
         gs_engine_assign(queue);
 }
@@ -349,9 +355,9 @@ static bool is_short_run(const gs_command *command) {
 
 /* For the one who executes the queue: true if its next command, if any, is unhindered. */
 static bool can_go_on(gs_queue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     const gs_command *command = queue->first;
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     return command == NULL || is_unhindered(command);
 }
 
@@ -370,12 +376,12 @@ void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
 }
 
 void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state) {
-    pthread_mutex_lock(&queues_lock);
+    gs_lock(&queues_lock);
     gs_queue *queue = queues;
     while (queue != NULL && queue->id != id)
         queue = queue->next;
     bool held = queue != NULL && gs_object_try_hold(queue->owner);
-    pthread_mutex_unlock(&queues_lock);
+    gs_unlock(&queues_lock);
     if (!held)
         return;
     gs_object *owner = queue->owner;
@@ -396,7 +402,7 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
         hand_over(queue);
         return;
     }
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     if (queue->first == NULL)
         queue->first = command;
     else
@@ -407,7 +413,7 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
         gs_runnable_wait(&queue->runnable, command);
     bool call = !queue->running && needs_engine(queue);
     queue->running = true;
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     if (call)
         gs_engine_assign(queue);
     if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
@@ -417,11 +423,11 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
 bool gs_queue_claim(gs_queue *queue) {
     if (gs_priorities_are_used() && gs_must_yield(turn_of(queue)))
         return false;
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     bool claimed = !queue->running;
     queue->running = true;
     queue->executing |= claimed;
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     return claimed;
 }
 
@@ -457,27 +463,27 @@ bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
 
 /* An engine may not have come to look at the first command. */
 static bool has_work(gs_queue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    gs_lock(&queue->lock);
     bool held_up = queue->executing ? queue->waits : queue->first != NULL && !gs_command_targets_are_reached(queue->first);
-    pthread_mutex_unlock(&queue->lock);
+    gs_unlock(&queue->lock);
     return gs_queue_is_busy(queue) && !held_up;
 }
 
 bool gs_queues_work(const gs_context *context) {
     bool work = false;
-    pthread_mutex_lock(&queues_lock);
+    gs_lock(&queues_lock);
     for (gs_queue *each = queues; each != NULL && !work; each = each->next)
         work = each->context == context && has_work(each);
-    pthread_mutex_unlock(&queues_lock);
+    gs_unlock(&queues_lock);
     return work;
 }
 
 bool gs_queues_are_busy(const gs_context *context) {
     bool busy = false;
-    pthread_mutex_lock(&queues_lock);
+    gs_lock(&queues_lock);
     for (gs_queue *each = queues; each != NULL && !busy; each = each->next)
         busy = each->context == context && gs_queue_is_busy(each);
-    pthread_mutex_unlock(&queues_lock);
+    gs_unlock(&queues_lock);
     return busy;
 }
 
@@ -497,7 +503,7 @@ gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device) 
     uint32_t room = 0;
     bool busy = false;
     gs_tickets *tickets = NULL;
-    pthread_mutex_lock(&queues_lock);
+    gs_lock(&queues_lock);
     for (gs_queue *each = queues; each != NULL; each = each->next)
         if (belongs(each, context, device)) {
             room++;
@@ -507,7 +513,7 @@ gs_tickets *gs_tickets_take(const gs_context *context, const gs_device *device) 
         for (gs_queue *each = queues; each != NULL; each = each->next)
             if (belongs(each, context, device) && has_more_to_do(each) && gs_object_try_hold(each->owner))
                 tickets->wanted[tickets->count++] = (progress){each, each->submitted};
-    pthread_mutex_unlock(&queues_lock);
+    gs_unlock(&queues_lock);
     return tickets;
 }
 
@@ -527,4 +533,29 @@ void gs_tickets_drop(gs_tickets *tickets) {
     for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
         gs_object_drop(tickets->wanted[each].queue->owner);
     free(tickets);
+}
+
+/* --- Forking ------------------------------------------------------------------------------------- */
+
+/* A command that has retired signals and completes next, for which nobody needs a lock. */
+static bool comes_to_rest(gs_queue *queue, uint64_t until) {
+    while (!gs_queue_is_busy(queue) && has_more_to_do(queue) && gs_clock(CLOCK_MONOTONIC) < until)
+        sched_yield();
+    return !has_more_to_do(queue);
+}
+
+bool gs_queues_are_at_rest(void) {
+    uint64_t until = gs_clock(CLOCK_MONOTONIC) + GS_FORK_PATIENCE;
+    for (gs_queue *each = queues; each != NULL; each = each->next)
+        if (!comes_to_rest(each, until))
+            return false;
+    return true;
+}
+
+/* Whoever executed a queue may have been about to say that it is done. */
+void gs_queues_after_fork(void) {
+    for (gs_queue *each = queues; each != NULL; each = each->next) {
+        each->running = each->executing = each->called = each->waits = false;
+        each->runnable.is_listed = false;
+    }
 }

@@ -2,9 +2,9 @@
 #ifndef GS_QUEUE_H
 #define GS_QUEUE_H
 
-#include <pthread.h>
 
 #include "command.h"
+#include "lock.h"
 #include "priority.h"
 
 /* The queue inside a command queue or an immediate list. Commands run one after the other. */
@@ -14,7 +14,7 @@ typedef struct gs_queue {
     gs_context *context;
     gs_device *device;
     struct gs_queue *next, **link; /* in the list of all queues */
-    pthread_mutex_t lock;
+    gs_mutex lock;
     gs_command *first, *last; /* guarded by lock */
     bool running;             /* someone executes the queue's commands, or is about to; guarded by lock */
     bool executing;           /* and has begun; guarded by lock */

@@ -61,20 +61,30 @@ static uint64_t take_out(gs_resident **link, const gs_device *device, uint64_t s
     return taken;
 }
 
+/* Why a range cannot be made resident. */
+typedef struct shortage {
+    const gs_device *full; /* NULL: of memory to note it */
+    uint64_t size;
+} shortage;
+
+static ze_result_t fail(shortage why) {
+    if (why.full != NULL)
+        return gs_memory_fail_full(why.full, why.size);
+    return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to note what is resident");
+}
+
 /* Makes a range resident or evicts it: all of it, or on failure nothing. Called with the lock held. */
-static ze_result_t change(gs_allocation *allocation, gs_device *device, uint64_t start, uint64_t end, bool resident) {
+static bool change(gs_allocation *allocation, gs_device *device, uint64_t start, uint64_t end, bool resident,
+                   shortage *why) {
     if (!is_counted(allocation, device) || start == end)
-        return ZE_RESULT_SUCCESS;
+        return true;
     gs_resident *spare = malloc(sizeof *spare), *added = resident ? malloc(sizeof *added) : NULL;
-    ze_result_t result = ZE_RESULT_SUCCESS;
     uint64_t before = 0;
     for (const gs_resident *each = allocation->resident; each != NULL; each = each->next)
         before += each->device == device ? overlap(each, start, end) : 0;
-    if (spare == NULL || (resident && added == NULL))
-        result = gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to note what is resident");
-    else if (resident)
-        result = gs_memory_charge(device, end - start - before);
-    if (result == ZE_RESULT_SUCCESS) {
+    *why = (shortage){.size = end - start - before};
+    bool possible = spare != NULL && (!resident || (added != NULL && gs_memory_try_charge(device, why->size, &why->full)));
+    if (possible) {
         take_out(&allocation->resident, device, start, end, &spare);
         if (resident) {
             *added = (gs_resident){allocation->resident, device, start, end};
@@ -86,7 +96,7 @@ static ze_result_t change(gs_allocation *allocation, gs_device *device, uint64_t
     }
     free(spare);
     free(added);
-    return result;
+    return possible;
 }
 
 void gs_residency_end(gs_allocation *allocation) {
@@ -135,10 +145,10 @@ static ze_result_t change_memory(enum gs_function function, gs_context *context,
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     uint64_t start = (uint64_t)((char *)pointer - found->base);
     uint64_t end = start + size < found->size ? start + size : found->size;
-    if (start < end)
-        result = change(found, device, start, end, resident);
+    shortage why;
+    bool changed = start >= end || change(found, device, start, end, resident, &why);
     gs_memory_unlock();
-    return result;
+    return changed ? ZE_RESULT_SUCCESS : fail(why);
 }
 
 ze_result_t gs_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr,

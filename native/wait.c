@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lock.h"
+
 /* How long a waiter spins before it sleeps. A futex round trip costs several microseconds, so a wait for
  * something short is over sooner this way; a longer one wastes no more than this. */
 enum { SPIN_NANOSECONDS = 20000, ALONE_NANOSECONDS = 2000, SPINS_PER_CLOCK = 32 };
@@ -85,6 +87,7 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
         return GS_WAIT_DONE;
     if (timeout == 0)
         return GS_WAIT_TIMEOUT;
+    gs_may_wait("a wait for a bell");
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
     if (spin_and_yield(done, state, timeout < SPIN_NANOSECONDS ? timeout : SPIN_NANOSECONDS))
         return GS_WAIT_DONE;
@@ -112,6 +115,7 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
 
 bool gs_wait_moment(bool (*done)(void *state), void *state) {
     enum { LONGEST_PAUSE = 1000000, MOMENT = 100000000 };
+    gs_may_wait("a wait for a moment");
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
     for (uint64_t pause = 1000; !done(state); pause = pause < LONGEST_PAUSE ? 2 * pause : pause) {
         if (gs_clock(CLOCK_MONOTONIC) - start > MOMENT)

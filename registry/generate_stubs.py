@@ -11,6 +11,7 @@ from registry.model import Function, Parameter, Registry
 
 SIGNED = ("int8_t", "int16_t", "int32_t", "int64_t", "int")
 FLOATING = ("float", "double")
+LASTING = ("DRIVER", "DEVICE", "ZES_DEVICE")
 
 
 def generate(namespace: str) -> Iterator[str]:
@@ -54,6 +55,8 @@ def _check(check: Check, function: Function, registry: Registry) -> Iterator[str
     if _is_pinned(check, registry):
         kind = f"GS_KIND_{registry.kind_of(check.type)}"
         yield f"    GS_PIN void *pinned_{check.parameter} = gs_pin({check.parameter}, {kind});"
+    if _are_pinned(check, registry):
+        yield f"    GS_PINS gs_pins pinned_{check.parameter} = {{0}};"
     if check.kind is CheckKind.HANDLE_ARRAY:
         bound = f"NULL != {check.parameter} && i < {check.count}"
         yield f"    for (size_t i = 0; {bound}; i++)"
@@ -80,7 +83,13 @@ def _is_pinned(check: Check, registry: Registry) -> bool:
     """
     if check.kind not in (CheckKind.HANDLE, CheckKind.OPTIONAL_HANDLE):
         return False
-    return registry.kind_of(check.type) not in ("DRIVER", "DEVICE")
+    return registry.kind_of(check.type) not in LASTING
+
+
+def _are_pinned(check: Check, registry: Registry) -> bool:
+    """The same for an array of handles."""
+    is_array = check.kind is CheckKind.HANDLE_ARRAY
+    return is_array and registry.kind_of(check.type) not in LASTING
 
 
 def _test(check: Check, function: Function, registry: Registry) -> tuple[str, str]:
@@ -102,7 +111,11 @@ def _test(check: Check, function: Function, registry: Registry) -> tuple[str, st
         case CheckKind.HANDLE_ARRAY:
             element = f"{subject}[i]"
             failure = _dead_handle(check, fn, name, element, kind)
-            return _is_dead(check, element, kind), failure
+            if not _are_pinned(check, registry):
+                return _is_dead(check, element, kind), failure
+            pins = f"pinned_{check.parameter}"
+            failure = f"{pins}.is_full ? gs_fail_memory({fn}) : {failure}"
+            return f"!gs_pin_next(&{pins}, {element}, {kind})", failure
         case CheckKind.POINTER:
             return f"NULL == {subject}", f"gs_fail_pointer({fn}, {name})"
         case CheckKind.ENUM:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from groundstate import standin, ze
+from groundstate.compiler import llvm_process
 from groundstate.compiler.ir.passes import observers
 from groundstate.compiler.pass_tools import Verifier
 
@@ -30,6 +31,9 @@ WORKING_TREE = pytest.StashKey[set[Path]]()
 
 # A GPU that this machine may have changes no test: those about GPUs bring recorded ones.
 os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
+
+# A thread of the driver that waits with a lock that others need ends the process: native/lock.h.
+os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
 
 
 # Whatever a test compiles is verified after every pass of the compiler.
@@ -216,4 +220,6 @@ def what_there_is() -> dict[str, Any]:
             continue  # the descriptor with which this folder was listed
     # NVIDIA's library keeps its descriptors until the process ends.
     kept = sorted(file for file in files if not file.startswith("/dev/nvidia"))
+    for descriptor in llvm_process.descriptors():
+        kept.remove(os.readlink(f"/proc/self/fd/{descriptor}"))
     return {"objects": driver_library.gs_live_objects(0), "files": kept}

@@ -1,5 +1,6 @@
 """A program that keeps what was compiled: the native binary of a module, by its source."""
 
+import contextlib
 import hashlib
 import tempfile
 from pathlib import Path
@@ -17,8 +18,11 @@ def get_module(context: gs.Context, source: str, folder: Path) -> gs.Module:
     """The module: from the cache if it is there, else from its source and into the cache."""
     path = folder / f"{hashlib.sha256(source.encode()).hexdigest()}.bin"
     if path.exists():
-        print("from the cache:", end=" ")
-        return gs.Module(context, native=path.read_bytes())
+        # A binary of another version, for another CPU or of another user is refused.
+        with contextlib.suppress(gs.errors.InvalidNativeBinary):
+            module = gs.Module(context, native=path.read_bytes())
+            print("from the cache:", end=" ")
+            return module
     print("compiled:", end=" ")
     module = gs.Module(context, opencl=source)
     path.write_bytes(module.native_binary())

@@ -8,15 +8,25 @@
 
 typedef struct lua_State lua_State;
 typedef int (*lua_CFunction)(lua_State *);
+typedef void *(*lua_Alloc)(void *, void *, size_t, size_t);
+typedef void (*lua_Hook)(lua_State *, void *);
 
 enum { LUA_NIL, LUA_BOOLEAN, LUA_LIGHTUSERDATA, LUA_NUMBER, LUA_STRING, LUA_TABLE, LUA_FUNCTION, LUA_USERDATA };
-enum { LUA_VERSION = 504, LUA_REGISTRY = -1001000, LUA_KEEP_ALL = -1 };
+enum { LUA_VERSION = 504, LUA_REGISTRY = -1001000, LUA_KEEP_ALL = -1, LUA_MASK_COUNT = 8 };
 #define LUA_UPVALUE(number) (LUA_REGISTRY - (number))
 
 /* Result, name, parameters. */
 #define LUA_API(X)                                                                                                 \
     X(lua_State *, luaL_newstate, (void))                                                                          \
     X(void, luaL_openlibs, (lua_State *))                                                                          \
+    X(void, luaL_requiref, (lua_State *, const char *, lua_CFunction, int))                                         \
+    X(int, luaopen_base, (lua_State *))                                                                            \
+    X(int, luaopen_table, (lua_State *))                                                                           \
+    X(int, luaopen_string, (lua_State *))                                                                          \
+    X(int, luaopen_math, (lua_State *))                                                                            \
+    X(int, luaopen_utf8, (lua_State *))                                                                            \
+    X(void, lua_setallocf, (lua_State *, lua_Alloc, void *))                                                       \
+    X(void, lua_sethook, (lua_State *, lua_Hook, int, int))                                                        \
     X(int, luaL_loadfilex, (lua_State *, const char *, const char *))                                              \
     X(int, luaL_error, (lua_State *, const char *, ...))                                                           \
     X(void, luaL_where, (lua_State *, int))                                                                        \

@@ -24,6 +24,7 @@ static bool device_is_known;
 static atomic_size_t tracked;
 static gc_extents changed; /* pages that were found in the last look */
 static bool uncertain;     /* some pages that have to be stored may be the device's */
+static uint32_t flags;     /* of the record that is being made */
 
 const char *gc_memory_open(const char *way, bool results) {
     bool is_given = way != NULL && way[0] != 0 && strcmp(way, "auto") != 0;
@@ -130,6 +131,12 @@ void gc_memory_leave(gc_call *call, const void *at, size_t size) {
     pthread_mutex_unlock(&lock);
 }
 
+/* Others may have looked while the range was in no table, and found pages that belong to nothing. */
+static void suspect_all(gc_range *range) {
+    gc_range_suspect(range, gc_page_floor(range->begin), gc_page_ceiling(range->end));
+    uncertain = uncertain || range->is_pending;
+}
+
 void gc_memory_left(gc_call *call, bool freed) {
     if (call->taken_out == NULL)
         return;
@@ -138,6 +145,8 @@ void gc_memory_left(gc_call *call, bool freed) {
         next = range->next;
         if (freed || !gc_ranges_insert(range))
             gc_range_free(range);
+        else
+            suspect_all(range);
     }
     call->taken_out = NULL;
     update_tracked();
@@ -282,6 +291,11 @@ static void add_own_memory(const gc_extents *stretches) {
     }
 }
 
+static uint32_t flags_of_writes(const gc_call *call) {
+    (void)call;
+    return flags;
+}
+
 void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
     if (!is_on || (reads->count == 0 && atomic_load(&tracked) == 0))
         return;
@@ -293,8 +307,8 @@ void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
     look(true);
     bool any = changed.count > 0 || uncertain || gc_fresh_count > 0;
     suspect_changed();
-    uint32_t flags = (in_flight ? GC_WRITES_IN_FLIGHT : 0) | (uncertain ? GC_WRITES_MIXED : 0);
-    gc_writes_begin(GC_WRITES, call->thread, flags, true);
+    flags = (in_flight ? GC_WRITES_IN_FLIGHT : 0) | (uncertain ? GC_WRITES_MIXED : 0);
+    gc_writes_begin(GC_WRITES, call, flags_of_writes, true);
     if (any)
         store_suspects();
     add_own_memory(reads);
@@ -309,8 +323,20 @@ bool gc_memory_waits(void) {
     return is_on && (with_results || (atomic_load(&tracked) > 0 && (device_is_here || gc_compared_count > 0)));
 }
 
-static void store_results(gc_call *call, const gc_extents *targets, uint32_t flags) {
-    gc_writes_begin(GC_RESULTS, call->thread, flags, false);
+/* Whether somebody besides the device may have written what changed. Only the kernel that tells of pages is known to
+ * count the time of threads exactly. */
+static bool others_wrote(const gc_call *call) {
+    if ((call->traits & GC_CALLS_HOST) != 0)
+        return true;
+    return kernel_tells ? gc_threads_ran(&call->company) : call->company.is_unknown || call->company.count > 0;
+}
+
+static uint32_t flags_of_results(const gc_call *call) {
+    return flags | (others_wrote(call) ? GC_WRITES_MIXED : 0);
+}
+
+static void store_results(const gc_call *call, const gc_extents *targets) {
+    gc_writes_begin(GC_RESULTS, call, flags_of_results, false);
     for (size_t each = 0; each < changed.count; each++) {
         uintptr_t begin = changed.all[each].at, end = begin + changed.all[each].size;
         for (size_t place = gc_ranges_after(begin); place < gc_range_count && gc_ranges[place]->begin < end; place++) {
@@ -322,14 +348,6 @@ static void store_results(gc_call *call, const gc_extents *targets, uint32_t fla
     }
     add_own_memory(targets);
     gc_writes_end();
-}
-
-/* Whether somebody besides the device may have written what changed. Only the kernel that tells of pages is known to
- * count the time of threads exactly. */
-static bool others_wrote(const gc_call *call) {
-    if ((call->traits & GC_CALLS_HOST) != 0)
-        return true;
-    return kernel_tells ? gc_threads_ran(&call->company) : call->company.is_unknown || call->company.count > 0;
 }
 
 /* Counts the pages of each range that were found in the last look. */
@@ -344,10 +362,10 @@ static void count_written(void) {
     }
 }
 
-/* What differs now was written after the last look, by the host perhaps. */
-static void end_shadow(gc_range *range) {
+/* Begins or ends a shadow. What that finds was written after the last look, by the host perhaps. */
+static void change_way(gc_range *range, void (*change)(gc_range *range, gc_pages_found found)) {
     changed.count = 0;
-    gc_shadow_end(range, note_changed);
+    change(range, note_changed);
     suspect_changed();
     uncertain = uncertain || changed.count > 0;
 }
@@ -359,7 +377,7 @@ void gc_memory_unmaking_context(void) {
     pthread_mutex_lock(&lock);
     for (size_t each = 0; each < gc_range_count && gc_shadow_any(); each++)
         if (gc_ranges[each]->shadow != NULL)
-            end_shadow(gc_ranges[each]);
+            change_way(gc_ranges[each], gc_shadow_end);
     pthread_mutex_unlock(&lock);
 }
 
@@ -371,9 +389,9 @@ static void choose_ways(void) {
     for (size_t each = 0; each < gc_range_count; each++) {
         gc_range *range = gc_ranges[each];
         if (range->shadow != NULL && gc_shadow_is_calm(range, range->written))
-            end_shadow(range);
-        else if (range->written > 0)
-            gc_shadow_consider(range, range->written);
+            change_way(range, gc_shadow_end);
+        else if (range->written > 0 && gc_shadow_is_due(range, range->written))
+            change_way(range, gc_shadow_begin);
         range->written = 0;
     }
 }
@@ -388,9 +406,9 @@ void gc_memory_after(gc_call *call, const gc_extents *targets, gc_outcome outcom
         suspect_changed();
         uncertain = true;
     }
+    flags = (outcome == GC_UNDER_WAY ? GC_WRITES_IN_FLIGHT : 0) | (mixed ? GC_WRITES_MIXED : 0);
     if (with_results)
-        store_results(call, targets,
-                      (outcome == GC_UNDER_WAY ? GC_WRITES_IN_FLIGHT : 0) | (mixed ? GC_WRITES_MIXED : 0));
+        store_results(call, targets);
     if (device_is_here && kernel_tells)
         choose_ways();
     pthread_mutex_unlock(&lock);

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "printable.h"
 #include "script.h"
+#include "script_sandbox.h"
 
 enum { PLACES = 64, PLACE_SIZE = 1024 };
 
@@ -86,8 +88,11 @@ void gc_script_failed(const char *place, const char *message, const char *during
     snprintf(found->place, sizeof found->place, "%s", place);
     bool is_first = found->count++ == 0;
     pthread_mutex_unlock(&failures_lock);
-    if (is_first)
-        fprintf(stderr, "groundstate: script: %s (in %s)\n", message, during);
+    if (is_first) {
+        char behind[128];
+        snprintf(behind, sizeof behind, " (in %s)", during);
+        gs_say("script: ", message, behind);
+    }
     if (strcmp(setting("GROUNDSTATE_SCRIPT_STOP"), "1") == 0) {
         fprintf(stderr, "groundstate: the program is stopped, as asked for\n");
         exit(EXIT_FAILURE);
@@ -95,9 +100,12 @@ void gc_script_failed(const char *place, const char *message, const char *during
 }
 
 static void report_failures(void) {
-    for (const failure *each = failures; each < failures + PLACES && each->count > 0; each++)
-        fprintf(stderr, "groundstate: script: failed %llu time%s at %s\n", (unsigned long long)each->count,
-                each->count == 1 ? "" : "s", each->place);
+    for (const failure *each = failures; each < failures + PLACES && each->count > 0; each++) {
+        char before[64];
+        snprintf(before, sizeof before, "script: failed %llu time%s at ", (unsigned long long)each->count,
+                 each->count == 1 ? "" : "s");
+        gs_say(before, each->place, "");
+    }
 }
 
 /* --- Beginning and end ------------------------------------------------------------------------------------------- */
@@ -146,7 +154,10 @@ static bool run_script(void) {
     gc_visit_here = &visit;
     const char *ending = strrchr(script, '.');
     language = ending != NULL && strcmp(ending, ".py") == 0 ? &gc_python_language : &gc_lua_language;
-    bool loaded = language->load(script);
+    bool is_free = language == &gc_python_language && gc_sandboxed();
+    if (is_free)
+        fputs("groundstate: there is no sandbox for scripts in Python, so this one is not run; write it in Lua\n", stderr);
+    bool loaded = !is_free && language->load(script);
     gc_visit_here = NULL;
     gc_script_keep_writes();
     return loaded;

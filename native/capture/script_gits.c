@@ -4,7 +4,9 @@
 #include <syslog.h>
 #include <time.h>
 
+#include "printable.h"
 #include "script_gits.h"
+#include "script_sandbox.h"
 #include "script_values.h"
 
 enum { TEXT_LIMIT = 64 << 20 };
@@ -143,8 +145,11 @@ static int log_text(lua_State *state) {
     expect(state, "log", 2);
     int64_t level = gc_take_integer(state, 1, (gc_owner){"gits.log", "the level"});
     const char *text = lua.luaL_tolstring(state, 2, NULL);
-    if (level >= 0 && level < (int64_t)(sizeof LEVELS / sizeof *LEVELS))
-        fprintf(stderr, "groundstate: script: %s: %s\n", LEVELS[level], text);
+    if (level < 0 || level >= (int64_t)(sizeof LEVELS / sizeof *LEVELS))
+        return 0;
+    char before[32];
+    snprintf(before, sizeof before, "script: %s: ", LEVELS[level]);
+    gs_say(before, text, "");
     return 0;
 }
 
@@ -257,41 +262,45 @@ static int in_bit_range(lua_State *state) {
 static const struct {
     const char *name;
     lua_CFunction function;
+    bool does; /* more than to look on */
 } FUNCTIONS[] = {
-    {"nullUdt", null_udt},
-    {"getPtrSize", get_ptr_size},
-    {"allocBytes", alloc_bytes},
-    {"freeBytes", free_bytes},
-    {"udtToInt", udt_to_int},
-    {"isInt64InRange", is_int64_in_range},
-    {"udtToStr", udt_to_str},
-    {"cStrToLuaStr", udt_to_str},
-    {"allocUdtFromStr", alloc_udt_from_str},
-    {"luaStrToCStr", lua_str_to_c_str},
-    {"log", log_text},
-    {"systemLog", system_log},
-    {"currTime", curr_time},
-    {"getArgsStr", get_args_str},
-    {"getOutDir", get_out_dir},
-    {"getStreamDir", get_stream_dir},
-    {"getCurrentFrame", get_current_frame},
-    {"getCurrentDraw", get_current_draw},
-    {"getCurrentDrawInFrame", get_current_draw_in_frame},
-    {"newBitRange", new_bit_range},
-    {"inBitRange", in_bit_range},
-    {"msgBox", do_nothing},
-    {"getWndRectByHDC", do_nothing},
+    {"nullUdt", null_udt, false},
+    {"getPtrSize", get_ptr_size, false},
+    {"allocBytes", alloc_bytes, true},
+    {"freeBytes", free_bytes, true},
+    {"udtToInt", udt_to_int, false},
+    {"isInt64InRange", is_int64_in_range, false},
+    {"udtToStr", udt_to_str, false},
+    {"cStrToLuaStr", udt_to_str, false},
+    {"allocUdtFromStr", alloc_udt_from_str, true},
+    {"luaStrToCStr", lua_str_to_c_str, true},
+    {"log", log_text, false},
+    {"systemLog", system_log, true},
+    {"currTime", curr_time, false},
+    {"getArgsStr", get_args_str, false},
+    {"getOutDir", get_out_dir, false},
+    {"getStreamDir", get_stream_dir, false},
+    {"getCurrentFrame", get_current_frame, false},
+    {"getCurrentDraw", get_current_draw, false},
+    {"getCurrentDrawInFrame", get_current_draw_in_frame, false},
+    {"newBitRange", new_bit_range, false},
+    {"inBitRange", in_bit_range, false},
+    {"msgBox", do_nothing, false},
+    {"getWndRectByHDC", do_nothing, false},
 };
 
 void gc_lua_add_gits(lua_State *state) {
     char name[32];
+    bool only_looks = gc_sandboxed();
     lua.lua_createtable(state, 0, 40);
     for (size_t each = 0; each < sizeof FUNCTIONS / sizeof *FUNCTIONS; each++) {
+        if (FUNCTIONS[each].does && only_looks)
+            continue;
         lua.lua_pushcclosure(state, FUNCTIONS[each].function, 0);
         lua.lua_setfield(state, -2, FUNCTIONS[each].name);
     }
     for (size_t each = 0; each < sizeof ACCESSORS / sizeof *ACCESSORS; each++)
-        for (int sets = 0; sets < 2; sets++) {
+        for (int sets = 0; sets < (only_looks ? 1 : 2); sets++) {
             snprintf(name, sizeof name, "%s%s", sets ? "set" : "get", ACCESSORS[each].name);
             gc_push_pointer(state, &ACCESSORS[each]);
             lua.lua_pushcclosure(state, sets ? set_element : get_element, 1);
@@ -351,5 +360,6 @@ void gc_lua_add_constants(lua_State *state) {
     lua.lua_setglobal(state, "ZE_BIT");
     lua.lua_pushcclosure(state, ze_make_version, 0);
     lua.lua_setglobal(state, "ZE_MAKE_VERSION");
-    add_searcher(state);
+    if (!gc_sandboxed())
+        add_searcher(state);
 }

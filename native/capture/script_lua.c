@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "script_gits.h"
+#include "script_sandbox.h"
 #include "script_values.h"
 
 enum { STACK = 64, LEVELS = 16, EXIT_PATIENCE = 5 };
@@ -24,6 +25,7 @@ static pthread_mutex_t lock;
 static pthread_key_t key;
 static _Thread_local lua_here *here __attribute__((tls_model("initial-exec")));
 static bool hooks_something; /* the script has a function for a call or an event */
+static bool is_sandboxed;
 static const char names; /* its address names the numbers of functions by name in the registry */
 
 /* --- Threads ----------------------------------------------------------------------------------------------------- */
@@ -70,7 +72,10 @@ static int describe_error(lua_State *state) {
         lua.luaL_where(state, level);
     }
     lua.lua_setfield(state, 2, "place");
-    lua.luaL_tolstring(state, 1, NULL);
+    if (lua.lua_type(state, 1) == LUA_STRING) /* a script may have its own way to show one, which nothing would end here */
+        lua.lua_pushvalue(state, 1);
+    else
+        lua.luaL_tolstring(state, 1, NULL);
     lua.lua_setfield(state, 2, "message");
     return 1;
 }
@@ -95,6 +100,12 @@ static void report_error(lua_State *state, const char *during) {
     gc_script_failed(length > 0 ? place : during, message, during);
 }
 
+/* Another hook would take as long. */
+static void give_up(const char *during) {
+    gc_script_failed(during, "the script has taken too long for the sandbox and is not called any more", during);
+    gc_script_abandon();
+}
+
 /* Runs a C function with one argument under the protection of Lua; false if it failed, which is reported. */
 static bool run(lua_State *state, lua_CFunction function, void *argument, const char *during) {
     int top = lua.lua_gettop(state);
@@ -103,8 +114,12 @@ static bool run(lua_State *state, lua_CFunction function, void *argument, const 
     lua.lua_pushcclosure(state, describe_error, 0);
     lua.lua_pushcclosure(state, function, 0);
     lua.lua_pushlightuserdata(state, argument);
+    if (is_sandboxed)
+        gc_sandbox_begin(state);
     bool done = lua.lua_pcallk(state, 1, 0, top + 1, 0, NULL) == 0;
-    if (!done && lua.lua_type(state, -1) == LUA_TABLE)
+    if (is_sandboxed && !gc_sandbox_end())
+        give_up(during);
+    else if (!done && lua.lua_type(state, -1) == LUA_TABLE)
         report_error(state, during);
     else if (!done)
         gc_script_failed(during, "there is no memory left for the script", during);
@@ -125,6 +140,8 @@ static int call_hook(lua_State *state) {
     for (int each = 0; each < signature->count; each++)
         gc_push_word(state, &parameters[each].type, visit->words[each], gc_namespaces[visit->function]);
     lua.lua_callk(state, signature->count, 1, 0, NULL);
+    if (is_sandboxed)
+        return 0; /* the program gets what the driver answers */
     bool is_nil = lua.lua_type(state, -1) == LUA_NIL;
     visit->answer = is_nil ? 0 : gc_take_word(state, -1, &signature->answer, (gc_owner){name, "the result"});
     visit->answered = true;
@@ -137,6 +154,22 @@ static bool lua_call(gc_visit *visit) {
     bool done = state != NULL && run(state, call_hook, visit, gs_function_names[visit->function]);
     pthread_mutex_unlock(&lock);
     return done && visit->answered;
+}
+
+/* In the sandbox a hook may say when the call is made, and no more. */
+static void expect_same_call(lua_State *state, enum gs_function function, const uint64_t *words, uint32_t copies) {
+    const gc_visit *visit = gc_visit_here;
+    if (visit == NULL || visit->function != function)
+        gc_sandbox_refuse(state, "a call that the program has not made");
+    if (visit->called_on)
+        gc_sandbox_refuse(state, "to make the call of the program twice");
+    bool is_same = copies == 0;
+    for (int each = 0; each < gc_signatures[function].count; each++) {
+        int unused = 64 - 8 * gc_parameters[gc_signatures[function].first + each].type.size;
+        is_same = is_same && (words[each] ^ visit->words[each]) << (unused > 0 ? unused : 0) == 0;
+    }
+    if (!is_same)
+        gc_sandbox_refuse(state, "to change the arguments of a call");
 }
 
 /* drvl0.<function>: calls on. The function's number is upvalue 1. */
@@ -154,14 +187,17 @@ static int call_on(lua_State *state) {
         if (type->layout != GC_NO_LAYOUT && lua.lua_type(state, each + 1) == LUA_TABLE &&
             gc_has_copies(state, each + 1)) {
             copies |= 1u << each;
-            gc_store_copies(state, each + 1, type->layout);
+            if (!is_sandboxed)
+                gc_store_copies(state, each + 1, type->layout);
         }
         words[each] = gc_take_word(state, each + 1, type, (gc_owner){name, parameters[each].name});
         if (type->kind == GC_STRUCT && words[each] == 0)
             return lua.luaL_error(state, "%s of %s is a struct and cannot be null", parameters[each].name, name);
     }
+    if (is_sandboxed)
+        expect_same_call(state, function, words, copies);
     pthread_mutex_unlock(&lock);
-    uint64_t answer = gc_script_call_on(function, words);
+    uint64_t answer = gc_script_call_on(function, is_sandboxed ? gc_visit_here->words : words);
     pthread_mutex_lock(&lock);
     for (int each = 0; each < signature->count; each++)
         if (copies >> each & 1)
@@ -237,6 +273,8 @@ static void refuse_misspelt(lua_State *state, const char *name) {
 
 /* The script defined a global that it did not have: if it is a function of the API, that has a hook from now on. */
 static int new_global(lua_State *state) {
+    if (lua.lua_gettop(state) != 3 || lua.lua_type(state, 1) != LUA_TABLE)
+        return lua.luaL_error(state, "a global has a name and a value");
     if (lua.lua_type(state, 2) == LUA_STRING && lua.lua_type(state, 3) == LUA_FUNCTION) {
         const char *name = lua.lua_tolstring(state, 2, NULL);
         lua.lua_rawgetp(state, LUA_REGISTRY, &names);
@@ -303,14 +341,16 @@ static void add_driver(lua_State *state) {
         lua.lua_pushcclosure(state, call_on, 1);
         lua.lua_setfield(state, -2, gs_function_names[each]);
     }
-    for (size_t each = 0; each < gc_layout_count; each++) {
+    for (size_t each = 0; each < gc_layout_count && !is_sandboxed; each++) {
         snprintf(name, sizeof name, "create_%s", gc_layouts[each].name);
         lua.lua_pushinteger(state, (int64_t)each);
         lua.lua_pushcclosure(state, gc_lua_create_struct, 1);
         lua.lua_setfield(state, -2, name);
     }
-    lua.lua_pushcclosure(state, gc_lua_free_struct, 0);
-    lua.lua_setfield(state, -2, "free");
+    if (!is_sandboxed) {
+        lua.lua_pushcclosure(state, gc_lua_free_struct, 0);
+        lua.lua_setfield(state, -2, "free");
+    }
     lua.lua_createtable(state, 0, 1);
     lua.lua_pushcclosure(state, missing_function, 0);
     lua.lua_setfield(state, -2, "__index");
@@ -320,12 +360,15 @@ static void add_driver(lua_State *state) {
 
 static int load_script(lua_State *state) {
     const char *path = lua.lua_touserdata(state, 1);
-    lua.luaL_openlibs(state);
+    if (is_sandboxed)
+        gc_sandbox_open(state);
+    else
+        lua.luaL_openlibs(state);
     gc_lua_add_constants(state);
     gc_lua_add_gits(state);
     add_driver(state);
     watch_globals(state);
-    if (lua.luaL_loadfilex(state, path, NULL) != 0)
+    if (lua.luaL_loadfilex(state, path, "t") != 0)
         return lua.luaL_error(state, "%s", lua.lua_tolstring(state, -1, NULL));
     lua.lua_callk(state, 0, 0, 0, NULL);
     if (!hooks_something)
@@ -341,6 +384,7 @@ static bool lua_load(const char *path) {
     pthread_mutex_init(&lock, &about);
     pthread_key_create(&key, leave_thread);
     script = path;
+    is_sandboxed = gc_sandboxed();
     if (!gc_lua_find())
         return false;
     first = lua.luaL_newstate();

@@ -12,7 +12,7 @@ static int least(int one, int other) {
 /* How many characters have to be changed, added or left out, capitals or not; more than `limit` is as good as any. */
 static int distance(const char *one, const char *other, int limit) {
     int length = (int)strlen(one), width = (int)strlen(other), row[LONGEST + 1];
-    if (length > LONGEST || width > LONGEST || length - width > limit || width - length > limit)
+    if (width > LONGEST || length - width > limit || width - length > limit)
         return limit + 1;
     for (int column = 0; column <= width; column++)
         row[column] = column;
@@ -31,8 +31,11 @@ static int distance(const char *one, const char *other, int limit) {
 
 const char *gc_nearest(const char *name, const char *(*name_at)(const void *names, size_t at), const void *names,
                        size_t count) {
-    int nearest = (int)strlen(name) / 4 + 1;
+    size_t length = strnlen(name, LONGEST + 1);
+    int nearest = (int)length / 4 + 1;
     const char *found = NULL;
+    if (length > LONGEST)
+        return NULL;
     for (size_t each = 0; each < count; each++) {
         const char *known = name_at(names, each);
         int apart = distance(name, known, nearest);

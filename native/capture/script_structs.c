@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "script_sandbox.h"
 #include "script_values.h"
 
 static void push_value(lua_State *state, const gc_type *type, const void *at, char family);
@@ -102,8 +103,22 @@ static int no_field(lua_State *state, const gc_layout *layout) {
     return gc_lua_no_such(state, what, name, gc_nearest(name, field_name, layout, layout->count));
 }
 
+/* A script can call what is in a metatable with anything. */
+static void expect_table(lua_State *state) {
+    if (lua.lua_type(state, 1) != LUA_TABLE)
+        lua.luaL_error(state, "a struct or an array must be a table, not a %s",
+                       lua.lua_typename(state, lua.lua_type(state, 1)));
+}
+
+static void expect_writable(lua_State *state) {
+    expect_table(state);
+    if (gc_sandboxed())
+        gc_sandbox_refuse(state, "to change memory of the program");
+}
+
 static int struct_index(lua_State *state) {
     const gc_layout *layout = layout_here(state);
+    expect_table(state);
     if (is_self(state, 2)) {
         gc_push_self(state, 1);
         return 1;
@@ -123,6 +138,7 @@ static int struct_index(lua_State *state) {
 
 static int struct_newindex(lua_State *state) {
     const gc_layout *layout = layout_here(state);
+    expect_writable(state);
     if (is_self(state, 2)) {
         set_address(state, 1, "_self", gc_take_pointer(state, 3, (gc_owner){layout->name, "_self"}));
         return 0;
@@ -231,6 +247,7 @@ static char *array_element(lua_State *state, const gc_type *type) {
 
 static int array_index(lua_State *state) {
     const gc_type *type = array_here(state);
+    expect_table(state);
     if (is_self(state, 2)) {
         gc_push_self(state, 1);
         return 1;
@@ -243,6 +260,7 @@ static int array_index(lua_State *state) {
 
 static int array_newindex(lua_State *state) {
     const gc_type *type = array_here(state);
+    expect_writable(state);
     gc_type one = *type;
     one.length = 0;
     store_value(state, 3, &one, array_element(state, type), (gc_owner){"array", "an element"});
@@ -463,7 +481,11 @@ static const gc_layout *layout_of_table(lua_State *state, int index) {
     if (lua.lua_type(state, index) != LUA_TABLE || !lua.lua_getmetatable(state, index))
         return NULL;
     lua.lua_getfield(state, -1, "__layout");
-    return lua.lua_touserdata(state, -1);
+    const gc_layout *said = lua.lua_touserdata(state, -1); /* a script may have said it */
+    for (size_t each = 0; each < gc_layout_count; each++)
+        if (said == &gc_layouts[each])
+            return said;
+    return NULL;
 }
 
 int gc_lua_free_struct(lua_State *state) {

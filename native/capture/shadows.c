@@ -41,29 +41,35 @@ static bool is_much(const gc_range *range, size_t pages) {
     return pages * MUCH >= gc_range_pages(range);
 }
 
-void gc_shadow_consider(gc_range *range, size_t pages) {
-    if (!range->watched || range->fresh || range->kind != GC_MEMORY_HOST || !is_much(range, pages) ||
-        ++range->rewrites < REWRITES || size_of(range) > SHADOW_LIMIT - shadowed || shares_pages(range))
-        return;
+bool gc_shadow_is_due(gc_range *range, size_t pages) {
+    return range->watched && !range->fresh && range->kind == GC_MEMORY_HOST && is_much(range, pages) &&
+           ++range->rewrites >= REWRITES && size_of(range) <= SHADOW_LIMIT - shadowed && !shares_pages(range);
+}
+
+/* Other threads go on writing. What they write before the pages are looked at for the last time is told of, whether the
+ * copy has it or not, and what they write later differs from the copy. */
+void gc_shadow_begin(gc_range *range, gc_pages_found found) {
+    uintptr_t begin = gc_page_floor(range->begin), end = gc_page_ceiling(range->end);
     range->shadow = malloc(size_of(range));
     if (range->shadow == NULL)
         return;
-    gc_pages_unwatch(gc_page_floor(range->begin), gc_page_ceiling(range->end));
-    set_watched(range, false);
     memcpy(range->shadow, (const void *)range->begin, size_of(range));
+    gc_pages_written(begin, end, found);
+    gc_pages_unwatch(begin, end);
+    set_watched(range, false);
     shadowed += size_of(range);
     range->calm = 0;
 }
 
 void gc_shadow_compare(gc_range *range, gc_pages_found found) {
     for (uintptr_t at = range->begin, end; at < range->end; at = end) {
-        end = gc_page_floor(at) + GC_PAGE;
-        end = end < range->end ? end : range->end;
+        uintptr_t piece = at / GC_PAGE * GC_PAGE;
+        end = piece + GC_PAGE < range->end ? piece + GC_PAGE : range->end;
         uint8_t *copy = range->shadow + (at - range->begin);
         if (memcmp(copy, (const void *)at, end - at) == 0)
             continue;
         memcpy(copy, (const void *)at, end - at);
-        found(gc_page_floor(at), gc_page_floor(at) + GC_PAGE);
+        found(piece, piece + GC_PAGE);
     }
 }
 

@@ -9,8 +9,10 @@
 #include "ranges.h"
 
 bool gc_shadow_any(void);
-/* Some pages of a range were written by a submission: from now on the range has a shadow if that happens often. */
-void gc_shadow_consider(gc_range *range, size_t pages);
+/* Some pages of a range were written by a submission: whether that happens so often that the range should have a shadow. */
+bool gc_shadow_is_due(gc_range *range, size_t pages);
+/* The range has a shadow from now on, and is not watched; tells of the pages that were written since the last look. */
+void gc_shadow_begin(gc_range *range, gc_pages_found found);
 /* Tells of all pages that differ from the shadow, which then has them. */
 void gc_shadow_compare(gc_range *range, gc_pages_found found);
 /* After a submission: whether little of the range was written for some time. */

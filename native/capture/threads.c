@@ -17,7 +17,7 @@
 
 #include "threads.h"
 
-enum { KNOWN = 256, FRESH = 1000000 };
+enum { KNOWN = 256, FRESH = 1000000, TRIES = 4 };
 
 static int folder = -1;
 static long known[KNOWN]; /* threads of the driver, by number */
@@ -47,16 +47,18 @@ typedef struct entry {
 } entry;
 
 static gc_company present; /* as of the last look into the folder */
+static uint64_t listed;    /* entries that it had */
 
 /* Looks at all threads. An entry is at most 32 bytes long: what leaves room for more is the end of the list. */
 static void look_for_others(void) {
     _Alignas(entry) char buffer[4096];
     long own = syscall(SYS_gettid), length = sizeof buffer;
     present = (gc_company){.is_unknown = lseek(folder, 0, SEEK_SET) != 0};
+    listed = 0;
     while (!present.is_unknown && length > (long)sizeof buffer - 32) {
         length = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
         present.is_unknown = length < 0;
-        for (long at = 0; at < length; at += ((entry *)(buffer + at))->length) {
+        for (long at = 0; at < length; at += ((entry *)(buffer + at))->length, listed++) {
             const entry *each = (const entry *)(buffer + at);
             long number = each->name[0] != '.' ? atol(each->name) : own;
             if (number == own || is_drivers(number))
@@ -82,31 +84,41 @@ static clockid_t clock_of(long thread) {
     return (clockid_t)(~(unsigned)thread << 3 | OF_ONE_THREAD | AS_SCHEDULED);
 }
 
-/* The folder has a link for each thread. As long as their number stays, and nobody had the time to take the place of another
- * one, the list of threads does, too. */
-void gc_threads_note(gc_company *company) {
-    static uint64_t looked, links;
-    static pthread_t asked_by;
-    struct stat status;
-    if (folder < 0)
-        folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    company->count = 0;
-    company->is_unknown = folder < 0 || fstat(folder, &status) != 0;
-    if (company->is_unknown)
-        return;
-    uint64_t time = read_clock(CLOCK_MONOTONIC);
-    if (status.st_nlink != links || asked_by != pthread_self() || time - looked > FRESH) {
-        look_for_others();
-        links = status.st_nlink;
-        asked_by = pthread_self();
-        looked = time;
-    }
+static void copy_present(gc_company *company) {
     company->is_unknown = present.is_unknown;
     company->count = present.count;
     for (int each = 0; each < present.count; each++) {
         company->threads[each] = present.threads[each];
         company->ran[each] = read_clock(clock_of(present.threads[each]));
     }
+}
+
+/* The folder has a link for each entry. As long as their number is that of the list, and nobody had the time to take the
+ * place of another one, the list is right. A thread that ends has no clock any more, and so counts as one that ran; one
+ * that starts after the clocks were read has been started by one that ran. */
+static bool list_is_complete(void) {
+    struct stat status;
+    return fstat(folder, &status) == 0 && status.st_nlink == listed;
+}
+
+void gc_threads_note(gc_company *company) {
+    static uint64_t looked;
+    static pthread_t asked_by;
+    if (folder < 0)
+        folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    uint64_t time = read_clock(CLOCK_MONOTONIC);
+    bool is_fresh = asked_by == pthread_self() && time - looked <= FRESH;
+    asked_by = pthread_self();
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (!is_fresh || tries > 0) {
+            look_for_others();
+            looked = time;
+        }
+        copy_present(company);
+        if (list_is_complete())
+            return;
+    }
+    company->is_unknown = true;
 }
 
 bool gc_threads_ran(const gc_company *company) {

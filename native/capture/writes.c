@@ -20,13 +20,17 @@ typedef struct run {
 } run;
 
 static head beginning;
+static const gc_call *call_of;
+static gc_writes_flags flags_of;
 static bool with_contents;
 static uint8_t *bytes;
 static size_t used, room;
 static size_t last; /* where the last run is */
 
-void gc_writes_begin(uint32_t kind, uint32_t thread, uint32_t flags, bool contents) {
-    beginning = (head){kind, 0, 0, flags, GC_PAGE, thread};
+void gc_writes_begin(uint32_t kind, const gc_call *call, gc_writes_flags flags, bool contents) {
+    beginning = (head){kind, 0, 0, 0, GC_PAGE, call->thread};
+    call_of = call;
+    flags_of = flags;
     with_contents = contents;
     used = sizeof beginning;
 }
@@ -34,6 +38,7 @@ void gc_writes_begin(uint32_t kind, uint32_t thread, uint32_t flags, bool conten
 void gc_writes_end(void) {
     if (beginning.runs > 0) {
         beginning.length = (uint32_t)(used - 8);
+        beginning.flags = flags_of(call_of);
         memcpy(bytes, &beginning, sizeof beginning);
         gc_journal_append(bytes, used);
     }

@@ -621,9 +621,10 @@ GS_PUBLIC ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_
     GS_PIN void *pinned_hCommandQueue = gs_pin(hCommandQueue, GS_KIND_COMMAND_QUEUE);
     if (NULL == pinned_hCommandQueue)
         return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "hCommandQueue", hCommandQueue, GS_KIND_COMMAND_QUEUE);
+    GS_PINS gs_pins pinned_phCommandLists = {0};
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
-        if (!gs_is_live(phCommandLists[i], GS_KIND_COMMAND_LIST))
-            return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+        if (!gs_pin_next(&pinned_phCommandLists, phCommandLists[i], GS_KIND_COMMAND_LIST))
+            return pinned_phCommandLists.is_full ? gs_fail_memory(GS_FN_zeCommandQueueExecuteCommandLists) : gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
     GS_PIN void *pinned_hFence = gs_pin(hFence, GS_KIND_FENCE);
     if (NULL != hFence && NULL == pinned_hFence)
         return gs_fail_handle(GS_FN_zeCommandQueueExecuteCommandLists, "hFence", hFence, GS_KIND_FENCE);
@@ -803,9 +804,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_ha
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWriteGlobalTimestamp) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWriteGlobalTimestamp, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -964,9 +966,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hComma
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendBarrier) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendBarrier, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -985,9 +988,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryRangesBarrier(ze_command_list_han
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryRangesBarrier) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryRangesBarrier, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1024,9 +1028,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCo
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopy) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopy, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1049,9 +1054,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_lis
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopyWithParameters) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyWithParameters, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1074,9 +1080,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCo
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryFill) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryFill, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1101,9 +1108,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_lis
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryFillWithParameters) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryFillWithParameters, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1128,9 +1136,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopyRegion) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyRegion, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1160,9 +1169,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_h
     GS_PIN void *pinned_hContextSrc = gs_pin(hContextSrc, GS_KIND_CONTEXT);
     if (NULL == pinned_hContextSrc)
         return gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "hContextSrc", hContextSrc, GS_KIND_CONTEXT);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendMemoryCopyFromContext) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendMemoryCopyFromContext, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1193,9 +1203,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCom
     GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
     if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopy) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopy, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1224,9 +1235,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_
     GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
     if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyRegion) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyRegion, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1252,9 +1264,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemory(ze_command_list_handl
     GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
     if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyToMemory) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemory, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1280,9 +1293,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemory(ze_command_list_han
     GS_PIN void *pinned_hDstImage = gs_pin(hDstImage, GS_KIND_IMAGE);
     if (NULL == pinned_hDstImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "hDstImage", hDstImage, GS_KIND_IMAGE);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyFromMemory) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemory, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -1545,9 +1559,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t h
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendWaitOnEvents, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phEvents = {0};
     for (size_t i = 0; NULL != phEvents && i < numEvents; i++)
-        if (!gs_is_live(phEvents[i], GS_KIND_EVENT))
-            return NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phEvents, phEvents[i], GS_KIND_EVENT))
+            return pinned_phEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWaitOnEvents) : NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents", phEvents[i]);
     if (NULL == phEvents)
         return gs_fail_pointer(GS_FN_zeCommandListAppendWaitOnEvents, "phEvents");
@@ -1642,13 +1657,15 @@ GS_PUBLIC ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_h
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phEvents = {0};
     for (size_t i = 0; NULL != phEvents && i < numEvents; i++)
-        if (!gs_is_live(phEvents[i], GS_KIND_EVENT))
-            return NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents", phEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phEvents, phEvents[i], GS_KIND_EVENT))
+            return pinned_phEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendQueryKernelTimestamps) : NULL == phEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents", phEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phEvents", phEvents[i]);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendQueryKernelTimestamps) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendQueryKernelTimestamps, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2135,9 +2152,10 @@ GS_PUBLIC ze_result_t zeModuleDestroy(ze_module_handle_t hModule)
 
 GS_PUBLIC ze_result_t zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t *phModules, ze_module_build_log_handle_t *phLinkLog)
 {
+    GS_PINS gs_pins pinned_phModules = {0};
     for (size_t i = 0; NULL != phModules && i < numModules; i++)
-        if (!gs_is_live(phModules[i], GS_KIND_MODULE))
-            return gs_fail_handle(GS_FN_zeModuleDynamicLink, "phModules", phModules[i], GS_KIND_MODULE);
+        if (!gs_pin_next(&pinned_phModules, phModules[i], GS_KIND_MODULE))
+            return pinned_phModules.is_full ? gs_fail_memory(GS_FN_zeModuleDynamicLink) : gs_fail_handle(GS_FN_zeModuleDynamicLink, "phModules", phModules[i], GS_KIND_MODULE);
     if (NULL == phModules)
         return gs_fail_pointer(GS_FN_zeModuleDynamicLink, "phModules");
     if (gs_zeModuleDynamicLink)
@@ -2417,9 +2435,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t h
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "hKernel", hKernel, GS_KIND_KERNEL);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernel) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernel, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2445,9 +2464,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_l
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "hKernel", hKernel, GS_KIND_KERNEL);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernelWithParameters) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithParameters, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2473,9 +2493,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_li
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "hKernel", hKernel, GS_KIND_KERNEL);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernelWithArguments) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2501,9 +2522,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "hKernel", hKernel, GS_KIND_KERNEL);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchCooperativeKernel) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchCooperativeKernel, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2529,9 +2551,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_ha
     GS_PIN void *pinned_hKernel = gs_pin(hKernel, GS_KIND_KERNEL);
     if (NULL == pinned_hKernel)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "hKernel", hKernel, GS_KIND_KERNEL);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchKernelIndirect) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelIndirect, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -2554,12 +2577,14 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(ze_comman
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phKernels = {0};
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
-        if (!gs_is_live(phKernels[i], GS_KIND_KERNEL))
-            return gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phKernels", phKernels[i], GS_KIND_KERNEL);
+        if (!gs_pin_next(&pinned_phKernels, phKernels[i], GS_KIND_KERNEL))
+            return pinned_phKernels.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect) : gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phKernels", phKernels[i], GS_KIND_KERNEL);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendLaunchMultipleKernelsIndirect, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3007,9 +3032,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyToMemoryExt(ze_command_list_ha
     GS_PIN void *pinned_hSrcImage = gs_pin(hSrcImage, GS_KIND_IMAGE);
     if (NULL == pinned_hSrcImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "hSrcImage", hSrcImage, GS_KIND_IMAGE);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyToMemoryExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyToMemoryExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3035,9 +3061,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_
     GS_PIN void *pinned_hDstImage = gs_pin(hDstImage, GS_KIND_IMAGE);
     if (NULL == pinned_hDstImage)
         return gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "hDstImage", hDstImage, GS_KIND_IMAGE);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendImageCopyFromMemoryExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendImageCopyFromMemoryExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3076,9 +3103,10 @@ GS_PUBLIC ze_result_t zeImageGetAllocPropertiesExt(ze_context_handle_t hContext,
 
 GS_PUBLIC ze_result_t zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t *pInspectDesc, uint32_t numModules, ze_module_handle_t *phModules, ze_module_build_log_handle_t *phLog)
 {
+    GS_PINS gs_pins pinned_phModules = {0};
     for (size_t i = 0; NULL != phModules && i < numModules; i++)
-        if (!gs_is_live(phModules[i], GS_KIND_MODULE))
-            return gs_fail_handle(GS_FN_zeModuleInspectLinkageExt, "phModules", phModules[i], GS_KIND_MODULE);
+        if (!gs_pin_next(&pinned_phModules, phModules[i], GS_KIND_MODULE))
+            return pinned_phModules.is_full ? gs_fail_memory(GS_FN_zeModuleInspectLinkageExt) : gs_fail_handle(GS_FN_zeModuleInspectLinkageExt, "phModules", phModules[i], GS_KIND_MODULE);
     if (NULL == pInspectDesc)
         return gs_fail_pointer(GS_FN_zeModuleInspectLinkageExt, "pInspectDesc");
     if (NULL == phModules)
@@ -3390,12 +3418,14 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_lis
     GS_PIN void *pinned_hCommandListImmediate = gs_pin(hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandListImmediate)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hCommandListImmediate", hCommandListImmediate, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phCommandLists = {0};
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
-        if (!gs_is_live(phCommandLists[i], GS_KIND_COMMAND_LIST))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+        if (!gs_pin_next(&pinned_phCommandLists, phCommandLists[i], GS_KIND_COMMAND_LIST))
+            return pinned_phCommandLists.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsExp) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsExp) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsExp, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
@@ -3415,12 +3445,14 @@ GS_PUBLIC ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(ze_
     GS_PIN void *pinned_hCommandListImmediate = gs_pin(hCommandListImmediate, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandListImmediate)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hCommandListImmediate", hCommandListImmediate, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phCommandLists = {0};
     for (size_t i = 0; NULL != phCommandLists && i < numCommandLists; i++)
-        if (!gs_is_live(phCommandLists[i], GS_KIND_COMMAND_LIST))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+        if (!gs_pin_next(&pinned_phCommandLists, phCommandLists[i], GS_KIND_COMMAND_LIST))
+            return pinned_phCommandLists.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phCommandLists", phCommandLists[i], GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters) : gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListImmediateAppendCommandListsWithParameters, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
@@ -3458,9 +3490,10 @@ GS_PUBLIC ze_result_t zeCommandListGetNextCommandIdWithKernelsExp(ze_command_lis
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phKernels = {0};
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
-        if (!gs_is_live(phKernels[i], GS_KIND_KERNEL))
-            return gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
+        if (!gs_pin_next(&pinned_phKernels, phKernels[i], GS_KIND_KERNEL))
+            return pinned_phKernels.is_full ? gs_fail_memory(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp) : gs_fail_handle(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
     if (NULL == desc)
         return gs_fail_pointer(GS_FN_zeCommandListGetNextCommandIdWithKernelsExp, "desc");
     if (NULL == pCommandId)
@@ -3522,9 +3555,10 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (NULL != phWaitEvents[i] && (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT)))
-            return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+        if (NULL != phWaitEvents[i] && (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT)))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp) : gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
@@ -3539,9 +3573,10 @@ GS_PUBLIC ze_result_t zeCommandListUpdateMutableCommandKernelsExp(ze_command_lis
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phKernels = {0};
     for (size_t i = 0; NULL != phKernels && i < numKernels; i++)
-        if (!gs_is_live(phKernels[i], GS_KIND_KERNEL))
-            return gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
+        if (!gs_pin_next(&pinned_phKernels, phKernels[i], GS_KIND_KERNEL))
+            return pinned_phKernels.is_full ? gs_fail_memory(GS_FN_zeCommandListUpdateMutableCommandKernelsExp) : gs_fail_handle(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "phKernels", phKernels[i], GS_KIND_KERNEL);
     if (NULL == pCommandId)
         return gs_fail_pointer(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, "pCommandId");
     if (NULL == phKernels)
@@ -3599,12 +3634,14 @@ GS_PUBLIC ze_result_t zeCommandListAppendSignalExternalSemaphoreExt(ze_command_l
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phSemaphores = {0};
     for (size_t i = 0; NULL != phSemaphores && i < numSemaphores; i++)
-        if (!gs_is_live(phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
-            return gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+        if (!gs_pin_next(&pinned_phSemaphores, phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
+            return pinned_phSemaphores.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt) : gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendSignalExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3627,12 +3664,14 @@ GS_PUBLIC ze_result_t zeCommandListAppendWaitExternalSemaphoreExt(ze_command_lis
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phSemaphores = {0};
     for (size_t i = 0; NULL != phSemaphores && i < numSemaphores; i++)
-        if (!gs_is_live(phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
-            return gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+        if (!gs_pin_next(&pinned_phSemaphores, phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT))
+            return pinned_phSemaphores.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt) : gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phSemaphores", phSemaphores[i], GS_KIND_EXTERNAL_SEMAPHORE_EXT);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendWaitExternalSemaphoreExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3720,9 +3759,10 @@ GS_PUBLIC ze_result_t zeRTASBuilderCommandListAppendCopyExt(ze_command_list_hand
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeRTASBuilderCommandListAppendCopyExt) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeRTASBuilderCommandListAppendCopyExt, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
@@ -3959,9 +3999,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendGraphExt(ze_command_list_handle_t hComm
     GS_PIN void *pinned_hGraph = gs_pin(hGraph, GS_KIND_EXECUTABLE_GRAPH);
     if (NULL == pinned_hGraph)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hGraph", hGraph, GS_KIND_EXECUTABLE_GRAPH);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendGraphExt) : gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_handle(GS_FN_zeCommandListAppendGraphExt, "hSignalEvent", hSignalEvent, GS_KIND_EVENT);
@@ -4033,9 +4074,10 @@ GS_PUBLIC ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t h
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
+    GS_PINS gs_pins pinned_phWaitEvents = {0};
     for (size_t i = 0; NULL != phWaitEvents && i < numWaitEvents; i++)
-        if (!gs_is_live(phWaitEvents[i], GS_KIND_EVENT))
-            return NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
+        if (!gs_pin_next(&pinned_phWaitEvents, phWaitEvents[i], GS_KIND_EVENT))
+            return pinned_phWaitEvents.is_full ? gs_fail_memory(GS_FN_zeCommandListAppendHostFunction) : NULL == phWaitEvents[i] ? gs_fail_handle(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i], GS_KIND_EVENT)
                    : gs_fail_event(GS_FN_zeCommandListAppendHostFunction, "phWaitEvents", phWaitEvents[i]);
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)

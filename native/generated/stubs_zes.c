@@ -756,9 +756,10 @@ GS_PUBLIC ze_result_t zesFabricPortGetMultiPortThroughput(zes_device_handle_t hD
 {
     if (!gs_is_watched(hDevice))
         return gs_fail_handle(GS_FN_zesFabricPortGetMultiPortThroughput, "hDevice", hDevice, GS_KIND_DEVICE);
+    GS_PINS gs_pins pinned_phPort = {0};
     for (size_t i = 0; NULL != phPort && i < numPorts; i++)
-        if (!gs_is_live(phPort[i], GS_KIND_ZES_FABRIC_PORT))
-            return gs_fail_handle(GS_FN_zesFabricPortGetMultiPortThroughput, "phPort", phPort[i], GS_KIND_ZES_FABRIC_PORT);
+        if (!gs_pin_next(&pinned_phPort, phPort[i], GS_KIND_ZES_FABRIC_PORT))
+            return pinned_phPort.is_full ? gs_fail_memory(GS_FN_zesFabricPortGetMultiPortThroughput) : gs_fail_handle(GS_FN_zesFabricPortGetMultiPortThroughput, "phPort", phPort[i], GS_KIND_ZES_FABRIC_PORT);
     if (NULL == phPort)
         return gs_fail_pointer(GS_FN_zesFabricPortGetMultiPortThroughput, "phPort");
     if (NULL == pThroughput)

@@ -283,9 +283,10 @@ GS_PUBLIC ze_result_t zetContextActivateMetricGroups(zet_context_handle_t hConte
         return gs_fail_handle(GS_FN_zetContextActivateMetricGroups, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zetContextActivateMetricGroups, "hDevice", hDevice, GS_KIND_DEVICE);
+    GS_PINS gs_pins pinned_phMetricGroups = {0};
     for (size_t i = 0; NULL != phMetricGroups && i < count; i++)
-        if (!gs_is_live(phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP))
-            return gs_fail_handle(GS_FN_zetContextActivateMetricGroups, "phMetricGroups", phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP);
+        if (!gs_pin_next(&pinned_phMetricGroups, phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP))
+            return pinned_phMetricGroups.is_full ? gs_fail_memory(GS_FN_zetContextActivateMetricGroups) : gs_fail_handle(GS_FN_zetContextActivateMetricGroups, "phMetricGroups", phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP);
     if ((NULL == phMetricGroups) && (0 < count))
         return gs_fail_condition(GS_FN_zetContextActivateMetricGroups, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phMetricGroups) && (0 < count)");
     if (gs_zetContextActivateMetricGroups)
@@ -798,9 +799,10 @@ GS_PUBLIC ze_result_t zetMetricTracerCreateExp(zet_context_handle_t hContext, ze
         return gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "hContext", hContext, GS_KIND_CONTEXT);
     if (!gs_is_live(hDevice, GS_KIND_DEVICE))
         return gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "hDevice", hDevice, GS_KIND_DEVICE);
+    GS_PINS gs_pins pinned_phMetricGroups = {0};
     for (size_t i = 0; NULL != phMetricGroups && i < metricGroupCount; i++)
-        if (!gs_is_live(phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP))
-            return gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "phMetricGroups", phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP);
+        if (!gs_pin_next(&pinned_phMetricGroups, phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP))
+            return pinned_phMetricGroups.is_full ? gs_fail_memory(GS_FN_zetMetricTracerCreateExp) : gs_fail_handle(GS_FN_zetMetricTracerCreateExp, "phMetricGroups", phMetricGroups[i], GS_KIND_ZET_METRIC_GROUP);
     GS_PIN void *pinned_hNotificationEvent = gs_pin(hNotificationEvent, GS_KIND_EVENT);
     if (NULL != hNotificationEvent && NULL == pinned_hNotificationEvent)
         return gs_fail_event(GS_FN_zetMetricTracerCreateExp, "hNotificationEvent", hNotificationEvent);

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from groundstate import knobs
+from groundstate.printable import printable
 
 TYPE_CHECKING = False  # as in driver/platform.py
 if TYPE_CHECKING:
@@ -37,4 +38,4 @@ class Announced:
             self._timer.cancel()
 
     def _say(self) -> None:
-        os.write(STDERR, f"groundstate: {self.what}...\n".encode(errors="replace"))
+        os.write(STDERR, f"groundstate: {printable(self.what)}...\n".encode(errors="replace"))

@@ -175,16 +175,22 @@ class Duration(Knob):
     values = "a time such as `500ms`, `10s` or `2min`"
     _units = {"us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
-    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
+    def __init__(
+        self, name: str, otherwise: str, sentence: str, group: str, default: int | None = None
+    ) -> None:
         super().__init__(name, sentence, group)
         self.otherwise = otherwise
+        self.default = default
 
     def get(self) -> int | None:
         text = self.text()
-        value = self._parse(text.lower()) if text else 0
+        if not text:
+            return self.default
+        value = self._parse(text.lower())
         if value is None:
             problem = f"expected a time such as 500ms, 10s or 2min; using {self.otherwise}"
             complain(self.name, text, problem)
+            return self.default
         return value or None
 
     def _parse(self, text: str) -> int | None:
@@ -372,6 +378,16 @@ KERNEL_LIMIT = Duration(
     "(`ZE_RESULT_ERROR_DEVICE_LOST`). A number without a unit means seconds.",
     group=_DEVICE,
 )
+NATIVE = Choice(
+    "GROUNDSTATE_NATIVE",
+    choices=("trusted", "own", "never"),
+    default="own",
+    sentence="From whom native binaries are taken, whose machine code runs with all rights of the "
+    "program. `own`: from drivers of this user, which sign them with a key in the folder of "
+    "`GROUNDSTATE_CACHE`. `trusted`: from anybody. `never`: from nobody. Others answer "
+    "`ZE_RESULT_ERROR_INVALID_NATIVE_BINARY`. See security.md.",
+    group=_DEVICE,
+)
 ERRORS = Choice(
     "GROUNDSTATE_ERRORS",
     choices=("0", "serious", "1"),
@@ -387,7 +403,15 @@ PROGRESS = Flag(
     "GROUNDSTATE_PROGRESS",
     default=True,
     sentence="Whether work that takes longer than two seconds, compiling a large kernel say, is "
-    "announced on stderr, if that is a terminal.",
+    "announced on stderr, and commands show there how far they are, if that is a terminal.",
+    group=_DEVICE,
+)
+CHECK_WAITS = Flag(
+    "GROUNDSTATE_CHECK_WAITS",
+    default=False,
+    sentence="Whether the driver ends the process, with a sentence, where one of its threads waits "
+    "while it holds a lock that other calls need. For people who work on the driver; its tests set "
+    "this.",
     group=_DEVICE,
 )
 LIBRARY = Text(
@@ -424,6 +448,21 @@ CACHE_SIZE = Size(
     otherwise="1G",
     sentence="How large that folder may become. What was not used for longest goes first.",
     group=_PLACES,
+)
+COMPILE_APART = Flag(
+    "GROUNDSTATE_COMPILE_APART",
+    default=True,
+    sentence="Whether LLVM, which compiles kernels, runs in a process of its own. With 0 it runs "
+    "in the program, which it ends when it meets a kernel that it was not made for.",
+    group=_DEVICE,
+)
+COMPILE_LIMIT = Duration(
+    "GROUNDSTATE_COMPILE_LIMIT",
+    otherwise="10min",
+    default=600 * 10**9,
+    sentence="How long LLVM may take for a kernel in its own process. One that takes longer cannot "
+    "be built. `0`: any time.",
+    group=_DEVICE,
 )
 USER_CACHE = Text(
     "XDG_CACHE_HOME",
@@ -544,6 +583,13 @@ SCRIPT_STOP = Flag(
     sentence="Whether an error in the script ends the program.",
     group=_SCRIPT,
 )
+SCRIPT_SANDBOX = Flag(
+    "GROUNDSTATE_SCRIPT_SANDBOX",
+    default=False,
+    sentence="Whether the script only looks on: it gets no files, programs or modules, changes no "
+    "memory and no call, and its time and memory are limited; see scripting.md.",
+    group=_SCRIPT,
+)
 LUA = Text(
     "GROUNDSTATE_LUA",
     values="a path",
@@ -581,6 +627,16 @@ _NEWER["sse4"] = (*_NEWER["avx2"], "avx", "fma", "f16c", "vaes", "vpclmul")
 def allows(feature: str) -> bool:
     """Whether kernels may use a feature of the CPU."""
     return not feature.startswith(_NEWER.get(MAX_ISA.get(), ()))
+
+
+def environment_of_children() -> dict[str, str]:
+    """The environment of a process that works for this one: without what is meant for this
+    program, which such a process must not load or be led astray by."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "LD_PRELOAD", "LD_AUDIT"))
+    }
 
 
 def library() -> str:

@@ -16,3 +16,15 @@ def printable(text: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
+
+
+def printable_lines(text: str) -> str:
+    r"""The same for a text of several lines, whose ends and tabs stay.
+
+    >>> print(printable_lines("error:\n  in \x1b[2Jblur"))
+    error:
+      in \x1b[2Jblur
+    """
+    if text.isprintable():
+        return text
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))

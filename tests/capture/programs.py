@@ -141,6 +141,7 @@ UNPLAYED = {
     "tests/loader/programs/loader_shim.c": "a library of a loader's functions, no program",
     "tests/loader/programs/elsewhere.c": "a library for Python programs, no program",
     "tests/loader/programs/fake_python.c": "a library in the place of Python's, no program",
+    "tests/loader/programs/slow_recorder.c": "a library that slows a recorder down, no program",
     "tests/loader/programs/other_python.c": "asks for a driver, and there cannot be one",
     "tests/loader/programs/sycl.py": "played by test_sycl.py, which knows what it prints",
 }

@@ -127,6 +127,7 @@ def test_wrong_words_are_answered_with_a_sentence(
     assert "no number, no range" in capfd.readouterr().err
     assert main(["stream", "dump", str(recorded), *out, "--driver", "/no/such.so"]) == 1
     assert "cannot open /no/such.so" in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

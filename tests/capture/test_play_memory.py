@@ -11,11 +11,12 @@ from groundstate.capture.play import Options, PlayError
 from groundstate.capture.play.errors import UnplayableError
 from groundstate.capture.play.memory import PAGE, ProgramMemory, Range, Ranges
 from groundstate.capture.play.pointers_inside import places_in
+from groundstate.capture.stream.writes import PAGE as PIECE
 
 from .making import Given, Stream
 from .test_play import player_of
 
-SIZE = 3 * PAGE
+SIZE = 3 * PIECE
 
 
 def copied(path: Path, claimed: bytes) -> tuple[Stream, int]:
@@ -42,12 +43,12 @@ def test_equal_memory_is_no_difference(tmp_path: Path, library: Path) -> None:
 
 @pytest.mark.usefixtures("library")
 def test_the_first_piece_that_differs_is_named(tmp_path: Path, library: Path) -> None:
-    claimed = b"a" * PAGE + b"b" * PAGE + b"c" * PAGE
+    claimed = b"a" * PIECE + b"b" * PIECE + b"c" * PIECE
     stream, number = copied(tmp_path / "s.gsstream", claimed)
     with player_of(stream.path, library) as player:
         (difference,) = player.run().differences
     assert difference.kind == "memory"
-    assert f"(offset {PAGE} of shared memory)" in difference.sentence
+    assert f"(offset {PIECE} of shared memory)" in difference.sentence
     assert f"(zeCommandListAppendMemoryCopy, record {number})" in difference.sentence
 
 
@@ -57,8 +58,8 @@ def test_memory_with_times_is_not_compared(tmp_path: Path, library: Path) -> Non
         context, device = stream.begin()
         host = stream.allocate("Host", context, device, SIZE)
         copier = stream.immediate(context, device)
-        stream.call("zeCommandListAppendWriteGlobalTimestamp", copier, host + PAGE, 0, 0, 0)
-        stream.results(host, bytes(PAGE) + b"x" * PAGE + bytes(PAGE))
+        stream.call("zeCommandListAppendWriteGlobalTimestamp", copier, host + PIECE, 0, 0, 0)
+        stream.results(host, bytes(PIECE) + b"x" * PIECE + bytes(PIECE))
     with player_of(stream.path, library) as player:
         report = player.run()
     assert [str(each) for each in report.differences] == []
@@ -125,21 +126,21 @@ def test_ranges_are_found_by_any_address_in_them() -> None:
 
 
 def test_memory_of_the_program_keeps_its_distances() -> None:
-    memory = ProgramMemory(limit=1 << 20)
-    stack = memory.at(0x7FFC_0000_0FF0, 32)
-    assert memory.at(0x7FFC_0000_2000, 8) == stack + 0x1010
-    assert memory.known(0x7FFC_0000_1000) == stack + 16
-    assert memory.known(0x7FFC_0000_3000) is None
+    memory, start = ProgramMemory(limit=256 * PAGE), 0x7FFC_0000_0000
+    stack = memory.at(start + PAGE - 16, 32)
+    assert memory.at(start + 2 * PAGE, 8) == stack + PAGE + 16
+    assert memory.known(start + PAGE) == stack + 16
+    assert memory.known(start + 3 * PAGE) is None
     sizes = [(each.start, each.size) for each in memory.ranges()]
-    assert sizes == [(0x7FFC_0000_0000, 3 * PAGE)]
-    with pytest.raises(UnplayableError, match="more than the limit of 1 MiB"):
+    assert sizes == [(start, 3 * PAGE)]
+    with pytest.raises(UnplayableError, match=f"more than the limit of {256 * PAGE >> 20} MiB"):
         memory.at(0x5555_0000_0000, 1 << 30)
     with pytest.raises(UnplayableError, match="no memory"):
         memory.at(2**64 - 16, 32)
     assert memory.usable == 3 * PAGE
     for page in (9, 11, 10, 8, 20):  # in a row in the end
-        memory.at(0x7FFC_0000_0000 + page * PAGE + 1, PAGE - 2)
-    rows = [(each.start // PAGE % 256, each.size // PAGE) for each in memory.ranges()]
+        memory.at(start + page * PAGE + 1, PAGE - 2)
+    rows = [((each.start - start) // PAGE, each.size // PAGE) for each in memory.ranges()]
     assert rows == [(0, 3), (8, 4), (20, 1)]
     assert memory.usable == 8 * PAGE
 

@@ -102,7 +102,7 @@ def test_native_code_of_another_driver_is_named(tmp_path: Path, library: Path) -
         answer = Given(0, stream.memory())
         create = "zeModuleCreate"
         stream.call(create, context, device, Given(description), answer, 0, also=also)
-    with player_of(stream.path, library) as player:
+    with player_of(stream.path, library, Options(trust_native=True)) as player:
         report = player.run()
     assert report.count == 1
     assert "native code of the driver that it was recorded with" in str(report.notes)

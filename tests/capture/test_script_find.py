@@ -62,6 +62,7 @@ def test_variables_of_a_script(tmp_path: Path) -> None:
         "GROUNDSTATE_SCRIPT_OUT": str(tmp_path / "out"),
         "GROUNDSTATE_SCRIPT_STREAM": "",
         "GROUNDSTATE_SCRIPT_STOP": "1",
+        "GROUNDSTATE_SCRIPT_SANDBOX": "0",
     }
     assert {knob.name for knob in knobs.KNOBS} >= set(set_for_play)
 

@@ -206,7 +206,14 @@ def test_what_is_not_there(
     sentence: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    out = tmp_path / "new" / "o"
     with mock.patch.dict(os.environ):  # the command is at home in a process of its own
-        status = main(["subcapture", str(stream), "-o", str(tmp_path / "o"), *arguments])
-    assert (status, list((tmp_path / "o").glob("*"))) == (1, [])
+        status = main(["subcapture", str(stream), "-o", str(out), *arguments])
+    assert (status, list(tmp_path.iterdir())) == (1, [])
     assert sentence in capsys.readouterr().err
+
+
+def test_a_folder_that_was_there_stays(stream: Path, tmp_path: Path) -> None:
+    with mock.patch.dict(os.environ):
+        status = main(["subcapture", str(stream), "-o", str(tmp_path), "--kernel", "none"])
+    assert (status, tmp_path.is_dir()) == (1, True)

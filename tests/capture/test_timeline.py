@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from groundstate.capture.views.spans import LANE_LIMIT, Span, Timeline, Track
-from groundstate.capture.views.timeline import timeline_of
+from groundstate.capture.views.timeline import PROGRESS_STEP, Moves, timeline_of
 from groundstate.cli.main import main
+from tests.terminal import errors_on_a_terminal
 
+from .making import Stream
 from .streams import example, work
 from .viewed_program import record_program
+
+Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -102,6 +108,49 @@ def test_the_trace_is_what_viewers_read(tmp_path: Path) -> None:
     assert kernel["cat"] == "kernel"
     names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
     assert names == ["one.gsstream", "two.gsstream"]
+
+
+def long_stream(path: Path) -> Path:
+    """A stream of more calls than a bar moves on by at a time."""
+    with Stream(path) as stream:
+        context, _ = stream.begin()
+        for _ in range(3 * PROGRESS_STEP):
+            stream.call("zeContextGetStatus", context)
+    return path
+
+
+def test_a_bar_is_moved_on_to_the_end(tmp_path: Path) -> None:
+    totals: list[tuple[str, int]] = []
+    moved: list[int] = []
+
+    @contextmanager
+    def bar(title: str, total: int) -> Iterator[Moves]:
+        totals.append((title, total))
+        yield moved.append
+
+    timeline_of([long_stream(tmp_path / "long.gsstream")], "long", bar=bar)
+    ((title, total),) = totals
+    assert (title, moved[-1]) == ("long.gsstream", total)
+    assert total > 3 * PROGRESS_STEP
+    assert len(moved) >= 4
+    assert moved == sorted(moved)
+
+
+@pytest.mark.parametrize(("wanted", "is_shown"), [("1", True), ("0", False)])
+def test_progress_is_shown_on_a_terminal(wanted: str, is_shown: bool, tmp_path: Path) -> None:
+    stream, out = long_stream(tmp_path / "long.gsstream"), tmp_path / "t.html"
+    command = ("-m", "groundstate", "stream", "timeline", str(stream), "-o", str(out))
+    shown = errors_on_a_terminal(*command, GROUNDSTATE_PROGRESS=wanted, COLUMNS="300")
+    for words in ("long.gsstream", "100%", f"writing {out}"):
+        assert (words in shown) is is_shown
+    assert bool(shown) is is_shown
+    assert out.exists()
+
+
+def test_progress_is_not_written_into_a_pipe(tmp_path: Path, capfd: Captured) -> None:
+    stream, out = long_stream(tmp_path / "long.gsstream"), tmp_path / "t.json"
+    assert main(["stream", "timeline", str(stream), "-o", str(out)]) == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_wrong_words_are_answered_with_a_sentence(

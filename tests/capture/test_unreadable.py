@@ -106,6 +106,27 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("record", "-o", "a/out", "--", "sh", "-c", "kill $$"),
+        ("record", "-o", "a/out", "--script", "none.lua", "--", "true"),
+        ("record", "-o", "a/out", "--", "./no-such-program"),
+        ("play", "one.gsstream", "--record", "a/out", "--driver", "/no/such.so"),
+        ("play", "one.gsstream", "--script", "none.lua", "--script-out", "a/out"),
+    ],
+    ids=["killed", "script", "program", "driver", "script of a play"],
+)
+def test_what_fails_leaves_no_empty_folder(
+    command: tuple[str, ...], tmp_path: Path, library: Path
+) -> None:
+    example(tmp_path / "one.gsstream")
+    done = run(*command, cwd=tmp_path)
+    assert done.returncode != 0
+    assert done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["one.gsstream"]
+
+
 def test_record_of_a_program_without_level_zero_says_so(tmp_path: Path, library: Path) -> None:
     done = run("record", "-o", "out", "--", "sh", "-c", "exit 7", cwd=tmp_path)
     assert done.returncode == 7

@@ -38,7 +38,7 @@ def test_info_in_text_and_json(stream: Path, capsys: pytest.CaptureFixture[str])
     assert main(["stream", "info", str(stream)]) == 0
     said = capsys.readouterr().out
     assert "./example 'a b'" in said
-    assert "a ?[31m device (type GPU)" in said
+    assert "a \\x1b[31m device (type GPU)" in said
     assert "6 of 5 functions by 2 threads; 1 failed" in said
     assert "whole" in said
     assert main(["stream", "info", "--json", str(stream.parent)]) == 0

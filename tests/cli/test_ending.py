@@ -210,3 +210,19 @@ def test_compile_writes_no_binary_to_a_terminal(folder: Path, arguments: str) ->
     os.close(parent)
     assert done.returncode == 1
     assert "is binary and standard output is a terminal; name a file with -o" in done.stderr
+
+
+@pytest.mark.needs_compiler
+def test_failed_file_leaves_standard_output_alone(tmp_path: Path) -> None:
+    """A program that calls `main` goes on printing afterwards."""
+    (tmp_path / "k.cl").write_text("kernel void f(global int *a) { a[0] = 1; }\n")
+    program = """
+from groundstate.cli.main import main
+main(["compile", "k.cl", "-o", "no/such/k.spv"])
+print("still here")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "no/such/k.spv: no such file" in done.stderr
+    assert done.stdout == "still here\n"

@@ -34,7 +34,7 @@ def test_other_errors_are_described_by_their_own_words() -> None:
 
 def test_complaints_name_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert complain("dis", "k.spv: no such file") == FAILED
-    assert complain("", "interrupted", 130) == 130
+    assert complain("", "interrupted", status=130) == 130
     assert capsys.readouterr().err == (
         "groundstate dis: k.spv: no such file\ngroundstate: interrupted\n"
     )

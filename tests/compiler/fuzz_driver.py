@@ -27,7 +27,8 @@ from pathlib import Path
 from rich.progress import track
 
 from groundstate import ze
-from tests.compiler.fuzz_spirv import Failure, batches, keep, mutate, seed_modules
+from tests.compiler.fuzz_spirv import Failure, batches, keep, seed_modules
+from tests.fuzz.spirv_mutate import mutate
 
 MEMORY_BYTES = 6 << 30
 """Of addresses: the libraries alone take a good part of it."""
@@ -46,6 +47,9 @@ REFUSED = {
     int(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY),
     int(ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY),
 }
+
+MISTAKES = ("the compiler failed on this", "LLVM does not take it", "are not what it takes (")
+"""How the compiler says that it has not seen something coming."""
 
 
 class Builder:
@@ -140,7 +144,7 @@ def judge(result: int, said: str) -> str:
         return f"the result is {ze.ze_result_t(result).name}: {said}"
     if not said.strip():
         return "it was refused without a word"
-    if "the compiler failed on this" in said or "wrote wrong LLVM IR" in said:
+    if any(words in said for words in MISTAKES):
         return said
     return ""
 

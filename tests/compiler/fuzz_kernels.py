@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from rich.progress import track
@@ -73,12 +74,17 @@ def run_ours(program: Program, seed: int, width: int) -> list[Array]:
 
 def run_peer(peer: Peer, seed: int) -> list[Array]:
     """The same on another implementation, built from the source by its own compiler."""
+    program = peer.cl.Program(peer.context, source([seed])).build([f"-cl-std={STANDARD}", "-w"])
+    return run_on_peer(peer, program, seed)
+
+
+def run_on_peer(peer: Peer, program: Any, seed: int) -> list[Array]:
+    """What the kernel of a program that the peer has built leaves in its buffers."""
     cl = peer.cl
     x, y = group_of(seed)
     arrays = buffers(seed)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     memory = [cl.Buffer(peer.context, flags, hostbuf=array) for array in arrays]
-    program = cl.Program(peer.context, source([seed])).build([f"-cl-std={STANDARD}", "-w"])
     kernel = cl.Kernel(program, f"k{seed}")
     kernel.set_args(*memory, np.uint32(mode_of(seed)), cl.LocalMemory(4 * x * y))
     cl.enqueue_nd_range_kernel(peer.queue, kernel, (GROUP_COUNT * x, y), (x, y))

@@ -16,7 +16,6 @@ import random
 import sys
 import time
 import traceback
-from array import array
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -28,8 +27,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from groundstate.compiler.spirv import InvalidModule, read
 from groundstate.compiler.spirv.assembly import assembly
 from groundstate.compiler.spirv.disassemble import disassemble
-from groundstate.compiler.spirv.instructions import ROWS
+from tests import prebuilt
 from tests.compiler.spirv_support import MODULE_NAMES, module_data
+from tests.fuzz.spirv_mutate import mutate
 
 CORPUS = Path(__file__).parent / "corpus"
 BATCH = 500
@@ -37,21 +37,9 @@ SLOW_S = 5.0
 """Reading a small module must never come near this: it tells a hang from a busy machine."""
 SHOW_ONE_IN = 8
 """Showing takes longer than reading and has less to go wrong."""
-HEADER_WORDS = 5
 LARGEST_WORDS = 16384
-SMALL = (0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65, 127, 255, 256, 0x7FFF, 0xFFFF, 0x10000)
-INTERESTING = (
-    *SMALL,
-    0x7F7FFFFF,
-    0x7F800000,
-    0x7FC00001,
-    0x3FFFFF,
-    0x7FFFFFFF,
-    0x80000000,
-    0xFFFFFFFE,
-    0xFFFFFFFF,
-)
-OPCODES = tuple(ROWS)
+LARGEST_KEPT = 12_000
+"""Bytes of a module that tests compile: small ones are changed where it matters."""
 
 
 @dataclass(frozen=True)
@@ -64,125 +52,16 @@ class Failure:
 
 
 def seed_modules(folder: Path | None) -> list[bytes]:
-    """The modules to change: those beside the tests, and those of a folder."""
+    """The modules to change: those beside the tests, what tests compile, and those of a folder."""
     modules = [module_data(name) for name in MODULE_NAMES]
+    for archive in prebuilt.archives():
+        kept = [entry.spirv for _, entry in prebuilt.entries(archive)]
+        modules += [each for each in kept if 0 < len(each) <= LARGEST_KEPT]
     for path in sorted(folder.rglob("*.spv")) if folder else []:
         data = path.read_bytes()
         if len(data) <= 4 * LARGEST_WORDS:
             modules.append(data)
     return modules
-
-
-# --- Changing -------------------------------------------------------------------------------------
-
-
-def mutate(data: bytes, chance: random.Random) -> bytes:
-    """A changed copy of a module."""
-    words = array("I", data)
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        chance.choice(MUTATIONS)(words, chance)
-    raw = words.tobytes()
-    if chance.random() < 0.03:
-        raw = raw[: chance.randrange(len(raw) + 1)]
-    if chance.random() < 0.02:
-        swapped = array("I", raw[: len(raw) // 4 * 4])
-        swapped.byteswap()
-        raw = swapped.tobytes()
-    return raw
-
-
-def starts(words: array[int]) -> list[int]:
-    """Where instructions begin, as far as it can be told."""
-    found, at = [], HEADER_WORDS
-    while at < len(words) and words[at] >> 16:
-        found.append(at)
-        at += words[at] >> 16
-    return found
-
-
-def some_place(words: array[int], chance: random.Random) -> int:
-    return chance.randrange(len(words)) if words else 0
-
-
-def flip_bit(words: array[int], chance: random.Random) -> None:
-    if words:
-        words[some_place(words, chance)] ^= 1 << chance.randrange(32)
-
-
-def set_word(words: array[int], chance: random.Random) -> None:
-    if words:
-        words[some_place(words, chance)] = chance.choice(INTERESTING)
-
-
-def copy_word(words: array[int], chance: random.Random) -> None:
-    if words:
-        words[some_place(words, chance)] = words[some_place(words, chance)]
-
-
-def other_id(words: array[int], chance: random.Random) -> None:
-    if len(words) > 3:
-        words[some_place(words, chance)] = chance.randrange(min(words[3], 1 << 20) + 2)
-
-
-def other_opcode(words: array[int], chance: random.Random) -> None:
-    places = starts(words)
-    if places:
-        at = chance.choice(places)
-        words[at] = (words[at] & 0xFFFF0000) | chance.choice(OPCODES)
-
-
-def other_length(words: array[int], chance: random.Random) -> None:
-    places = starts(words)
-    if places:
-        at = chance.choice(places)
-        length = (words[at] >> 16) + chance.choice((-2, -1, 1, 2, 1000))
-        words[at] = (max(length, 0) & 0xFFFF) << 16 | (words[at] & 0xFFFF)
-
-
-def remove_instruction(words: array[int], chance: random.Random) -> None:
-    places = starts(words)
-    if places:
-        at = chance.choice(places)
-        del words[at : at + (words[at] >> 16)]
-
-
-def repeat_instruction(words: array[int], chance: random.Random) -> None:
-    places = starts(words)
-    if places:
-        source, target = chance.choice(places), chance.choice(places)
-        words[target:target] = words[source : source + (words[source] >> 16)]
-
-
-def swap_instructions(words: array[int], chance: random.Random) -> None:
-    places = starts(words)
-    if len(places) > 1:
-        first, second = sorted(chance.sample(places, 2))
-        early = words[first : first + (words[first] >> 16)]
-        late = words[second : second + (words[second] >> 16)]
-        between = words[first + len(early) : second]
-        words[first : second + len(late)] = late + between + early
-
-
-def remove_words(words: array[int], chance: random.Random) -> None:
-    at = some_place(words, chance)
-    del words[at : at + chance.randrange(1, 4)]
-
-
-MUTATIONS = (
-    flip_bit,
-    set_word,
-    copy_word,
-    other_id,
-    other_id,
-    other_id,
-    other_opcode,
-    other_opcode,
-    other_length,
-    remove_instruction,
-    repeat_instruction,
-    swap_instructions,
-    remove_words,
-)
 
 
 # --- Reading --------------------------------------------------------------------------------------

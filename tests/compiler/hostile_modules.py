@@ -339,6 +339,94 @@ def nested_selections(depth: int = 200_000) -> bytes:
     return module("\n".join(lines))
 
 
+def structures_of_nothing(depth: int = 100) -> bytes:
+    """Empty structures that contain each other twice: no bytes, and more members than atoms."""
+    types = "%s0 = OpTypeStruct\n"
+    types += "".join(f"%s{n + 1} = OpTypeStruct %s{n} %s{n}\n" for n in range(depth))
+    types += f"%p_deep = OpTypePointer Function %s{depth}"
+    return module("%a = OpVariable %p_deep Function", types)
+
+
+def functions_of_functions(depth: int = 60) -> bytes:
+    """Functions that take two pointers to functions that take two pointers to functions..."""
+    types = "%f0 = OpTypeFunction %void\n"
+    for n in range(depth):
+        types += f"%p{n} = OpTypePointer CodeSectionINTEL %f{n}\n"
+        types += f"%f{n + 1} = OpTypeFunction %void %p{n} %p{n}\n"
+    return module("", types)
+
+
+def constant_of_copies(depth: int = 20, count: int = 20) -> bytes:
+    """Variables of megabytes, each of which starts as the same few numbers, over and over."""
+    types = "%a0 = OpTypeVector %uint 2\n%c0 = OpConstantComposite %a0 %one %one\n"
+    types += "%two = OpConstant %uint 2\n"
+    for n in range(depth):
+        types += f"%a{n + 1} = OpTypeArray %a{n} %two\n"
+        types += f"%c{n + 1} = OpConstantComposite %a{n + 1} %c{n} %c{n}\n"
+    types += f"%p_deep = OpTypePointer CrossWorkgroup %a{depth}\n"
+    types += "".join(f"%g{n} = OpVariable %p_deep CrossWorkgroup %c{depth}\n" for n in range(count))
+    return module("", types)
+
+
+def casts_in_a_row(count: int = 10_000) -> bytes:
+    """An address that is cast, and cast, and cast."""
+    lines = ["%x0 = OpBitcast %ptr %out"]
+    lines += [f"%x{n + 1} = OpBitcast %ptr %x{n}" for n in range(count)]
+    return module("\n".join([*lines, f"OpStore %x{count} %one Aligned 4"]))
+
+
+def copies_in_a_row(count: int = 10_000) -> bytes:
+    """A value that is copied, and copied, and copied."""
+    lines = ["%x0 = OpLoad %uint %out Aligned 4"]
+    lines += [f"%x{n + 1} = OpCopyObject %uint %x{n}" for n in range(count)]
+    return module("\n".join([*lines, f"OpStore %out %x{count} Aligned 4"]))
+
+
+def _loop(lines: list[str]) -> bytes:
+    """A loop that counts, with some lines in it."""
+    start = f"{SUM}\nOpBranch %head\n%head = OpLabel\n%i = OpPhi %uint %zero %entry %next %body\n"
+    start += "%more = OpULessThan %bool %i %sum\nOpBranchConditional %more %body %done\n"
+    end = "%next = OpIAdd %uint %i %one\nOpBranch %head\n%done = OpLabel"
+    return module("\n".join([start + "%body = OpLabel", *lines, end]))
+
+
+def doubling_in_a_loop(count: int = 60) -> bytes:
+    """An index that is the sum of one number with itself, which is such a sum, too."""
+    lines = ["%x0 = OpIAdd %uint %i %one"]
+    lines += [f"%x{n + 1} = OpIAdd %uint %x{n} %x{n}" for n in range(count)]
+    lines += [f"%w = OpUConvert %ulong %x{count}", "%p = OpInBoundsPtrAccessChain %ptr %out %w"]
+    return _loop([*lines, "OpStore %p %one Aligned 4"])
+
+
+def sums_in_a_loop(count: int = 2000) -> bytes:
+    """An index that is the sum of a sum of a sum..."""
+    lines = ["%x0 = OpIAdd %uint %i %one"]
+    lines += [f"%x{n + 1} = OpIAdd %uint %x{n} %one" for n in range(count)]
+    lines += [f"%w = OpUConvert %ulong %x{count}", "%p = OpInBoundsPtrAccessChain %ptr %out %w"]
+    return _loop([*lines, "OpStore %p %one Aligned 4"])
+
+
+def shift_by_all(number: str = "%many") -> bytes:
+    """A shift by more bits than any number has, next to an address."""
+    return _loop(
+        [
+            "%w = OpUConvert %ulong %i",
+            f"%x = OpShiftLeftLogical %ulong %w {number}",
+            f"%y = OpBitwiseOr %ulong %x {number}",
+            "%p = OpInBoundsPtrAccessChain %ptr %out %y",
+            "OpStore %p %one Aligned 4",
+        ]
+    )
+
+
+def products_in_a_row(count: int = 2000) -> bytes:
+    """Distances between lanes that grow beyond all numbers."""
+    lines = [SUM, "%x0 = OpIMul %ulong %id %many"]
+    lines += [f"%x{n + 1} = OpIMul %ulong %x{n} %many" for n in range(count)]
+    lines += [f"%p = OpInBoundsPtrAccessChain %ptr %out %x{count}", "OpStore %p %one Aligned 4"]
+    return module("\n".join(lines))
+
+
 def name_with_a_new_line() -> bytes:
     """The name of a kernel that would go on as LLVM IR."""
     name = "k?define void @injected() { ret void }"
@@ -375,5 +463,14 @@ MODULES = {
         addresses_that_nothing_reaches,
         nested_selections,
         name_with_a_new_line,
+        structures_of_nothing,
+        functions_of_functions,
+        constant_of_copies,
+        casts_in_a_row,
+        copies_in_a_row,
+        doubling_in_a_loop,
+        sums_in_a_loop,
+        shift_by_all,
+        products_in_a_row,
     )
 }

@@ -66,7 +66,7 @@ def test_single_precision_constants() -> None:
     plain = results({"r": "a * 0.1"}, [], a)["r"]
     single = results({"r": "a * 0.1"}, ["-cl-single-precision-constant"], a)["r"]
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(plain, (a * np.float64(0.1)).astype(np.float32))
+        np.testing.assert_array_equal(plain, (a.astype(np.float64) * 0.1).astype(np.float32))
         np.testing.assert_array_equal(single, a * np.float32(0.1))
     assert (plain != single).any()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from groundstate import signing
 from groundstate.cli.main import main
 from groundstate.compiler import cache
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GROUNDSTATE_CACHE", str(path))
     monkeypatch.delenv("GROUNDSTATE_CACHE_SIZE", raising=False)
     cache._written_since_looking.clear()
-    cache._keys.clear()
+    signing._keys.clear()
     return path
 
 
@@ -90,7 +91,7 @@ def test_what_another_user_owns_is_not_used(folder: Path, level: str) -> None:
     (path,) = files(folder)
     owned = {"root": folder, "folder": path.parent, "file": path, "key": folder / "key"}[level]
     os.chown(owned, 65534, 65534)
-    cache._keys.clear()
+    signing._keys.clear()
     assert cache.get(b"key") is None
 
 
@@ -115,7 +116,7 @@ def test_a_key_that_others_can_read_is_replaced(folder: Path) -> None:
     key = folder / "key"
     before = key.read_bytes()
     key.chmod(0o644)
-    cache._keys.clear()
+    signing._keys.clear()
     assert cache.get(b"key") is None
     cache.put(b"key", b"value")
     assert cache.get(b"key") == b"value"
@@ -140,7 +141,7 @@ def test_what_is_no_regular_file_neither_hangs_nor_counts(
         path.mkdir()
     else:
         os.mknod(path, 0o600 | stat.S_IFSOCK)
-    cache._keys.clear()
+    signing._keys.clear()
     cache._written_since_looking.clear()
     if what != "growth":
         assert cache.get(b"key") is None
@@ -149,7 +150,8 @@ def test_what_is_no_regular_file_neither_hangs_nor_counts(
 
 def test_the_same_key_for_processes_that_start_at_once(folder: Path) -> None:
     program = (
-        "from groundstate.compiler import cache, private_files\n"
+        "from groundstate import private_files\n"
+        "from groundstate.compiler import cache\n"
         "with cache._root(make=True) as root: print(private_files.key(root.fd).hex())"
     )
     started = [

@@ -30,6 +30,8 @@ EXPECTED = {
     "address_of_itself": "is used before it is computed",
     "addresses_of_each_other": "where it may not be computed",
     "nested_selections": "the function has more than 10000 blocks",
+    "functions_of_functions": "a type has more than 65536 members",
+    "structures_of_nothing": "a type has more than 65536 members",
     "name_with_a_new_line": "has a character that cannot be printed",
 }
 """What is said about those that are refused; the others are only large, and are compiled."""

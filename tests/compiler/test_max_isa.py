@@ -12,8 +12,8 @@ import pytest
 PROGRAM = """
 from groundstate.compiler.machine import target
 from groundstate.driver.devices.cpu import Machine
-from groundstate.compiler import machine
-module = machine.parse('''
+from groundstate.compiler import llvm_code
+module = llvm_code.parse('''
 define void @add(ptr %a, ptr %b) {
   %x = load <16 x float>, ptr %a
   %y = load <16 x float>, ptr %b
@@ -23,7 +23,7 @@ define void @add(ptr %a, ptr %b) {
 }
 ''')
 print(target().natural_width, Machine().simd_bits)
-print(target().machine.emit_assembly(module))
+print(llvm_code.target().machine.emit_assembly(module))
 """
 
 

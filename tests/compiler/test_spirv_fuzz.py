@@ -17,7 +17,7 @@ from tests.compiler.fuzz_spirv import (
     seed_modules,
 )
 
-COUNT = 20_000
+COUNT = 10_000
 
 
 KEPT = dict(corpus())

@@ -123,7 +123,7 @@ def test_broken_declarations(parts: list[list[int]], reason: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ([BEGIN, LABEL, RETURN], "in function '%4', at word 10: it has no end"),
+        ([BEGIN, LABEL, RETURN], "in function '%4', OpFunction at word 10: it has no end"),
         ([BEGIN, BEGIN], "a function begins inside another"),
         ([END], "OpFunctionEnd at word 10: it stands outside of a function"),
         ([BEGIN, END, END], "no function is open"),

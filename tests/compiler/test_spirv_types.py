@@ -136,12 +136,23 @@ def test_types_may_not_nest_too_deep() -> None:
         Array(kind, 1)
 
 
-def test_function_types_that_repeat_themselves_stay_short() -> None:
+def repeated(times: int) -> Type:
     kind: Type = Pointer(GLOBAL, INT)
-    for _ in range(100):
+    for _ in range(times):
         kind = Pointer(GLOBAL, FunctionType(kind, (kind, kind)))
+    return kind
+
+
+def test_function_types_that_repeat_themselves_stay_short() -> None:
+    kind = repeated(8)
     assert len(str(kind)) < 100
     assert len(repr(kind)) < 100
+
+
+def test_function_types_that_repeat_themselves_too_often_are_refused() -> None:
+    """Nobody could compare two of them."""
+    with pytest.raises(InvalidModule, match="more than 65536 members"):
+        repeated(100)
 
 
 def test_the_structures_of_a_module() -> None:

@@ -220,7 +220,7 @@ def test_dlpack_refuses_what_would_need_a_copy(ctx: gs.Context, gpu: gs.Device) 
     assert ctx.alloc_device(64).__dlpack_device__() == (dlpack.ONE_API, 0)
 
 
-@pytest.mark.parametrize("version", [None, (1, 0)])
+@pytest.mark.parametrize("version", [None, VERSIONED])
 def test_a_consumer_that_refuses_a_capsule_raises_its_own_error(
     ctx: gs.Context, version: tuple[int, int] | None
 ) -> None:

@@ -40,6 +40,10 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun(
         "dnn.md", "class ShuffleForward", "a sketch, in which the interesting parts are left out"
     ),
+    Unrun("fuzzing.md", "make fuzz", LONG),
+    Unrun("fuzzing.md", "tests.fuzz --replay", "what is found is not known before"),
+    Unrun("fuzzing.md", "make soak", LONG),
+    Unrun("fuzzing.md", "836 x compute", LONG),
     Unrun("nvidia.md", "gs.sysman_devices()[-1]", NVIDIA),
     Unrun("nvidia.md", "THREE_D_RENDER_COMPUTE_ALL: busy", NVIDIA),
     Unrun("nvidia.md", "NVIDIA H200, 45 %", NVIDIA),

@@ -21,6 +21,7 @@ FILE = re.compile(rf"(?<![\w/.*$<{{-])((?:[\w.-]+/)*[\w-]+\.(?:{ENDINGS}))\b(?![
 NOT_OURS = {
     "add.py": "a program that docs/running.md shows",
     "app.py": "the reader's",
+    "build/fuzz/calls/seed-77.json": "is written by 'make fuzz'",
     "interpreter.cfg": "is built",
     "kernel/pipelining.py": "a file of numba-dpex",
     "layout.json": "is written by 'groundstate stream dump'",

@@ -1,6 +1,7 @@
 """Chains of structs that loop, lead nowhere known, or were never initialised."""
 
 import ctypes
+import mmap
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,16 @@ def astray() -> Link:
     return Link(stype=UNKNOWN_STYPE, pNext=0x3000000000)
 
 
+def forbidden() -> Link:
+    """A struct whose chain leads to memory that nobody may read, as the driver reserves it."""
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(start), mmap.PAGESIZE, 0) == 0
+    link = Link(stype=UNKNOWN_STYPE, pNext=start)
+    link.page = page
+    return link
+
+
 def query(name: str, *arguments: Any) -> Callable[[Bench, Any], int]:
     """A call that fills one struct; "device" and "driver" stand for those handles."""
 
@@ -65,7 +76,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("struct", QUERIES)
-@pytest.mark.parametrize("make", [loop, unknown, astray])
+@pytest.mark.parametrize("make", [loop, unknown, astray, forbidden])
 def test_properties_with_a_chain_that_loops_or_is_unknown(
     bench: Bench, struct: str, make: Callable[[], Link]
 ) -> None:
@@ -111,7 +122,7 @@ def created(bench: Bench, name: str, ending: Any, arguments: list[Any]) -> None:
     check(ending(made))
 
 
-@pytest.mark.parametrize("make", [loop, unknown, astray])
+@pytest.mark.parametrize("make", [loop, unknown, astray, forbidden])
 def test_descriptors_with_a_chain_that_loops_or_is_unknown(
     bench: Bench, make: Callable[[], Link]
 ) -> None:
@@ -170,7 +181,7 @@ def test_descriptors_with_a_chain_that_loops_or_is_unknown(
         created(bench, name, ending, passed)
 
 
-@pytest.mark.parametrize("make", [loop, unknown, astray])
+@pytest.mark.parametrize("make", [loop, unknown, astray, forbidden])
 def test_allocation_properties_with_such_a_chain(bench: Bench, make: Callable[[], Link]) -> None:
     link = make()
     memory = bench.host(100)

@@ -275,6 +275,10 @@ def test_a_chain_without_end_is_refused(kernels: KernelBench) -> None:
     result = ze.zeCommandListUpdateMutableCommandsExp(commands, ctypes.byref(description))
     assert result == INVALID
     assert "no end" in last_error()
+    change.pNext = 0x3000000000
+    result = ze.zeCommandListUpdateMutableCommandsExp(commands, ctypes.byref(description))
+    assert result == INVALID
+    assert "leads to address 0x3000000000" in last_error()
 
 
 def test_launches_that_read_their_counts_keep_them(kernels: KernelBench) -> None:

@@ -34,7 +34,7 @@ SUBMISSIONS = (
 )
 ALONE = ("allocations", "sources", "images", "sharing", "mapped", "imported", "nested", "forks")
 """Parts of the program in which nobody writes while the device works."""
-PARTS = (*ALONE, "waiting", "threads", "host_function")
+PARTS = (*ALONE, "waiting", "threads", "passing_threads", "host_function")
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +46,13 @@ def program(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = place.library().parent
     link = (f"-L{folder}", "-l:libze_capture.so", f"-Wl,-rpath,{folder}")
     return build("recorded_memory", f"-I{newest}", f"-I{ROOT / 'native'}", *link)
+
+
+@pytest.fixture(scope="session")
+def slow(build: Build) -> str:
+    """What is preloaded so that the recorder leaves other threads the time to get in between."""
+    library = build("slow_recorder", "-fPIC", "-shared", "-ldl", output="slow_recorder.so")
+    return ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD")]))
 
 
 @dataclass
@@ -108,8 +115,12 @@ def truths(path: Path) -> Iterator[list[tuple[int, bytes]]]:
         at += size
 
 
-def record(out: Path, program: Path, part: str, truth: Path, *options: str) -> Path:
+def record(
+    out: Path, program: Path, part: str, truth: Path, *options: str, preload: str = ""
+) -> Path:
     command = [sys.executable, "-m", "groundstate", "record", "-o", str(out), *options, "--"]
+    if preload:
+        command += ["env", f"LD_PRELOAD={preload}"]
     done = subprocess.run(
         [*command, str(program), part, str(truth)], capture_output=True, text=True, timeout=TIMEOUT
     )
@@ -132,6 +143,15 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
         assert flags[1] & WritesFlag.IN_FLIGHT
         assert not flags[0] & WritesFlag.IN_FLIGHT
         assert not flags[-1] & WritesFlag.IN_FLIGHT
+
+
+@pytest.mark.parametrize("pages", ["userfaultfd", "compare"])
+def test_threads_write_between_the_looks_of_the_recorder(
+    pages: str, program: Path, slow: str, tmp_path: Path
+) -> None:
+    out, truth = tmp_path / "out", tmp_path / "truth"
+    stream = record(out, program, "passing_threads", truth, "--pages", pages, preload=slow)
+    compare(stream, tmp_path)
 
 
 def kernel_tells() -> bool:
@@ -177,12 +197,14 @@ def test_what_the_device_wrote(pages: str, program: Path, tmp_path: Path) -> Non
         assert not stored & set(run.digests)
 
 
-@pytest.mark.parametrize("part", ["allocations", "threads"])
+@pytest.mark.parametrize("speed", ["fast", "slow"])
+@pytest.mark.parametrize("part", ["allocations", "threads", "passing_threads", "sleeping_thread"])
 def test_what_the_device_wrote_is_the_same_when_played(
-    part: str, program: Path, tmp_path: Path
+    part: str, speed: str, program: Path, slow: str, tmp_path: Path
 ) -> None:
     """Other threads' writes are not taken for the device's."""
-    record(tmp_path / "out", program, part, tmp_path / "truth", "--results")
+    preload = slow if speed == "slow" else ""
+    record(tmp_path / "out", program, part, tmp_path / "truth", "--results", preload=preload)
     command = [sys.executable, "-m", "groundstate", "play", str(tmp_path / "out")]
     played = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert (played.returncode, "0 not as recorded" in played.stdout) == (0, True), played.stdout

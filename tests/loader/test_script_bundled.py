@@ -64,6 +64,20 @@ def test_performance_has_a_line_for_each_launch(
         ended = complete
 
 
+def test_performance_keeps_a_hostile_name_in_its_cell(
+    build: Build, spirv: Path, tmp_path: Path
+) -> None:
+    program = build("hooked", *LINK, '-DKERNEL="=,\\"x"', output="hooked-hostile")
+    changed = tmp_path / "hostile.spv"
+    changed.write_bytes(spirv.read_bytes().replace(b"mark\0", b'=,"x\0'))
+    done = bundled("performance", program, changed, options=("--script-out", str(tmp_path)))
+    assert succeeded(done).endswith("seen 4 8\nhooked ok\n")
+    with (tmp_path / "performance.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["kernel"] for row in rows] == ["'=,\"x"] * 4
+    assert [row["group_size"] for row in rows] == ["2x1x1"] * 4
+
+
 def test_performance_knows_every_form_of_launch(launches: list[str | Path], tmp_path: Path) -> None:
     done = bundled("performance", *launches, options=("--script-out", str(tmp_path)))
     assert succeeded(done) == "launches ok\n"

@@ -14,6 +14,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from groundstate.monitor.exporter import FAMILIES, PROCESS_FAMILIES, registry
-from groundstate.monitor.readings import Reading
+from groundstate.monitor.readings import Process, Reading
 from tests.monitor import samples
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -78,6 +79,23 @@ def test_processes_are_exported_only_when_asked() -> None:
     assert 'command="/usr/bin/python3 train.py --batch 64"' in exported(
         samples.server(), processes=True
     )
+
+
+def test_a_hostile_name_stays_a_label() -> None:
+    hostile = 'a"} 1\n# TYPE evil gauge\nevil{x="\\ \x1b[2J\u202e\ud800'
+    reading = samples.server()
+    process = Process(7, hostile, memory_bytes=1, busy_seconds=1.0)
+    device = replace(reading.devices[0], name=hostile, processes=(process,))
+    text = exported(replace(reading, devices=(device,)), processes=True)
+    assert text.replace("\n", "").isprintable()
+    found = values(text)
+    assert "evil" not in found
+    (labels, _), *_ = found["groundstate_process_memory_bytes"]
+    assert labels["command"].startswith('a"} 1')
+    assert text.count("\n") == exported(
+        replace(reading, devices=(replace(device, name="plain", processes=(process,)),)),
+        processes=True,
+    ).count("\n")
 
 
 def test_each_scrape_takes_one_reading() -> None:

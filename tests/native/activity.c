@@ -7,6 +7,8 @@
 
 #include "check.h"
 
+THIS_TEST_FORKS
+
 /* How many pages this process has published: its sockets with such a name. The list of all sockets in /proc/net/unix
  * is no snapshot: while others come and go, it may lack one or have it twice. */
 static int published(void) {

@@ -40,6 +40,12 @@ enum { SLOWER = 1 };
         }                                                                                                          \
     } while (0)
 
+/* ThreadSanitizer follows no more than 64 locks of a thread, and a thread that forks takes all there are. It also ends
+ * children that start threads. */
+#define THIS_TEST_FORKS                                                                                            \
+    const char *__tsan_default_options(void);                                                                      \
+    const char *__tsan_default_options(void) { return "detect_deadlocks=0:die_after_fork=0"; }
+
 /* How many handles are live, of one kind or (0) of all. */
 uint64_t gs_live_objects(int kind);
 

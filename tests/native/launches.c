@@ -166,14 +166,69 @@ static void *launch_all(void *number) {
     return NULL;
 }
 
+/* --- Kernels that another thread destroys while they are launched through an array ------------------------- */
+
+enum { AT_ONCE = 64 };
+
+static gs_module *shared_module;
+static gs_entry_point *shared_entry;
+static _Atomic(ze_kernel_handle_t) passing; /* lives, or has lived a moment ago */
+static _Atomic bool is_over;
+
+static void make_and_destroy(void) {
+    uint64_t *counter = new_memory(sizeof *counter);
+    for (int turn = 0; turn < 4 * TURNS; turn++) {
+        ze_kernel_handle_t kernel = new_kernel(shared_module, shared_entry, counter, 1);
+        passing = kernel;
+        sched_yield();
+        CHECK(zeKernelDestroy(kernel));
+    }
+    is_over = true;
+    CHECK(zeMemFree(on.context, counter));
+}
+
+static void launch_passing(void) {
+    ze_command_list_handle_t list = new_list(0);
+    uint32_t *number = new_memory(sizeof *number);
+    ze_group_count_t *counts = new_memory(AT_ONCE * sizeof *counts);
+    ze_kernel_handle_t kernels[AT_ONCE];
+    while (!is_over) {
+        for (int each = 0; each < AT_ONCE; each++)
+            kernels[each] = passing;
+        ze_result_t result =
+            zeCommandListAppendLaunchMultipleKernelsIndirect(list, AT_ONCE, kernels, number, counts, NULL, 0, NULL);
+        REQUIRE(result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+        CHECK(zeCommandListReset(list)); /* nothing is run */
+    }
+    CHECK(zeCommandListDestroy(list));
+    CHECK(zeMemFree(on.context, number));
+    CHECK(zeMemFree(on.context, counts));
+}
+
+static void *pass_or_launch(void *number) {
+    if (number == NULL)
+        make_and_destroy();
+    else
+        launch_passing();
+    return NULL;
+}
+
+static void launch_what_goes(void) {
+    shared_module = gs_module_new((gs_context *)on.context, (gs_device *)on.device, 1);
+    shared_entry = add_kernel(shared_module, count, false);
+    on_threads(3, pass_or_launch);
+    CHECK(gs_module_end(shared_module));
+}
+
 int main(void) {
     set_up();
     uint64_t live = gs_live_objects(0);
     on_threads(THREADS, launch_all);
+    launch_what_goes();
     uint64_t buried = 0;
     while (gs_module_next_dead() != 0)
         buried++;
-    REQUIRE(buried == (uint64_t)THREADS * TURNS);
+    REQUIRE(buried == (uint64_t)THREADS * TURNS + 1);
     tear_down(live);
     return 0;
 }

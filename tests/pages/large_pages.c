@@ -2,13 +2,17 @@
  * ones, as a kernel with such pages does. Larger pages are made of several of the kernel's own. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/userfaultfd.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+
+enum { PIECE = 4096 }; /* a page of the kernel */
 
 static size_t whole(size_t size) { return (size + PAGE - 1) & ~(size_t)(PAGE - 1); }
 static int is_start(const void *at) { return (uintptr_t)at % PAGE == 0; }
@@ -26,7 +30,7 @@ EXPORT long sysconf(int name) {
     if (name == _SC_PAGESIZE)
         return PAGE;
     long answer = __sysconf(name);
-    return name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES ? answer / (PAGE / 4096) : answer;
+    return name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES ? answer / (PAGE / PIECE) : answer;
 }
 
 static void *map(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
@@ -77,15 +81,20 @@ EXPORT int madvise(void *at, size_t size, int advice) {
     return is_start(at) ? (int)syscall(SYS_madvise, at, whole(size), advice) : refuse();
 }
 
+/* The kernel's own mappings, such as the stack, need not fill a page: it is there if a piece of it is. */
+static int is_there(char *page, unsigned char *answer) {
+    for (size_t piece = 0; piece < PAGE; piece += PIECE)
+        if (syscall(SYS_mincore, page + piece, (size_t)PIECE, answer) == 0)
+            return 1;
+    return 0;
+}
+
 EXPORT int mincore(void *at, size_t size, unsigned char *answers) {
-    unsigned char pieces[PAGE / 4096];
     if (!is_start(at))
         return refuse();
-    for (size_t page = 0; page < whole(size) / PAGE; page++) {
-        if (syscall(SYS_mincore, (char *)at + page * PAGE, (size_t)PAGE, pieces) != 0)
-            return -1;
-        answers[page] = pieces[0];
-    }
+    for (size_t page = 0; page < whole(size) / PAGE; page++)
+        if (!is_there((char *)at + page * PAGE, &answers[page]))
+            return errno = ENOMEM, -1;
     return 0;
 }
 
@@ -97,4 +106,64 @@ EXPORT void *mremap(void *at, size_t size, size_t new_size, int flags, ...) {
     if (!is_start(at) || !is_start(to))
         return errno = EINVAL, MAP_FAILED;
     return (void *)syscall(SYS_mremap, at, whole(size), whole(new_size), flags, to);
+}
+
+/* --- Which pages were written ------------------------------------------------------------------------------ */
+
+typedef struct region {
+    uint64_t begin, end, categories;
+} region;
+
+typedef struct scan {
+    uint64_t size, flags, begin, end, walked_to, found, found_room, page_limit;
+    uint64_t inverted, all_of, any_of, returned;
+} scan;
+
+#define PAGEMAP_SCAN_REQUEST _IOWR('f', 16, scan)
+
+/* What else of the last page is found belongs to it, and is not told again. */
+static void finish_page(int fd, scan request) {
+    region rest[PAGE / PIECE];
+    request.begin = request.walked_to;
+    request.end = whole(request.walked_to);
+    request.found = (uintptr_t)rest;
+    request.found_room = PAGE / PIECE;
+    if (request.begin < request.end)
+        syscall(SYS_ioctl, fd, PAGEMAP_SCAN_REQUEST, &request);
+}
+
+/* A page is written if a piece of it is. */
+static int scan_pages(int fd, scan *request) {
+    region *found = (region *)(uintptr_t)request->found;
+    if (request->begin % PAGE != 0 || request->end % PAGE != 0)
+        return refuse();
+    int pieces = (int)syscall(SYS_ioctl, fd, PAGEMAP_SCAN_REQUEST, request), pages = 0;
+    for (int each = 0; each < pieces; each++) {
+        region next = {found[each].begin / PAGE * PAGE, whole(found[each].end), found[each].categories};
+        if (pages > 0 && next.begin <= found[pages - 1].end)
+            found[pages - 1].end = next.end;
+        else
+            found[pages++] = next;
+    }
+    if (pieces < 0)
+        return -1;
+    finish_page(fd, *request);
+    request->walked_to = whole(request->walked_to);
+    return pages;
+}
+
+static int is_whole_pages(const struct uffdio_range *range) {
+    return range->start % PAGE == 0 && range->len % PAGE == 0;
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...) {
+    va_list more;
+    va_start(more, request);
+    void *what = va_arg(more, void *);
+    va_end(more);
+    if (request == PAGEMAP_SCAN_REQUEST)
+        return scan_pages(fd, what);
+    if ((request == UFFDIO_REGISTER || request == UFFDIO_UNREGISTER) && !is_whole_pages(what))
+        return refuse();
+    return (int)syscall(SYS_ioctl, fd, request, what);
 }

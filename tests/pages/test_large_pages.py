@@ -1,4 +1,4 @@
-"""The driver where pages of memory have 16 or 64 KiB, as on many Arm machines.
+"""The driver and the recorder where pages of memory have 16 or 64 KiB, as on many Arm machines.
 
 `large_pages.c` makes them of several pages of this machine. Tests of memory that exist run again
 under it, and programs look at what larger pages would break.
@@ -27,7 +27,13 @@ MEMORY_TESTS = [
     "driver/test_memory_virtual.py",
     "driver/test_external_memory.py",
     "driver/test_copies.py",
+    "loader/test_record_memory.py",
+    "capture/test_shared_memory.py",
+    "capture/test_play_memory.py",
 ]
+RECORDER_TESTS = ["loader/test_record_memory.py::test_what_work_finds"]
+"""With pages of each size: the recorder stores memory in pieces of 4 KiB."""
+TESTS = [(65536, tests) for tests in MEMORY_TESTS] + [(16384, tests) for tests in RECORDER_TESTS]
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +63,12 @@ def run_with(preloaded: Path, *arguments: str) -> str:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("tests", MEMORY_TESTS)
-def test_tests_of_memory_pass_with_the_largest_pages(
-    preloaded: dict[int, Path], tests: str
+@pytest.mark.parametrize(("size", "tests"), [each for each in TESTS if each[0] in SIZES])
+def test_tests_of_memory_pass_with_large_pages(
+    preloaded: dict[int, Path], size: int, tests: str
 ) -> None:
     words = run_with(
-        preloaded[65536], "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{tests}"
+        preloaded[size], "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{tests}"
     )
     assert " passed" in words
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import pty
 import signal
-import subprocess
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +23,7 @@ from tests.survey.modules import (
     refused,
     shared_object,
 )
+from tests.terminal import errors_on_a_terminal
 
 GOOD = kernel("good", 5)
 
@@ -152,21 +149,26 @@ def test_a_sample_is_the_same_each_time(library: Path, capsys: pytest.CaptureFix
     }
 
 
-def test_a_bar_shows_how_far_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wanted", "is_shown"), [("1", True), ("0", False)])
+def test_a_bar_shows_how_far_it_is(wanted: str, is_shown: bool, tmp_path: Path) -> None:
     (tmp_path / "k.spv").write_bytes(GOOD)
-    parent, child = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm-256color"}
-    command = [sys.executable, "-m", "groundstate", "survey", str(tmp_path / "k.spv")]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=child)
-    os.close(child)
-    shown = b""
-    with suppress(OSError):  # the other side is gone
-        while piece := os.read(parent, 4096):
-            shown += piece
-    os.close(parent)
-    assert process.wait(timeout=60) == 0
-    assert b"1/1" in shown
-    assert b"Traceback" not in shown
+    command = ("-m", "groundstate", "survey", str(tmp_path / "k.spv"))
+    shown = errors_on_a_terminal(*command, GROUNDSTATE_PROGRESS=wanted)
+    assert ("1/1" in shown) is is_shown
+    assert bool(shown) is is_shown
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_files_without_modules_are_named(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "words.txt").write_text("no modules")
+    (tmp_path / "folder").mkdir()
+    named = [str(tmp_path / "words.txt"), str(tmp_path / "folder")]
+    assert main(["survey", *options, *named]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"{', '.join(named)}: no SPIR-V module was found; name shared objects" in shown.err
 
 
 def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

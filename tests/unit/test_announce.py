@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 
 import pytest
+
+from tests.terminal import errors_on_a_terminal
 
 WORK = """
 import time
@@ -38,20 +39,7 @@ with gs.Context(gs.devices()[0]) as context, gs.CommandList.immediate(context) a
 
 def on_a_terminal(code: str, **variables: str) -> str:
     """What a program writes to its standard error, which is a terminal."""
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], env={**os.environ, **variables}, stderr=child
-    )
-    os.close(child)
-    shown = b""
-    try:
-        while piece := os.read(parent, 4096):
-            shown += piece
-    except OSError:
-        pass  # the other side is gone
-    os.close(parent)
-    assert process.wait(timeout=60) == 0, shown.decode()
-    return shown.decode().replace("\r", "")
+    return errors_on_a_terminal("-c", code, **variables)
 
 
 def test_long_work_is_announced_on_a_terminal() -> None:

@@ -1,6 +1,7 @@
 """The helpers that every handler uses on the caller's memory."""
 
 import ctypes
+import mmap
 from itertools import pairwise
 from typing import Any
 
@@ -83,6 +84,15 @@ def test_a_chain_that_bites_its_tail_ends() -> None:
     address = link(first, second)
     second.pNext = address
     assert len(list(api.chain(address))) == api.MAX_CHAIN_LENGTH
+
+
+def test_a_chain_ends_where_nobody_may_read() -> None:
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    forbidden = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(forbidden), mmap.PAGESIZE, 0) == 0
+    struct = ze.ze_eu_count_ext_t(pNext=forbidden)
+    address = ctypes.addressof(struct)
+    assert list(api.chain(address)) == [(struct.stype, address)]
 
 
 @pytest.mark.parametrize("nowhere", [8, 0xDEAD0000, 0x3000000000, 2**64 - 8])

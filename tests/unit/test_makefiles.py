@@ -26,9 +26,9 @@ def settings(makefile: Path) -> dict[str, str]:
 
 def values(makefile: Path, names: list[str], environment: dict[str, str]) -> list[str]:
     """What variables have become after reading a makefile."""
-    echo = " ".join(f"'{name}=$({name})'" for name in names)
+    show = "".join(f"$(info {name}=$({name}))" for name in names)
     command = ["make", "-C", str((REPOSITORY / makefile).parent), "--no-print-directory"]
-    command += [f"--eval=show-values: ; @printf '%s\\n' {echo}", "show-values"]
+    command += [f"--eval=show-values: ; @:{show}", "show-values"]
     found = subprocess.run(
         command, env=os.environ | environment, capture_output=True, text=True, check=True
     )

@@ -56,6 +56,17 @@ void *gs_pin(const void *handle, enum gs_kind kind)
     return gs_is_live(handle, kind) ? (void *)handle : NULL;
 }
 void gs_unpin(void **pinned) { (void)pinned; }
+bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind)
+{
+    (void)pins;
+    return gs_is_live(handle, kind);
+}
+void gs_unpin_all(gs_pins *pins) { (void)pins; }
+ze_result_t gs_fail_memory(enum gs_function function)
+{
+    (void)function;
+    return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
 bool gs_is_initialised(void) { return initialised; }
 bool gs_is_sysman_initialised(void) { return initialised; }
 #define ANSWER(name, result, ...) \

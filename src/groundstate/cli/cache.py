@@ -6,6 +6,7 @@ import argparse
 
 from groundstate import knobs
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import say
 from groundstate.compiler import cache
 
 DESCRIPTION = """\
@@ -35,14 +36,14 @@ def run(args: argparse.Namespace) -> int:
             if knobs.CACHE.text()
             else "nowhere: no home folder"
         )
-        print(f"The cache is {why}.")
+        say(f"The cache is {why}.")
         return 0
     if args.clear:
-        print(f"Freed {readable(cache.clear())} in {folder}.")
+        say(f"Freed {readable(cache.clear())} in {folder}.")
         return 0
     count, size = cache.size()
     entries = "entry" if count == 1 else "entries"
-    print(f"{folder}\n{count} {entries}, {readable(size)} of at most {readable(cache.limit())}")
+    say(folder, f"{count} {entries}, {readable(size)} of at most {readable(cache.limit())}")
     return 0
 
 

@@ -21,6 +21,7 @@ from groundstate.compiler.opencl import options as language
 from groundstate.compiler.program import Program
 from groundstate.compiler.signature import SUPPORTED_WIDTHS
 from groundstate.compiler.spirv.reader import is_spirv
+from groundstate.printable import printable_lines
 
 DESCRIPTION = """\
 Compiles a file of OpenCL C to SPIR-V, which zeModuleCreate and other tools take.
@@ -180,7 +181,7 @@ def run(args: argparse.Namespace) -> int:
         show(problem.log)
         return FAILED
     except BuildError as problem:
-        return complain("compile", problem.log)
+        return complain("compile", *(problem.log or "it failed").splitlines())
     write(args, result)
     return DONE
 
@@ -241,7 +242,9 @@ def write(args: argparse.Namespace, result: str | bytes) -> None:
         with open(path, "wb") as file:
             file.write(data)
     elif isinstance(result, str) and sys.stdout.isatty():
-        Console().print(Syntax(result, STAGES[args.emit].lexer, background_color="default"))
+        Console().print(
+            Syntax(printable_lines(result), STAGES[args.emit].lexer, background_color="default")
+        )
     else:
         sys.stdout.buffer.write(data)
 
@@ -252,7 +255,7 @@ def show(log: str) -> None:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for line in log.splitlines():
-        text = Text(line)
+        text = Text(printable_lines(line))
         for severity, style in STYLES.items():
             text.highlight_regex(rf"(?<=: ){severity}: ", style)
         console.print(text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from groundstate.cli.commands import COMMANDS
-from groundstate.cli.errors import complain, describe
+from groundstate.cli.errors import complain, describe, say
 from groundstate.compiler.spirv import InvalidModule, Module, read
 from groundstate.compiler.spirv.assembly import assembly
 from groundstate.compiler.spirv.disassemble import Disassembler, disassemble
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         return complain("dis", describe(problem, args.file))
     try:
         for line in lines(data, args.raw, args.function):
-            print(line)
+            say(line)
     except (InvalidModule, LookupError) as problem:
         return complain("dis", f"{args.file}: {problem}")
     return 0

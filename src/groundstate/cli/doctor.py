@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +17,7 @@ from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import DONE, FAILED
 from groundstate.doctor import installed, loader, places, settings, trial
 from groundstate.doctor.finding import Finding, State, findings_of
+from groundstate.printable import printable_lines
 
 DESCRIPTION = """\
 Says what is installed and what is missing, with the command that installs it; which Level Zero
@@ -74,7 +75,7 @@ def keep(found: Iterator[Finding], findings: list[Finding]) -> Iterator[Finding]
     """Passes findings on as they come."""
     for each in found:
         findings.append(each)
-        yield each
+        yield replace(each, text=printable_lines(each.text), fix=printable_lines(each.fix))
 
 
 def screen(found: Iterator[Finding]) -> Iterator[str]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from typing import TextIO
+
+from groundstate.printable import printable
 
 DONE = 0
 FAILED = 1
@@ -33,12 +36,17 @@ _REASONS = {
 }
 
 
-def complain(command: str, sentence: str, status: int = FAILED) -> int:
+def complain(command: str, sentence: str, *below: str, status: int = FAILED) -> int:
     """Prints why a command failed, after what it has printed so far; returns the exit status."""
     if sys.stdout is not None:
         sys.stdout.flush()
-    print(f"groundstate {command}".rstrip() + f": {sentence}", file=sys.stderr)
+    say(f"groundstate {command}".rstrip() + f": {sentence}", *below, file=sys.stderr)
     return status
+
+
+def say(*lines: object, file: TextIO | None = None) -> None:
+    """Prints lines. Names in them may be a stranger's: they end no line and control no terminal."""
+    print("\n".join(printable(str(line)) for line in lines), file=file)
 
 
 def describe(problem: Exception, path: str | os.PathLike[str] | None = None) -> str:

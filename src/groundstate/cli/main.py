@@ -6,6 +6,7 @@ answered with a line from the start. `commands.py` finds the command that was as
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -42,6 +43,9 @@ def _guarded(arguments: Sequence[str]) -> int:
     name = _command_name(arguments)
     if sys.stdout is None:  # it was closed by whoever started us
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (open until the end)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a test's may be none
+            stream.reconfigure(errors="backslashreplace")  # names need not fit the locale
     try:
         try:
             return _dispatch(arguments)
@@ -53,9 +57,11 @@ def _guarded(arguments: Sequence[str]) -> int:
     except OSError as problem:
         from groundstate.cli.errors import FAILED, describe
 
+        if problem.filename is not None:
+            _say(name, describe(problem, problem.filename))
+            return FAILED
         _forget_output()
-        path = problem.filename if problem.filename is not None else "standard output"
-        _say(name, describe(problem, path))
+        _say(name, describe(problem, "standard output"))
         return FAILED
 
 
@@ -80,7 +86,10 @@ def _command_name(arguments: Sequence[str]) -> str:
 
 def _say(name: str, sentence: str) -> None:
     """Prints a line on standard error, over the ^C that a terminal shows."""
+    from groundstate.printable import printable
+
     start = "\r" if sys.stderr is not None and sys.stderr.isatty() else ""
+    sentence = printable(sentence)
     os.write(2, f"{start}{name}: {sentence}\n".encode(errors="replace"))
 
 

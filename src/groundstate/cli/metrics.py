@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 from groundstate.cli.commands import COMMANDS
@@ -90,20 +89,18 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(found: CollectorRegistry, address: str, number: int) -> int:
     """Serves until SIGINT or SIGTERM."""
-    from prometheus_client import start_http_server
+    from prometheus_client import make_wsgi_app
+
+    from groundstate.monitor.server import Server
 
     try:
-        server, thread = start_http_server(number, address, found)
+        server = Server(address, number, make_wsgi_app(found))
     except OSError as problem:
         why = describe(problem, f"cannot listen at {address}:{number}")
         return complain("metrics", f"{why}; try another --port or --address")
-    ended = threading.Event()
     for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, lambda *_: ended.set())
+        signal.signal(which, lambda *_: server.stop())
     host = f"[{address}]" if ":" in address else address
-    print(f"http://{host}:{server.server_port}/metrics", flush=True)
-    ended.wait()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    print(f"http://{host}:{server.port}/metrics", flush=True)
+    server.run()
     return 0

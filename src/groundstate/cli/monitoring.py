@@ -60,4 +60,4 @@ def open_source(command: str, device: int | None) -> Callable[[], Reading] | Non
 def say_what_to_install(command: str, problem: ImportError) -> int:
     """Says which package is missing and how to get it."""
     name = (problem.name or "a package").partition(".")[0]
-    return complain(command, f"{name} is not installed; this installs it:\n  {INSTALL}")
+    return complain(command, f"{name} is not installed; this installs it:", f"  {INSTALL}")

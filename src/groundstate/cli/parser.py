@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from groundstate.cli.errors import USAGE_ERROR
+from groundstate.cli.errors import USAGE_ERROR, say
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Prints the sentence and ends the program."""
         sentence = plain_sentence(message)
-        print(f"{self.prog}: {sentence}\nTry '{self.prog} --help'.", file=sys.stderr)
+        say(f"{self.prog}: {sentence}", f"Try '{self.prog} --help'.", file=sys.stderr)
         sys.exit(USAGE_ERROR)
 
     def _print_message(self, message: str, file: Any = None) -> None:

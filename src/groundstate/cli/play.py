@@ -23,8 +23,10 @@ from groundstate.cli import errors, play_together
 from groundstate.cli import run as running
 from groundstate.cli import script as scripting
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.folders import output_folder
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import damaged, sentence_of
+from groundstate.cli.trust import add_trust_option, native_environment
 
 DESCRIPTION = """\
 Makes the calls of a recording again and compares what they answer with what was recorded.
@@ -34,7 +36,9 @@ is mapped to what there is, and noted. Memory that the device writes is compared
 recorded with 'record --results'. The exit status is 1 if something was not as recorded, or if the
 recording cannot be played.
 
-The kernels of a recording run with your rights, like those of any program.
+The kernels of a recording run with your rights, like those of any program: play what you trust.
+Native modules, which are machine code, are only played if a driver of yours has made them, or with
+--trust-native.
 """
 
 EXAMPLES = """\
@@ -71,6 +75,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_manner(parser)
     _add_pointers(parser)
     _add_libraries(parser)
+    add_trust_option(parser)
     parser.set_defaults(run=play, parser=parser)
 
 
@@ -146,10 +151,10 @@ def play(args: argparse.Namespace) -> int:
     try:
         streams = place.streams_in(args.recording)
         options = options_of(args)
-        if len(streams) > 1:
-            reports = play_together.play(args, streams)
-        else:
-            with _apart(args.json):
+        with output_folder(args.record), _apart(args.json and len(streams) == 1):
+            if len(streams) > 1:
+                reports = play_together.play(args, streams)
+            else:
                 reports = [_played(streams[0], prepared_library(args), options, args.together)]
     except PROBLEMS as problem:
         return complain(sentence_of(problem, args.recording))
@@ -174,6 +179,7 @@ def options_of(args: argparse.Namespace) -> Options:
         pointers_at=places_in(args.pointer_at),
         patience=args.patience,
         memory_limit=args.memory_limit << 20,
+        trust_native=args.trust_native,
     )
 
 
@@ -181,6 +187,7 @@ def prepared_library(args: argparse.Namespace) -> str:
     """The library to play on, with the variables set that it reads when it is opened."""
     real_loader = args.real_loader or args.checked
     os.environ.update(running.driver_environment(args))
+    os.environ.update(native_environment(args))
     os.environ["ZE_ENABLE_ALT_DRIVERS"] = str(place.driver())
     if args.checked:
         os.environ["ZE_ENABLE_VALIDATION_LAYER"] = "1"
@@ -191,8 +198,6 @@ def prepared_library(args: argparse.Namespace) -> str:
     script = None
     if args.script is not None:
         script = scripting.script_of(args.script, args, stream=args.recording)
-    if args.record is not None:
-        args.record.mkdir(parents=True, exist_ok=True)
     os.environ[knobs.CAPTURE_TOOLS.name] = str(int(args.tools))
     os.environ.update(place.player_environment(str(library), args.record, script))
     return str(place.library())
@@ -233,18 +238,18 @@ def _member(together: str | None, options: Options) -> Any:
 
 
 def _print(report: dict[str, Any]) -> None:
-    print(
+    errors.say(
         f"{report['stream']}: {report['calls']} calls in {report['seconds']:.3f} s, "
         f"{report['left_out']} left out, {report['memory_compared']} pieces of memory compared, "
         f"{report['difference_count']} not as recorded"
     )
     for each in report["differences"][:SHOWN]:
-        print(f"{each['number']:>7} {each['function']}: {each['sentence']}")
+        errors.say(f"{each['number']:>7} {each['function']}: {each['sentence']}")
     if report["difference_count"] > SHOWN:
-        print(f"        ... {report['difference_count'] - SHOWN} more; --json has them")
+        errors.say(f"        ... {report['difference_count'] - SHOWN} more; --json has them")
     for each in report["notes"]:
         times = f" ({each['times']} times)" if each["times"] > 1 else ""
-        print(f"  note: {each['note']}{times}")
+        errors.say(f"  note: {each['note']}{times}")
 
 
 def complain(sentence: str) -> int:

@@ -16,12 +16,21 @@ from typing import Any
 from groundstate.capture.play import PlayError, Report
 from groundstate.capture.play.together import ENDED, Member, prepare, records_read
 from groundstate.capture.stream import StreamReader
-from groundstate.cli.progress import bar
+from groundstate.cli.progress import bar, is_watched
 
 LOOK_S = 0.02
-FLAGS = ("one_thread", "real_speed", "tools", "scan_pointers", "checked", "real_loader")
+FLAGS = (
+    "one_thread",
+    "real_speed",
+    "tools",
+    "scan_pointers",
+    "checked",
+    "real_loader",
+    "trust_native",
+)
 VALUES = ("patience", "memory_limit", "driver", "record", "topology", "memory", "threads")
 SCRIPT_VALUES = ("script", "script_args", "script_out")
+SCRIPT_FLAGS = ("stop_on_error", "sandbox")
 
 
 def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
@@ -59,7 +68,7 @@ def play(args: argparse.Namespace, streams: list[Path]) -> list[dict[str, Any]]:
 
 def _records(streams: list[Path]) -> int:
     """How many records there are in all streams, if somebody looks at the bar."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         return 0
     total = 0
     for stream in streams:
@@ -91,8 +100,9 @@ def _command(args: argparse.Namespace, stream: Path, together: str) -> list[str]
         value = getattr(args, name)
         if value is not None and value != "":
             command.append(f"--{name.replace('_', '-')}={value}")
-    if args.script is not None and args.stop_on_error:
-        command.append("--stop-on-error")
+    if args.script is not None:
+        flags = [name for name in SCRIPT_FLAGS if getattr(args, name)]
+        command += [f"--{name.replace('_', '-')}" for name in flags]
     command += [f"--pointer-at={each}" for each in args.pointer_at]
     return [*command, str(stream)]
 

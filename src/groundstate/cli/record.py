@@ -17,6 +17,7 @@ from groundstate.cli import run as running
 from groundstate.cli import script as scripting
 from groundstate.cli.child import Ended, run_child
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.folders import output_folder
 from groundstate.monitor.words import bytes_text
 
 DESCRIPTION = """\
@@ -88,35 +89,38 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def record(args: argparse.Namespace) -> int:
     """Runs the program with the capture library in front of it, and says what came of it."""
     command = running.program_of(args)
-    is_new = not args.out.exists()
+    if args.out.exists() and not args.out.is_dir():
+        return complain(f"{args.out}: is a file, not a folder; choose another one with -o")
     try:
-        if args.out.exists() and not args.out.is_dir():
-            return complain(f"{args.out}: is a file, not a folder; choose another one with -o")
-        args.out.mkdir(parents=True, exist_ok=True)
-        if place.streams_of_folder(args.out):
-            return complain(f"{args.out}: has a recording already; choose another folder with -o")
-        environment = {
-            **os.environ,
-            **running.driver_environment(args),
-            **place.environment(
-                os.environ,
-                args.out,
-                real_loader=args.real_loader,
-                tools=args.tools,
-                results=args.results,
-                times=not args.no_times,
-                pages=args.pages,
-                script=scripting.script_of(args.script, args) if args.script else None,
-            ),
-        }
+        with output_folder(args.out):
+            if place.streams_of_folder(args.out):
+                sentence = "has a recording already; choose another folder with -o"
+                return complain(f"{args.out}: {sentence}")
+            ended = run_child(command, environment_of(args), "record")
+            if ended.started:
+                sentence = outcome(args.out, command[0], ended)
+                errors.say(f"groundstate record: {sentence}", file=sys.stderr)
     except (ScriptError, standin.LibraryMissing, OSError) as problem:
         return complain(errors.describe(problem))
-    ended = run_child(command, environment, "record")
-    if ended.started:
-        print(f"groundstate record: {outcome(args.out, command[0], ended)}", file=sys.stderr)
-    if is_new and not any(args.out.iterdir()):
-        args.out.rmdir()
     return ended.pass_on()
+
+
+def environment_of(args: argparse.Namespace) -> dict[str, str]:
+    """The variables with which a program is recorded."""
+    return {
+        **os.environ,
+        **running.driver_environment(args),
+        **place.environment(
+            os.environ,
+            args.out,
+            real_loader=args.real_loader,
+            tools=args.tools,
+            results=args.results,
+            times=not args.no_times,
+            pages=args.pages,
+            script=scripting.script_of(args.script, args) if args.script else None,
+        ),
+    }
 
 
 def outcome(out: Path, program: str, ended: Ended) -> str:

@@ -163,10 +163,14 @@ def become(command: list[str], environment: dict[str, str], name: str = "run") -
     except FileNotFoundError:
         if os.path.exists(command[0]):  # a script whose interpreter is missing
             sentence = f"cannot start {command[0]}: its first line, #!, names no program"
-            return complain(name, sentence, NOT_EXECUTABLE)
-        return complain(name, f"there is no program '{command[0]}' here or on PATH", NOT_FOUND)
+            return complain(name, sentence, status=NOT_EXECUTABLE)
+        return complain(
+            name, f"there is no program '{command[0]}' here or on PATH", status=NOT_FOUND
+        )
     except OSError as problem:
-        return complain(name, f"cannot start {describe(problem, command[0])}", NOT_EXECUTABLE)
+        return complain(
+            name, f"cannot start {describe(problem, command[0])}", status=NOT_EXECUTABLE
+        )
 
 
 def restore_signals() -> None:

@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from groundstate import standin
+from groundstate import knobs, standin
 from groundstate.capture import place
 from groundstate.capture.scripting import script as scripts
 from groundstate.cli import errors
@@ -21,6 +21,10 @@ A function of the script with the name of an API function takes that function's 
 the arguments, may change them, and calls on with drvl0.<function>. Calls that the script has no
 function for cost nothing. Scripts are written in Lua 5.4 (FILE.lua), where those made for GITS run
 unchanged, or in Python (FILE.py); docs/scripting.md says what they can do.
+
+A script runs inside the program, with all of your rights: Lua scripts have the whole standard
+library (files, programs, modules), and can read and write the program's memory. Run one that you do
+not trust with --sandbox, in which it can only look on.
 """
 
 EXAMPLES = """\
@@ -74,6 +78,12 @@ def add_script_settings(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="end the program when the script fails, instead of passing the call on",
     )
+    parser.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="for a script (in Lua) that you do not trust: it may look on and print, but has no "
+        "files, programs or modules, changes nothing, and has little time and memory",
+    )
 
 
 def add_script_options(parser: argparse.ArgumentParser) -> None:
@@ -88,11 +98,12 @@ def add_script_options(parser: argparse.ArgumentParser) -> None:
 
 def script_of(name: str, args: argparse.Namespace, *, stream: Path | None = None) -> scripts.Script:
     """The script that was asked for; raises ScriptError if there is none."""
+    sandbox = args.sandbox or knobs.SCRIPT_SANDBOX.get()
+    path = scripts.find_for(name, sandbox=sandbox)
     if args.script_out is not None:
         args.script_out.mkdir(parents=True, exist_ok=True)
-    return scripts.Script(
-        scripts.find(name), args.script_args, args.script_out, stream, args.stop_on_error
-    )
+    out, stop = args.script_out, args.stop_on_error
+    return scripts.Script(path, args.script_args, out, stream, stop, sandbox)
 
 
 def script(args: argparse.Namespace) -> int:
@@ -132,5 +143,5 @@ def list_bundled(as_json: bool) -> int:
         return 0
     width = max(map(len, found))
     for name, sentence in found.items():
-        print(f"{name:{width}}  {sentence}")
+        errors.say(f"{name:{width}}  {sentence}")
     return 0

@@ -26,8 +26,10 @@ from groundstate.capture.subcapture.cutter import Chooser
 from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.folders import output_folder
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import damaged, sentence_of
+from groundstate.cli.trust import add_trust_option, native_environment
 
 DESCRIPTION = """\
 Cuts a range out of a recording, or a single launch of a kernel: a small recording of its own.
@@ -112,6 +114,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--driver", metavar="PATH", help="the library to play on; ours unless told")
     parser.add_argument("--json", action="store_true", help="print the outcome for programs")
     running.add_driver_options(parser)
+    add_trust_option(parser)
     parser.set_defaults(run=cut, parser=parser)
 
 
@@ -124,10 +127,12 @@ def cut(args: argparse.Namespace) -> int:
         if args.out is None:
             args.parser.error("say with -o into which folder the new recording goes")
         choose, title = _chooser(args)
-        args.out.mkdir(parents=True, exist_ok=True)
-        if place.streams_of_folder(args.out):
-            return complain(f"there is a recording in '{args.out}'; choose another folder with -o")
-        outcome = _cut(args, stream, choose, title)
+        with output_folder(args.out):
+            if place.streams_of_folder(args.out):
+                raise CutError(
+                    f"there is a recording in '{args.out}'; choose another folder for -o"
+                )
+            outcome = _cut(args, stream, choose, title)
     except (CutError, SelectionError, *UNREADABLE) as problem:
         return complain(sentence_of(problem, args.recording))
     if outcome.differences:
@@ -139,7 +144,7 @@ def cut(args: argparse.Namespace) -> int:
         print(json.dumps(asdict(outcome), indent=2))
     else:
         kernels = f"{len(outcome.kernels)} kernel{'s' if len(outcome.kernels) != 1 else ''}"
-        print(
+        errors.say(
             f"{args.out}: {kernels}, {outcome.records} records, {outcome.size} bytes; "
             f"{outcome.calls_before} calls before the range are kept"
         )
@@ -148,6 +153,7 @@ def cut(args: argparse.Namespace) -> int:
 
 def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) -> Outcome:
     os.environ.update(running.driver_environment(args))
+    os.environ.update(native_environment(args))
     os.environ["ZE_ENABLE_ALT_DRIVERS"] = str(place.driver())
     library = args.driver or (place.machine_loader() if args.real_loader else place.driver())
     with StreamReader(stream) as reader:
@@ -162,6 +168,7 @@ def _cut(args: argparse.Namespace, stream: Path, choose: Chooser, title: str) ->
                 scan_pointers=args.scan_pointers,
                 pointers_at=places_in(args.pointer_at),
                 patience=args.patience,
+                trust_native=args.trust_native,
             ),
             others=[each for each in place.streams_in(args.recording) if each != stream],
             all_memory=args.all_memory,
@@ -216,7 +223,7 @@ def _list(stream: Path, *, as_json: bool) -> int:
     else:
         for row in rows:
             groups, size = _sizes(row["groups"]), _sizes(row["group_size"])
-            print(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
+            errors.say(f"{row['place']:>12}  {row['kernel']:<32} {groups} groups of {size}")
     if outline.problem is not None:
         return complain(damaged(stream, outline.problem))
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,8 @@ from pathlib import Path
 
 from groundstate.announce import Announced
 from groundstate.cli.commands import COMMANDS
-from groundstate.cli.errors import complain, describe
+from groundstate.cli.errors import complain, describe, say
+from groundstate.cli.progress import is_watched
 from groundstate.cli.run import positive
 from groundstate.compiler.signature import SUPPORTED_WIDTHS
 from groundstate.survey.files import Collection, Found, collect
@@ -26,7 +26,8 @@ Finds the SPIR-V modules in shared objects of SYCL programs, in wheels and in .s
 each kernel for this machine, and says how long that takes and what cannot be compiled.
 
 Nothing is run, and nothing is put into the cache of compiled kernels. A module that needs another
-one of its file is linked with it, as the runtime would do. The exit status is 1 if a module fails.
+one of its file is linked with it, as the runtime would do. The exit status is 1 if a module fails
+or none is found.
 """
 
 EXAMPLES = """\
@@ -40,6 +41,8 @@ examples:
 """
 
 LIMIT_S = 120
+NAMED = 8
+"""So many files are named in a sentence."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -106,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
         return complain("survey", f"{missing[0]}: no such file")
     with Announced("looking for modules"):
         collection = collect(map(Path, args.paths))
+    if not collection.modules and not collection.problems:
+        return complain("survey", nothing_in(args.paths))
     chosen = choose(collection, args.sample)
     widths = tuple(dict.fromkeys(args.widths or [BEST]))
     try:
@@ -127,8 +132,17 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
-        print("\n".join(report.lines()))
+        say(*report.lines())
     return int(bool(report.counts[FAILED] or collection.problems))
+
+
+def nothing_in(paths: list[str]) -> str:
+    """What to say of files without modules."""
+    named = ", ".join(paths[:NAMED]) + (", ..." if len(paths) > NAMED else "")
+    return (
+        f"{named}: no SPIR-V module was found; name shared objects of SYCL programs, wheels, .spv "
+        "files, or folders with some"
+    )
 
 
 def choose(collection: Collection, count: int | None) -> list[Found]:
@@ -147,7 +161,7 @@ def save(report: Report, folder: Path) -> None:
 @contextmanager
 def counter(total: int) -> Iterator[Callable[[int], None]]:
     """A bar with the rate and the time that is left, if somebody looks."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         yield lambda number: None
         return
     from rich.console import Console

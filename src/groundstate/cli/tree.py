@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from groundstate import core
 from groundstate.cli.facts import available, version_text
+from groundstate.printable import printable
 from groundstate.version import __version__
 
 LABEL_WIDTH = 12
@@ -32,7 +33,7 @@ def print_machine(
     if len(drivers) == 1:
         console.print(Text("The system has no other Level Zero drivers.", style="dim"))
     for name, value in settings.items():
-        console.print(Text.assemble((f"{name}={value}", "yellow"), (" is set.", "dim")))
+        console.print(Text.assemble((printable(f"{name}={value}"), "yellow"), (" is set.", "dim")))
     if not verbose:
         hint = "'groundstate info --verbose' shows more, '--json' everything."
         console.print(Text(hint, style="dim"))
@@ -56,7 +57,9 @@ def driver_tree(number: int, driver: core.Driver, *, verbose: bool) -> Tree:
 def add_device(tree: Tree, title: str, device: core.Device, *, verbose: bool) -> None:
     """A device with its sub-devices."""
     branch = tree.add(
-        Text.assemble((f"{title}  ", "dim"), (device.name, "bold cyan"), f"  {kind(device)}")
+        Text.assemble(
+            (f"{title}  ", "dim"), (printable(device.name), "bold cyan"), f"  {kind(device)}"
+        )
     )
     rows = list(short_rows(device))
     if verbose:
@@ -145,13 +148,13 @@ def extensions_branch(driver: core.Driver, *, verbose: bool) -> Tree:
     branch = Tree(line("extensions", str(len(driver.extensions))), guide_style=GUIDE_STYLE)
     if verbose:
         for name, version in sorted(driver.extensions.items()):
-            branch.add(Text.assemble(name, (f"  {version_text(version)}", "dim")))
+            branch.add(Text.assemble(printable(name), (f"  {version_text(version)}", "dim")))
     return branch
 
 
 def line(label: str, value: str) -> Text:
     """A line of a tree: what it is about, and what there is to say."""
-    return Text.assemble((f"{label:<{LABEL_WIDTH}}", "dim"), value)
+    return Text.assemble((f"{label:<{LABEL_WIDTH}}", "dim"), printable(value))
 
 
 def flags(

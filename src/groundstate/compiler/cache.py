@@ -19,10 +19,9 @@ import hmac
 import os
 from collections.abc import Iterator
 
-from groundstate import knobs
-from groundstate.compiler import private_files
-from groundstate.compiler.private_files import TEMPORARY
+from groundstate import knobs, private_files, signing
 from groundstate.compiler.record import record
+from groundstate.private_files import TEMPORARY
 
 DIGEST_BYTES = 32
 DEFAULT_LIMIT = 1 << 30
@@ -34,8 +33,6 @@ MOST_NOTES_BYTES = 1 << 16
 
 _written_since_looking: dict[str, int] = {}
 """For each folder, the bytes that this process has put there since it last looked at its size."""
-_keys: dict[str, bytes] = {}
-"""The keys of this user, by the folder that each lies in."""
 
 
 @record()
@@ -99,9 +96,7 @@ def _root(make: bool = False) -> Iterator[Root]:
 
 def _digest(root: Root, name: str, value: bytes) -> bytes:
     """What only this user can compute of an entry."""
-    key = _keys.get(root.path)
-    if key is None:
-        key = _keys[root.path] = private_files.key(root.fd)
+    key = signing.key_in(root.path, root.fd)
     return hmac.digest(key, name.encode() + b"\0" + value, "sha256")
 
 

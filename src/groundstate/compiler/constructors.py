@@ -8,8 +8,8 @@ own.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from groundstate.compiler.dispatch import Dispatch, Memory, RunGroups, aligned
 from groundstate.compiler.spirv.constants import Address, Constant
@@ -18,6 +18,9 @@ from groundstate.compiler.spirv.opcodes import ExecutionMode
 
 if TYPE_CHECKING:
     from groundstate.compiler.program import KernelCode
+
+Caller: TypeAlias = "Callable[[str, int, int, int], None]"
+"""Calls code by its name and address, with the addresses of its dispatch and its memory."""
 
 MODES = {"initializer": ExecutionMode.Initializer, "finalizer": ExecutionMode.Finalizer}
 ARRAYS = {"initializer": "llvm.global_ctors", "finalizer": "llvm.global_dtors"}
@@ -66,10 +69,16 @@ def _entries(array: Constant) -> Iterator[tuple[int, int]]:
             yield (numbers or [0])[0], addresses[0].base
 
 
-def run_once(code: KernelCode, variables: int) -> None:
+def call_directly(name: str, code: int, dispatch: int, memory: int) -> None:
+    """Calls code that nothing is known to be wrong with."""
+    del name
+    RunGroups(code)(dispatch, 0, 1, memory)
+
+
+def run_once(name: str, code: KernelCode, variables: int, call: Caller) -> None:
     """Runs code without arguments for one work-item, with program-scope variables at an address."""
     local = aligned(code.local_bytes)
     memory = Memory(local, code.private_bytes, code.saved_bytes)
     one = (1, 1, 1)
     dispatch = Dispatch(None, (0, 0, 0), one, one, 1, None, variables, local, 0)
-    RunGroups(code.address)(ctypes.addressof(dispatch), 0, 1, memory.address)
+    call(name, code.address, ctypes.addressof(dispatch), memory.address)

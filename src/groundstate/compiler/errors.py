@@ -12,6 +12,10 @@ class BuildError(Exception):
         return str(self)
 
 
+class WrongIrError(BuildError):
+    """LLVM does not take what was written for it."""
+
+
 class UnresolvedNameError(BuildError):
     """A kernel uses something that its module only declares."""
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.module import Variable
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
+
+SHARED_WEIGHT = 16
+"""From so many values on, a constant that comes again is copied."""
+MAX_ADDRESSES = 1 << 20
 
 
 class Image:
@@ -14,6 +19,8 @@ class Image:
 
     def __init__(self) -> None:
         self.data = bytearray()
+        self._written: dict[int, int] = {}
+        """Where constants without addresses stand that consist of many parts, by id()."""
         self.addresses: list[tuple[int, int, int, Address]] = []
         """Where an address belongs, how many bytes it has, the module it is of, and which it is."""
 
@@ -30,15 +37,22 @@ class Image:
         kind, value = constant.type, constant.value
         if constant.undef or constant.is_null:
             return
-        if isinstance(value, tuple):
+        known = self._written.get(id(constant)) if constant.weight > SHARED_WEIGHT else None
+        if known is not None:
+            self.data[place : place + kind.size] = self.data[known : known + kind.size]
+        elif isinstance(value, tuple):
             for index, part in enumerate(value):
                 self._write(place + _offset(kind, index), part, home)
+            if not constant.has_address:
+                self._written[id(constant)] = place
         elif isinstance(value, int):
             size = max(kind.size, 1)
             self.data[place : place + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
         elif isinstance(value, SamplerValue):
             self.data[place : place + kind.size] = value.flags.to_bytes(kind.size, "little")
         elif isinstance(value, Address):
+            if len(self.addresses) >= MAX_ADDRESSES:
+                raise BuildError(f"variables start with more than {MAX_ADDRESSES} addresses")
             self.addresses.append((place, kind.size, home, value))
 
     def settle(self, find: Callable[[int, Address], int]) -> tuple[int, ...]:

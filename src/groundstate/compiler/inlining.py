@@ -77,6 +77,7 @@ class Instance:
                 self.where, f"{self.where} is declared but not defined in this module"
             )
         self.exits = exits
+        self.later_types: dict[int, int] = {}
         self.values: dict[int, Node] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
             self.values[parameter.result] = argument
@@ -98,9 +99,9 @@ class Instance:
             "(calls are inlined, and OpenCL has no recursion)"
         )
 
-    def type_of(self, type_id: int) -> Type:
+    def type_of(self, type_id: int, user: str = "OpFunction") -> Type:
         if type_id and type_id not in self.module.types:
-            raise BuildError(f"in function '{self.where}': %{type_id} is not a type")
+            raise BuildError(f"in function '{self.where}', {user}: %{type_id} is not a type")
         return self.module.types[type_id] if type_id else Void()
 
     def operand(self, identifier: int, user: Node) -> Node:
@@ -174,7 +175,7 @@ class Instance:
         node = self._node(instruction, "Variable")
         node.literals = (storage,)
         if name == "UntypedVariableKHR" and rest:
-            node.type = Pointer(storage, self.type_of(rest.pop(0)))
+            node.type = Pointer(storage, self.type_of(rest.pop(0), f"Op{name}"))
         current.nodes.append(node)
         if rest:
             start = self.builder.new_node("Store", Void(), self.where)
@@ -186,6 +187,7 @@ class Instance:
 
     def _node(self, instruction: Instruction, name: str) -> Node:
         node = self.builder.new_node(name, self.type_of(instruction.type), self.where)
+        node.position = instruction.position
         if instruction.result:
             self.values[instruction.result] = node
             node.decorations = self.module.decorations.get(instruction.result, {})
@@ -195,7 +197,7 @@ class Instance:
         words = self._operand_kinds(instruction, name)
         node = self._node(instruction, RENAMED.get(name, name))
         if name in UNTYPED:
-            node.literals = (self.type_of(words.pop(0)[1]),)
+            node.literals = (self.type_of(words.pop(0)[1], f"Op{name}"),)
         if name == "ControlBarrierArriveINTEL":
             del words[0]  # a fence: it is the wait that holds work-items up
         self.builder.unresolved.append((node, words, self))
@@ -223,9 +225,9 @@ class Instance:
         if name == "Branch":
             current.successors = [self._target(words[0])]
         elif name == "BranchConditional":
-            self._branch(current, words[0], words[1], words[2])
+            self._branch(current, instruction)
         elif name == "Switch":
-            self._switch(current, words)
+            self._switch(current, instruction)
         elif name in RETURNS:
             self.exits.append((current, words[0] if name == "ReturnValue" else 0))
         elif name in ENDS:
@@ -242,26 +244,31 @@ class Instance:
             raise BuildError(f"{self.where}: a branch leads to %{label}, which is no block")
         return self.first[label]
 
-    def _branch(self, current: Block, condition: int, yes: int, no: int) -> None:
+    def _branch(self, current: Block, instruction: Instruction) -> None:
+        condition, yes, no = instruction.operands[:3]
         if yes == no:
             current.successors = [self._target(yes)]
             return
         current.successors = [self._target(yes), self._target(no)]
-        self._set_condition(current, condition, Bool())
+        copy = self._copy_of(current, condition, Bool(), self, "BranchConditional")
+        copy.position = instruction.position
+        current.condition = copy
 
-    def _set_condition(self, current: Block, identifier: int, type_: Type) -> None:
-        current.condition = self._copy_of(current, identifier, type_, self)
+    def _copy_of(
+        self, current: Block, identifier: int, type_: Type, user: Instance, name: str
+    ) -> Node:
+        """A node at the end of a block for the value of an id, which may not be known yet.
 
-    def _copy_of(self, current: Block, identifier: int, type_: Type, user: Instance) -> Node:
-        """A node at the end of a block for the value of an id, which may not be known yet."""
-        copy = self.builder.new_node("Copy", type_, user.where)
+        `name` is that of the instruction that takes the value.
+        """
+        copy = self.builder.new_node("Copy", type_, user.where, (name,))
         self.builder.unresolved.append((copy, [("id", identifier)], user))
         current.nodes.append(copy)
         return copy
 
-    def _switch(self, current: Block, words: tuple[int, ...]) -> None:
-        selector = self.builder.constant(self.home, words[0]) or self.values.get(words[0])
-        type_ = selector.type if selector is not None else Void()
+    def _switch(self, current: Block, instruction: Instruction) -> None:
+        words = instruction.operands
+        type_ = self._known_type(words[0]) or self._later_type(words[0])
         width = type_.width if isinstance(type_, Int) else 32
         count = -(-width // 32)
         cases = words[2:]
@@ -271,7 +278,19 @@ class Instance:
             value = sum(cases[at + part] << 32 * part for part in range(count))
             current.switch.append(value & ((1 << width) - 1))
             current.successors.append(self._target(cases[at + count]))
-        self._set_condition(current, words[0], type_)
+        copy = self._copy_of(current, words[0], type_, self, "Switch")
+        copy.position = instruction.position
+        current.condition = copy
+
+    def _later_type(self, identifier: int) -> Type:
+        """The type of a value whose block stands further on in the module."""
+        if not self.later_types:
+            self.later_types = {
+                each.result: each.type
+                for block in self.function.blocks
+                for each in block.instructions
+            }
+        return self.type_of(self.later_types.get(identifier, 0))
 
     # --- Calls ----------------------------------------------------------------------------------
 
@@ -314,9 +333,15 @@ class Instance:
     ) -> None:
         """Puts a copy of a function between `current` and `rest`."""
         types = self.builder.modules[home].types
+        if len(callee.parameters) != len(arguments):
+            raise BuildError(
+                f"in function '{self.where}', OpFunctionCall: "
+                f"'{self.builder.modules[home].function_name(callee.id)}' takes "
+                f"{len(callee.parameters)} arguments, not {len(arguments)}"
+            )
         given = [
-            self._copy_of(current, identifier, types[parameter.type], self)
-            for parameter, identifier in zip(callee.parameters, arguments, strict=False)
+            self._copy_of(current, identifier, types[parameter.type], self, "FunctionCall")
+            for parameter, identifier in zip(callee.parameters, arguments, strict=True)
         ]
         given = own_copies(self.builder, current, home, callee, given, is_kernel=False)
         exits: Exits = []
@@ -325,7 +350,7 @@ class Instance:
         for block, identifier in exits:
             block.successors = [rest]
             if identifier:
-                value = self._copy_of(block, identifier, result.type, inlined)
+                value = self._copy_of(block, identifier, result.type, inlined, "ReturnValue")
                 result.operands.append(value)
                 result.literals = (*result.literals, block)
 

@@ -19,6 +19,7 @@ from groundstate.compiler.symbols import Symbols
 if TYPE_CHECKING:
     from groundstate.compiler.inlining import Instance
 
+CASTS_OF_ADDRESSES = frozenset(("Bitcast", "PtrCastToGeneric", "GenericCastToPtr"))
 
 Words = list[tuple[str, int]]
 """The operands of an instruction, each with "id" or "n" for a number."""
@@ -75,8 +76,8 @@ class Builder:
             return known
         module = self.modules[home]
         if identifier in module.constants:
+            limits.check_value(module.constants[identifier].type, self.name)
             value = self.symbols.settled(home, module.constants[identifier])
-            limits.check_value(value.type, self.name)
             node = Node("Constant", value.type, literals=(value, home))
         elif identifier in module.variables:
             owner, variable = self.symbols.variable(home, identifier)
@@ -109,10 +110,11 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     """The graph of an entry point, with every call inlined."""
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
+    check_operands(kernel)
     _keep_pointees(kernel)
     _choose_what_is_known(kernel)
     _remove_copies(kernel)
-    check_operands(kernel)
+    _shorten_casts(kernel)
     return kernel
 
 
@@ -122,6 +124,8 @@ def _keep_pointees(kernel: Kernel) -> None:
     A module may declare a function that it imports with other pointers than the one that defines
     it: steps from a parameter are as long as the function says, not as its caller does."""
     for node in kernel.nodes():
+        if node.op == "CopyObject":
+            node.op = "Copy"
         if node.op != "Copy" or not isinstance(node.type, Pointer):
             continue
         given = node.operands[0].type
@@ -144,11 +148,16 @@ def _choose_what_is_known(kernel: Kernel) -> None:
 
 def _remove_copies(kernel: Kernel) -> None:
     """Lets users of a copy use the original."""
+    originals: dict[Node, Node] = {}
 
     def original(node: Node) -> Node:
-        while node.op == "Copy":
+        way = []
+        while node.op == "Copy" and node not in originals:
+            way.append(node)
             node = node.operands[0]
-        return node
+        found = originals.get(node, node)
+        originals.update(dict.fromkeys(way, found))
+        return found
 
     for block in kernel.blocks:
         for node in (*block.phis, *block.nodes):
@@ -157,3 +166,14 @@ def _remove_copies(kernel: Kernel) -> None:
             block.condition = original(block.condition)
         block.nodes = [node for node in block.nodes if node.op != "Copy"]
     kernel.renumber()
+
+
+def _shorten_casts(kernel: Kernel) -> None:
+    """Lets each cast of an address take the address that the first of several in a row takes, so
+    that whoever looks for it does not go a long way."""
+    for node in kernel.nodes():
+        source = node.operands[0] if node.op in CASTS_OF_ADDRESSES else None
+        if source is not None and source.op in CASTS_OF_ADDRESSES:
+            types = (node.type, source.type, source.operands[0].type)
+            if all(isinstance(each, Pointer) for each in types):
+                node.operands = list(source.operands)

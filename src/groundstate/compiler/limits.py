@@ -9,7 +9,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.spirv.bodies import MAX_BLOCKS as BLOCKS_IN_FUNCTION
 from groundstate.compiler.spirv.instructions import ROWS
-from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
+from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.symbols import Symbols
 
 MAX_NODES = 250_000
@@ -93,19 +93,8 @@ def check_program(size: int) -> None:
 
 def check_value(type_: Type, where: str) -> None:
     """Raises BuildError if a value of a type has too many parts."""
-    if parts_of(type_) > MAX_PARTS:
+    if type_.parts > MAX_PARTS:
         raise BuildError(
             f"in function '{where}': a value of type {type_} has more than {MAX_PARTS} parts; "
             "load and store them one by one"
         )
-
-
-def parts_of(type_: Type) -> int:
-    """How many numbers and addresses a value of a type consists of."""
-    if isinstance(type_, Vector):
-        return type_.count
-    if isinstance(type_, Array):
-        return type_.length * parts_of(type_.element)
-    if isinstance(type_, Struct):
-        return sum(map(parts_of, type_.members))
-    return 1

@@ -1,65 +1,38 @@
-"""LLVM IR to machine code in this process."""
+"""The machine that kernels are compiled for, and LLVM IR to machine code.
+
+LLVM ends the process that it runs in when it meets something that it was not made for. So it runs
+in one of its own (`llvm_process`), unless GROUNDSTATE_COMPILE_APART says otherwise or no process
+can be started.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache, cached_property
-from threading import Lock
-
-import llvmlite.binding as llvm
+from functools import cache
+from typing import TYPE_CHECKING
 
 from groundstate import knobs
+from groundstate.compiler import llvm_process
 from groundstate.compiler.codegen.control.masks import Registers
-from groundstate.compiler.errors import BuildError
+from groundstate.compiler.record import record
 
-_lock = Lock()
-_OPTIONS = ("-post-RA-scheduler=false", "-dag-maps-huge-region=100")
-"""LLVM compares all accesses to memory in a block with each other, spills among them, to put them
-into a better order; in long blocks that took most of the time. The second order, which some CPUs
-ask for, gains nothing where the CPU itself goes on with what is ready."""
+if TYPE_CHECKING:  # imported where LLVM runs in this process
+    import llvmlite.binding as llvm
+
+    from groundstate.compiler.llvm_code import Linked
 
 VERSION = b"groundstate-code-3"
-LARGE_LINES = 1500
-"""Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""
-HUGE_LINES = 50_000
-"""From which on it would take minutes with any: it is translated as it stands."""
-MOST_LINES = 400_000
-"""Beyond which it would take minutes even so."""
+
+_stays_here = False
 
 
+@record()
 class Target:
     """The machine that code is compiled for: this one."""
 
-    def __init__(self) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        for option in _OPTIONS:
-            llvm.set_option("groundstate", option)
-        self.cpu = llvm.get_host_cpu_name()
-        found = llvm.get_host_cpu_features().items()
-        features = {name: there and knobs.allows(name) for name, there in found}
-        self.features = ",".join(
-            ("+" if there else "-") + name for name, there in sorted(features.items())
-        )
-        self.triple = llvm.get_process_triple()
-        self.machine = self._translator(2)
-
-    @cached_property
-    def quick_machine(self) -> llvm.TargetMachine:
-        """Writes slow code in a short time: for huge kernels, and where somebody asks for it."""
-        return self._translator(0)
-
-    def _translator(self, effort: int) -> llvm.TargetMachine:
-        found = llvm.Target.from_triple(self.triple)
-        return found.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=effort, reloc="pic", codemodel="default"
-        )
-
-    @cached_property
-    def linker(self) -> llvm.LLJIT:
-        """LLVM's linker. JITLink keeps a kernel in one piece, so that its code always reaches its
-        constants."""
-        return llvm.create_lljit_compiler(self.machine, use_jit_link=True)
+    cpu: str
+    features: str
+    triple: str
 
     @property
     def identity(self) -> str:
@@ -80,92 +53,78 @@ class Target:
         return 8 if "+avx2" in self.features else 4
 
 
+def stay_here() -> None:
+    """Lets LLVM run in this process, which is one that may end."""
+    global _stays_here
+    _stays_here = True
+
+
+def _runs_apart() -> bool:
+    return not _stays_here and knobs.COMPILE_APART.get() and llvm_process.can_start()
+
+
+def begin() -> None:
+    """Starts what compiling will need, which is ready sooner that way."""
+    if _runs_apart():
+        llvm_process.begin()
+
+
 @cache
 def target() -> Target:
-    """The target of this process, made on first use."""
-    return Target()
+    """The target of this process, found on first use."""
+    facts = llvm_process.facts() if _runs_apart() else None
+    if facts is None:
+        from groundstate.compiler import llvm_code
 
-
-class Linked:
-    """Code that LLVM has put into memory. It lives as long as this object."""
-
-    def __init__(self, tracker: object, address: int) -> None:
-        self.tracker = tracker
-        self.address = address
-
-
-_count = iter(range(1 << 62))
-
-
-def parse(text: str) -> llvm.ModuleRef:
-    """LLVM's own form of LLVM IR."""
-    lines = text.count("\n")
-    if lines > MOST_LINES:
-        raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
-    try:
-        module = llvm.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise BuildError(f"the compiler wrote wrong LLVM IR: {error}") from error
-    return module
-
-
-def optimise(text: str, lanes: int) -> llvm.ModuleRef:
-    """Parses and optimises LLVM IR. One lane's loops are left to LLVM to turn into vectors."""
-    module = parse(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = lanes == 1
-    options.slp_vectorization = False
-    builder = llvm.create_pass_builder(target().machine, options)
-    is_large = text.count("\n") > LARGE_LINES
-    manager = _few_passes() if is_large else builder.getModulePassManager()
-    manager.run(module, builder)
-    return module
-
-
-def _few_passes() -> llvm.ModulePassManager:
-    """What gains most, in a fifth of the time that LLVM's own list of passes takes."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()  # in a function of its own, where nothing is left from the round before
-    passes.add_always_inliner_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_sroa_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_loop_rotate_pass()
-    passes.add_loop_unroll_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    return passes
-
-
-def assembly(text: str, lanes: int) -> str:
-    """The machine code of LLVM IR, to read."""
-    with _lock:
-        return str(target().machine.emit_assembly(optimise(text, lanes)))
+        facts = llvm_code.target().facts
+    return Target(*facts)
 
 
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
-    with _lock:
-        if optimised and text.count("\n") <= HUGE_LINES:
-            return bytes(target().machine.emit_object(optimise(text, lanes)))
-        return bytes(target().quick_machine.emit_object(parse(text)))
+    if _runs_apart():
+        found = _compiled_apart(text, lanes, optimised)
+        if found is not None:
+            return found
+    from groundstate.compiler import llvm_code
+
+    return llvm_code.object_code(text, lanes, optimised)
+
+
+def _compiled_apart(text: str, lanes: int, optimised: bool) -> bytes | None:
+    """What another process makes of LLVM IR. Most that LLVM gives up on, it does in a pass that
+    makes code faster, and can do without."""
+    try:
+        return llvm_process.object_code(text, lanes, optimised)
+    except llvm_process.GaveUpError:
+        if not optimised:
+            raise
+        return llvm_process.object_code(text, lanes, optimised=False)
+
+
+def parse(text: str) -> llvm.ModuleRef:
+    """LLVM's own form of LLVM IR."""
+    from groundstate.compiler import llvm_code
+
+    return llvm_code.parse(text)
+
+
+def optimise(text: str, lanes: int) -> llvm.ModuleRef:
+    """LLVM IR as LLVM improves it."""
+    from groundstate.compiler import llvm_code
+
+    return llvm_code.optimise(text, lanes)
+
+
+def assembly(text: str, lanes: int) -> str:
+    """The machine code of LLVM IR, to read."""
+    from groundstate.compiler import llvm_code
+
+    return llvm_code.assembly(text, lanes)
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
-    name = f"kernel{next(_count)}"
-    with _lock:
-        try:
-            tracker = (
-                llvm.JITLibraryBuilder()
-                .add_object_img(code)
-                .export_symbol(symbol)
-                .add_current_process()
-                .link(target().linker, name)
-            )
-        except RuntimeError as error:
-            raise BuildError(f"machine code cannot be loaded: {error}") from error
-        return Linked(tracker, int(tracker[symbol]))
+    from groundstate.compiler import llvm_code
+
+    return llvm_code.link(code, symbol)

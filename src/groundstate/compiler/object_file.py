@@ -121,6 +121,8 @@ def _lay_out(code: bytes, sections: list[Section]) -> tuple[dict[int, int], byte
         image += bytes(-len(image) % section.alignment)
         places[index] = len(image)
         image += _content(code, section)
+        if len(image) > len(code) + mmap.PAGESIZE * len(places):
+            raise ValueError("its sections lie on top of each other")
     return places, image
 
 

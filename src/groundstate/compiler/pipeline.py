@@ -107,7 +107,10 @@ def _plan(
         return plan(kernel, group_size, target())
     lanes = width or program.signature(name).subgroup_size
     if lanes not in SUPPORTED_WIDTHS:
-        raise BuildError(f"{name}: a sub-group of {lanes} work-items is not supported")
+        raise BuildError(
+            f"kernel '{name}', OpExecutionMode SubgroupSize: a sub-group of {lanes} work-items is "
+            "not supported"
+        )
     if width is None:
         width = vector_of_subgroup(kernel, group_size, lanes, target().lanes)
     return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes), target())
@@ -118,15 +121,18 @@ def write(
     name: str,
     group_size: GroupSize,
     width: int | None = None,
+    is_marked: bool = False,
 ) -> Code:
-    """LLVM IR of a kernel for a group size."""
+    """LLVM IR of a kernel for a group size, with remarks on where it comes from if `is_marked`."""
     try:
-        return _write(program, name, group_size, width)
+        return _write(program, name, group_size, width, is_marked)
     except NeedsOneLane:
-        return _write(program, name, group_size, 1)
+        return _write(program, name, group_size, 1, is_marked)
 
 
-def _write(program: Program, name: str, group_size: GroupSize, width: int | None) -> Code:
+def _write(
+    program: Program, name: str, group_size: GroupSize, width: int | None, is_marked: bool
+) -> Code:
     divergence = specialise(program, name, group_size, width)
     placement, _ = place_variables(program.kernel(name), program.globals)
     _, types = describe_arguments(*program.function(name))
@@ -134,4 +140,5 @@ def _write(program: Program, name: str, group_size: GroupSize, width: int | None
     registers = machine.target().registers
     signature = program.signature(name)
     writer = KernelWriter(divergence, types, signature, placement, contract, registers)
+    writer.context.is_marked = is_marked
     return writer.write(facts.has_barriers(divergence.kernel), divergence.kernel.cells)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import json
-import struct
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from groundstate import native_binary
 from groundstate.announce import Announced
 from groundstate.compiler import kept, object_file
-from groundstate.compiler.constructors import find_constructors, run_once
-from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
+from groundstate.compiler.constructors import Caller, call_directly, find_constructors, run_once
+from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
+from groundstate.compiler.native_content import NativeContent, What
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
 from groundstate.compiler.signature import Argument, Signature, describe_arguments
@@ -30,7 +30,7 @@ from groundstate.compiler.symbols import Symbols, needed_imports
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.codegen.kernel import Code
     from groundstate.compiler.ir import Kernel
-    from groundstate.compiler.machine import Linked
+    from groundstate.compiler.llvm_code import Linked
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
@@ -49,8 +49,6 @@ NO_FACTS = {
     "unresolved": [],
 }
 """Of a kernel whose graph cannot be built yet."""
-
-NATIVE_MAGIC = b"GSNATIVE"
 
 UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"))
 """The build options that ask for code that is written quickly and runs slowly."""
@@ -129,8 +127,10 @@ class Program:
         )
         self._signatures: dict[str, Signature] = {}
         self._codes: dict[tuple[str, GroupSize, int], KernelCode] = {}
-        self._known: dict[str, bytes] = {}
+        self._known: dict[What, bytes] = {}
         """Descriptions of kernels and their machine code, as a native binary has them."""
+        self._is_own = True
+        """Whether this user's driver made all of that; otherwise no signature may say so."""
         self._checked: set[str] = set()
         self._kernels: dict[str, Kernel] = {}
         self._written: tuple[tuple[str, GroupSize], Code] | None = None
@@ -143,17 +143,27 @@ class Program:
         self.refusals = find_refusals(self.symbols, self.kernel_names)
         self.log = describe(self.refusals)
 
-    def initialise(self, variables: int) -> None:
-        """Makes the program-scope variables, whose image was put at an address, ready for use."""
+    def initialise(self, variables: int, call: Caller = call_directly) -> None:
+        """Makes the program-scope variables, whose image was put at an address, ready for use.
+
+        `call` calls the code of initializers, which may do what it wants.
+        """
         for place in self.globals.relocations:
             ctypes.c_uint64.from_address(variables + place).value += variables
         for name in self.initializers:
-            run_once(self.compile(name, (1, 1, 1), 1), variables)
+            self._run_once(name, variables, call)
 
-    def finalise(self, variables: int) -> None:
+    def finalise(self, variables: int, call: Caller = call_directly) -> None:
         """Runs what a program wants to be run when it is no longer needed."""
         for name in self.finalizers:
-            run_once(self.compile(name, (1, 1, 1), 1), variables)
+            self._run_once(name, variables, call)
+
+    def _run_once(self, name: str, variables: int, call: Caller) -> None:
+        if self.signature(name).arguments:
+            raise BuildError(
+                f"OpExecutionMode of '{name}': an initializer or finalizer takes no arguments"
+            )
+        run_once(name, self.compile(name, (1, 1, 1), 1), variables, call)
 
     @staticmethod
     def link(programs: Sequence[Program]) -> Program:
@@ -167,42 +177,31 @@ class Program:
 
     def native_binary(self) -> bytes:
         """The modules, and what is known of their kernels: the code compiled so far among it."""
-        from groundstate.compiler import machine
-
-        parts = [source.spirv for source in self.sources]
-        head = {
-            "version": machine.VERSION.decode(),
-            "cpu": machine.target().identity,
-            "options": self.options,
-            "modules": [len(part) for part in parts],
-            "constants": [
-                {number: value.hex() for number, value in source.constants.items()}
-                for source in self.sources
-            ],
-            "known": [[key, len(value)] for key, value in self._known.items()],
-        }
-        text = json.dumps(head).encode()
-        body = b"".join([*parts, *self._known.values()])
-        content = struct.pack("<I", len(text)) + text + body
-        return NATIVE_MAGIC + hashlib.sha256(content).digest() + content
+        content = NativeContent(
+            self.options,
+            tuple(source.spirv for source in self.sources),
+            tuple(dict(source.constants) for source in self.sources),
+            self._known,
+        )
+        return native_binary.seal(content.pack(), is_own=self._is_own)
 
     @staticmethod
     def from_native(binary: bytes) -> Program:
         """A program from `native_binary`, of this version and for this kind of CPU."""
-        head, body = _native_head(binary)
-        program = Program.__new__(Program)
-        sources, position = [], 0
         try:
-            for size, given in zip(head["modules"], head["constants"], strict=True):
-                constants = {int(number): bytes.fromhex(value) for number, value in given.items()}
-                sources.append(_Source.read(body[position : position + size], constants))
-                position += size
-        except (InvalidModule, ValueError, AttributeError, TypeError) as error:
+            unsealed, is_own = native_binary.unseal(binary)
+        except native_binary.RefusedBinaryError as error:
+            raise BuildError(str(error)) from error
+        content = NativeContent.unpack(unsealed)
+        program = Program.__new__(Program)
+        try:
+            pairs = zip(content.modules, content.constants, strict=True)
+            sources = [_Source.read(spirv, constants) for spirv, constants in pairs]
+        except (InvalidModule, ValueError) as error:
             raise BuildError(f"the native binary is damaged: {error}") from error
-        program._set_up(sources, head["options"])
-        for key, size in head["known"]:
-            program._known[key] = body[position : position + size]
-            position += size
+        program._set_up(sources, content.options)
+        program._known.update(content.known)
+        program._is_own = is_own
         return program
 
     # --- What is known --------------------------------------------------------------------------
@@ -218,20 +217,17 @@ class Program:
 
     def _recall(self, *what: object) -> tuple[dict[str, Any], bytes] | None:
         """Something about a kernel, from a native binary or from the disk."""
-        key = repr(what)
-        if key in self._known:
-            try:
-                return kept.unpack(self._known[key])
-            except ValueError as error:
-                raise BuildError(f"the native binary is damaged: {error}") from error
+        if what in self._known:
+            return kept.unpack(self._known[what])
         found = kept.get(self.identity, *what)
         if found is not None:
-            self._known[key] = kept.pack(*found)
+            self._known[what] = kept.pack(*found)
         return found
 
     def _note(self, description: dict[str, Any], content: bytes, *what: object) -> None:
-        self._known[repr(what)] = kept.pack(description, content)
-        kept.put(self.identity, description, content, *what)
+        self._known[what] = kept.pack(description, content)
+        if self._is_own:  # nothing that began with a stranger's binary stays
+            kept.put(self.identity, description, content, *what)
 
     # --- Kernels --------------------------------------------------------------------------------
 
@@ -257,10 +253,13 @@ class Program:
 
     def kernel(self, name: str) -> Kernel:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
-        from groundstate.compiler import pipeline
-
         found = self._kernels.get(name)
         if found is None:
+            from groundstate.compiler import machine
+
+            machine.begin()
+            from groundstate.compiler import pipeline
+
             if len(self._kernels) >= MOST_KERNELS:
                 self._kernels.clear()
             found = self._kernels[name] = pipeline.lower(self.symbols, name)
@@ -375,7 +374,7 @@ class Program:
     def _compile(
         self, name: str, group_size: GroupSize, width: int
     ) -> tuple[dict[str, Any], bytes]:
-        from groundstate.compiler import machine
+        from groundstate.compiler import machine, pipeline
 
         code = self.write(name, group_size, width or None)
         formats = [each.hex() for each in code.formats]
@@ -384,7 +383,15 @@ class Program:
             "saved_bytes": code.saved_bytes,
             "formats": formats,
         }
-        return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        try:
+            return description, machine.object_code(code.text, code.lanes, self._is_optimised)
+        except WrongIrError as problem:
+            from groundstate.compiler import wrong_ir
+
+            marked = pipeline.write(self, name, group_size, width or None, is_marked=True)
+            raise BuildError(wrong_ir.explained(name, marked)) from problem
+        except BuildError as problem:
+            raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem
 
     def _load(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
         what = (name, *group_size, width)
@@ -417,26 +424,3 @@ def in_memory(binary: bytes) -> object_file.Loaded | Linked:
     from groundstate.compiler import machine
 
     return machine.link(binary)
-
-
-def _native_head(binary: bytes) -> tuple[dict[str, Any], bytes]:
-    """The description in front of a native binary, checked, and what follows it."""
-    from groundstate.compiler import machine
-
-    if not binary.startswith(NATIVE_MAGIC):
-        raise BuildError("this is no native binary of this driver")
-    start = len(NATIVE_MAGIC) + hashlib.sha256().digest_size
-    content = binary[start:]
-    if hashlib.sha256(content).digest() != binary[len(NATIVE_MAGIC) : start]:
-        raise BuildError("the native binary is damaged or cut short")
-    try:
-        (size,) = struct.unpack_from("<I", content)
-        head = json.loads(content[4 : 4 + size])
-        version, cpu = head["version"], head["cpu"]
-    except (struct.error, ValueError, KeyError, TypeError) as error:
-        raise BuildError("the native binary is damaged") from error
-    if version != machine.VERSION.decode():
-        raise BuildError(f"the native binary is of version {version}; build it again from SPIR-V")
-    if cpu != machine.target().identity:
-        raise BuildError(f"the native binary is for another CPU ({cpu}); build it from SPIR-V here")
-    return head, content[4 + size :]

@@ -72,9 +72,7 @@ class _Scan:
         start = (home, module.entry_points[name].function)
         modes = module.execution_modes.get(start[1], {})
         lines = {
-            f"its execution mode {text}": None
-            for mode, text in REFUSED_MODES.items()
-            if mode in modes
+            f"OpExecutionMode {text}": None for mode, text in REFUSED_MODES.items() if mode in modes
         }
         seen, waiting = {start}, [start]
         while waiting:

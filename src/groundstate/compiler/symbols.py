@@ -61,7 +61,9 @@ class Symbols:
 
     def variable(self, home: int, identifier: int) -> tuple[int, Variable]:
         """A variable, in the module that defines it."""
-        variable = self.modules[home].variables[identifier]
+        variable = self.modules[home].variables.get(identifier)
+        if variable is None:
+            raise BuildError(f"%{identifier} is used as a variable, and is none")
         name = self._shared_name(home, identifier)
         if name is None or variable.builtin is not None:
             return home, variable

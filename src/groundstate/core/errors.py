@@ -305,7 +305,7 @@ class UnsupportedImageFormat(LevelZeroError):
 
 
 class InvalidNativeBinary(LevelZeroError):
-    """The binary is not one of this device."""
+    """The binary is not one of this device, or made by somebody whose code is not to be run."""
 
 
 class InvalidGlobalName(LevelZeroError):

@@ -6,9 +6,12 @@ side has already checked handles, null pointers and enum values.
 """
 
 import ctypes
+import errno
 import mmap
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from groundstate import ze
 
@@ -33,6 +36,32 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
         super().__init__(sentence)
         self.result = result
         self.sentence = sentence
+
+
+Kept = TypeVar("Kept")
+
+
+class Handles(dict[int, Kept]):
+    """What Python keeps for the handles of a kind, such as `ze_module_handle_t`.
+
+    The C side has found a handle to be live, but another thread may destroy the object before the
+    handler looks it up: then it answers as for any handle that is no longer live.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, handle: int) -> Kept:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+            f"{handle:#x} is no live {self._kind}; another thread has destroyed it",
+        )
+
+    def take(self, handle: int) -> Kept:
+        """Takes out what is kept: of several threads that destroy an object, one gets it."""
+        kept = self.pop(handle, None)
+        return self.__missing__(handle) if kept is None else kept
 
 
 class Unsupported(Failure):
@@ -129,15 +158,32 @@ def answer_structs(
 
 
 _HEADER_BYTES = 16
-_mincore = ctypes.PyDLL(None).mincore
-_mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+_libc = ctypes.PyDLL(None, use_errno=True)
+_libc.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+_libc.process_vm_readv.restype = ctypes.c_ssize_t
 
 
-def _is_mapped(address: int) -> bool:
-    """False for the address of a struct that is nowhere, as in a pNext that nobody set."""
+class _Piece(ctypes.Structure):
+    """A `struct iovec`."""
+
+    _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+def _is_readable(address: int) -> bool:
+    """False for the address of a struct that is nowhere, as in a pNext that nobody set.
+
+    As `is_readable` in native/error.c: some containers do not allow to ask for more than whether
+    memory is mapped.
+    """
+    copy = (ctypes.c_uint8 * _HEADER_BYTES)()
+    pieces = _Piece(ctypes.addressof(copy), len(copy)), _Piece(address, len(copy))
+    here, there = (ctypes.byref(piece) for piece in pieces)
+    got = _libc.process_vm_readv(os.getpid(), here, 1, there, 1, 0)
+    if got >= 0 or ctypes.get_errno() == errno.EFAULT:
+        return bool(got == len(copy))
     before = address % mmap.PAGESIZE
     pages = (ctypes.c_uint8 * 2)()
-    return bool(_mincore(address - before, before + _HEADER_BYTES, pages) == 0)
+    return bool(_libc.mincore(address - before, before + len(copy), pages) == 0)
 
 
 def chain(address: int | None) -> Iterator[tuple[int, int]]:
@@ -146,7 +192,7 @@ def chain(address: int | None) -> Iterator[tuple[int, int]]:
     It ends where a pointer leads nowhere.
     """
     for _ in range(MAX_CHAIN_LENGTH):
-        if not address or not _is_mapped(address):
+        if not address or not _is_readable(address):
             return
         yield read_u32(address), address
         address = read_pointer(address + 8)

@@ -6,11 +6,11 @@ import ctypes
 from collections.abc import Iterable
 
 from groundstate.driver import native
-from groundstate.driver.api import handler, read_u64, write_pointer, write_u64
+from groundstate.driver.api import Handles, handler, read_u64, write_pointer, write_u64
 
 _KIND = "ze_module_build_log_handle_t"
 
-_texts: dict[int, bytes] = {}
+_texts: Handles[bytes] = Handles(_KIND)
 
 
 def write(address: int, lines: Iterable[str]) -> None:
@@ -24,7 +24,7 @@ def write(address: int, lines: Iterable[str]) -> None:
 
 @handler
 def zeModuleBuildLogDestroy(hModuleBuildLog: int) -> None:
-    del _texts[hModuleBuildLog]
+    _texts.take(hModuleBuildLog)
     native.object_end(hModuleBuildLog)
 
 

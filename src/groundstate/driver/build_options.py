@@ -9,6 +9,13 @@ exist.
 from __future__ import annotations
 
 import re
+from collections import deque
+
+from groundstate.printable import printable
+
+MOST_LINES = 50
+MOST_CHARACTERS = 200
+"""Of what is said about options that are not taken."""
 
 KNOWN = frozenset(
     (
@@ -48,22 +55,34 @@ def read(text: str) -> tuple[str, list[str], list[str]]:
     options: list[str] = []
     warnings: list[str] = []
     errors: list[str] = []
-    words = [word for word in re.split(r"[\s,]+", text) if word]
+    words = deque(word for word in re.split(r"[\s,]+", text) if word)
     while words:
-        word = words.pop(0)
+        word = words.popleft()
         name, _, value = word.partition("=")
         if name == _LEVEL:
-            level = value or (words.pop(0) if words else "")
+            level = value or (words.popleft() if words else "")
             if re.fullmatch(r"O?[0-9]", level):
                 options.append(f"{_LEVEL}={level[-1]}")
             else:
-                errors.append(f"error: {_LEVEL} takes 0, 1 or 2, not {level!r}")
+                errors.append(f"error: {_LEVEL} takes 0, 1 or 2, not {_shown(level)!r}")
         elif word in KNOWN:
             options.append(word)
         elif re.match(r"-+\w", word):
+            parts = [word]
             while words and not words[0].startswith("-"):
-                word += f" {words.pop(0)}"
-            warnings.append(f"warning: build option {word} is not known and was ignored")
+                parts.append(words.popleft())
+            told = printable(_shown(" ".join(parts)))
+            warnings.append(f"warning: build option {told} is not known and was ignored")
         else:
-            errors.append(f"error: {word!r} is not a build option")
-    return " ".join(options), warnings, errors
+            errors.append(f"error: {_shown(word)!r} is not a build option")
+    return " ".join(dict.fromkeys(options)), _few(warnings), _few(errors)
+
+
+def _shown(word: str) -> str:
+    return word if len(word) <= MOST_CHARACTERS else word[:MOST_CHARACTERS] + "..."
+
+
+def _few(lines: list[str]) -> list[str]:
+    """The first of many lines, and how many there are besides."""
+    left = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], f"and {left} more"] if left > 0 else lines

@@ -36,6 +36,7 @@ def start(library_path: str) -> dict[str, Handler]:
     native.set_shared_in_device(knobs.SHARED_FORCE_DEVICE_ALLOC.get())
     native.crash_on_faults(knobs.FAULTS.get() == "crash")
     native.limit_kernels(knobs.KERNEL_LIMIT.get() or 0)
+    native.check_waits(knobs.CHECK_WAITS.get())
     native.say_errors(knobs.ERRORS.choices.index(knobs.ERRORS.get()))
     platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
     for noun in NOUNS:

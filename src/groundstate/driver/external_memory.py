@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 
 from groundstate import ze
-from groundstate.driver import native
+from groundstate.driver import ipc, native
 from groundstate.driver.api import Failure, find_in_chain, handler, write_pointer
 
 TYPES = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
@@ -178,6 +178,8 @@ def shared_fd(context: int, found: native.Allocation) -> int:
             "this memory cannot be shared: it is the application's own",
         )
     fd = native.allocation_share(context, found.base)
+    if fd < 0 and native.allocation(context, found.base) is None:
+        raise ipc.freed_meanwhile()
     if fd < 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
@@ -194,4 +196,4 @@ def answer_exports(next_struct: int, file: Callable[[], int]) -> None:
     if found:
         request = ze.ze_external_memory_export_fd_t.from_address(found)
         check_type(request.flags)
-        request.fd = os.dup(file())
+        request.fd = ipc.duplicate(file())

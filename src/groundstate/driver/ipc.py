@@ -16,6 +16,7 @@ write the number they receive over it; such a handle is recognised by the file's
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import re
@@ -85,7 +86,10 @@ def _secret_of(path: str) -> bytes | None:
 
 def write_handle(address: int, shared: SharedFile) -> None:
     """Fills the 64 bytes at an address with a handle to a file of this process."""
-    status, secret = os.fstat(shared.fd), _secret_of(f"/proc/self/fd/{shared.fd}")
+    try:
+        status, secret = os.fstat(shared.fd), _secret_of(f"/proc/self/fd/{shared.fd}")
+    except OSError as error:
+        raise freed_meanwhile() from error
     if secret is None:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -124,8 +128,26 @@ def check_handle(address: int, kind: int) -> None:
 def open_handle(address: int, kind: int) -> SharedFile:
     """Opens the file that a handle leads to. The caller closes its descriptor."""
     handle = _read(address, kind)
-    fd = os.dup(handle.passed_fd) if handle.holds_here() else _open_elsewhere(handle)
+    fd = duplicate(handle.passed_fd) if handle.holds_here() else _open_elsewhere(handle)
     return SharedFile(kind, fd, handle.size, handle.detail)
+
+
+def freed_meanwhile() -> Failure:
+    return Failure(
+        ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+        "what is to be shared was freed by another thread meanwhile",
+    )
+
+
+def duplicate(fd: int) -> int:
+    """Another descriptor for a file of this process, which the caller closes."""
+    try:
+        return os.dup(fd)
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            raise freed_meanwhile() from error
+        sentence = f"no descriptor is left for what is to be shared: {error.strerror}"
+        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, sentence) from error
 
 
 def contained_fd(address: int, kind: int) -> int:

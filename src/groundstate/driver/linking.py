@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from groundstate import ze
 from groundstate.driver import build_log
 from groundstate.driver.api import Failure, handler, read_pointer
-from groundstate.driver.module import Module, of_handle
+from groundstate.driver.module import Module, of_handle, share_variables
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
@@ -65,19 +65,18 @@ def _link(modules: Sequence[Module]) -> None:
     """
     from groundstate.compiler.program import Program
 
-    family = {other.handle: other for module in modules for other in module.sharers}
+    family = {other.handle: other for module in modules for other in list(module.sharers)}
     parts = {id(part): part for module in family.values() for part in module.parts}
     linked = Program.link(list(parts.values()))
-    sharers = list(family.values()) if linked.globals_bytes else None
     for module in family.values():
         own = _own(module)
-        if sharers is None and (module.is_linked or not _needs_others(module)):
+        if not linked.globals_bytes and (module.is_linked or not _needs_others(module)):
             continue
         module.program = linked
         module.parts = (own, *(part for part in parts.values() if part is not own))
         module.is_linked = True
-        if sharers is not None:
-            module.sharers = sharers
+    if linked.globals_bytes:
+        share_variables(list(family.values()))
 
 
 @handler

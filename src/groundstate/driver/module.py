@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from _thread import allocate_lock
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 
 from groundstate import ze
@@ -15,6 +17,7 @@ from groundstate.announce import Announced
 from groundstate.driver import build_log, build_options, native, native_kernel, specialization
 from groundstate.driver.api import (
     Failure,
+    Handles,
     find_in_chain,
     handler,
     pointer_in,
@@ -32,11 +35,13 @@ if TYPE_CHECKING:
     from groundstate.driver.native_kernel import Size
 
 _keys = count(1)
-_by_handle: dict[int, Module] = {}
+_by_handle: Handles[Module] = Handles("ze_module_handle_t")
 _in_use: dict[int, Module] = {}
 """By key: also modules whose handle is gone, while commands still need their code."""
 
-_entry_points: dict[int, EntryPoint] = {}
+_entry_points: Handles[EntryPoint] = Handles("ze_kernel_handle_t")
+_sharing = allocate_lock()
+"""While modules come to share their variables, or one of them goes."""
 
 
 class Module:
@@ -57,8 +62,13 @@ class Module:
         """The modules that have these variables: those it was linked with, and itself."""
         self.lock = allocate_lock()
         self.key = next(_keys)
-        self.handle = native_kernel.module_new(context, device, self.key)
-        _by_handle[self.handle] = _in_use[self.key] = self
+        _in_use[self.key] = self
+        try:
+            self.handle = native_kernel.module_new(context, device, self.key)
+        except MemoryError:
+            del _in_use[self.key]
+            raise
+        _by_handle[self.handle] = self
 
     def need_variables(self) -> int:
         """The program-scope variables, made when a kernel or a pointer first needs them."""
@@ -67,9 +77,10 @@ class Module:
                 image = self.program.globals_image.ljust(self.program.globals_bytes, b"\0")
                 variables = native_kernel.globals_new(self.context, self.device, image)
                 self._initialise(variables)
-                for module in self.sharers:
-                    module.variables = variables
-                    native_kernel.module_set_globals(module.handle, variables)
+                with _sharing:
+                    for module in self.sharers:
+                        module.variables = variables
+                        native_kernel.module_set_globals(module.handle, variables)
                 if not self.program.finalizers:
                     native_kernel.globals_drop(variables)  # each module has its own share
             return self.variables
@@ -79,16 +90,26 @@ class Module:
         from groundstate.compiler.errors import BuildError
 
         try:
-            self.program.initialise(native_kernel.globals_base(variables))
+            self.program.initialise(native_kernel.globals_base(variables), self._call)
         except BuildError as problem:
             native_kernel.globals_drop(variables)
             raise Failure(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, problem.log) from problem
+        except Failure:
+            native_kernel.globals_drop(variables)
+            raise
+
+    def _call(self, name: str, code: int, dispatch: int, memory: int) -> None:
+        """Calls an initializer or finalizer, which may lose the context."""
+        if not native_kernel.run_once(self.context, name, code, dispatch, memory):
+            raise Failure(ze.ZE_RESULT_ERROR_DEVICE_LOST, f"the context was lost in '{name}'")
 
     def finalise(self) -> None:
         """Runs the program's finalizers, if this was the last module that has its variables."""
         if self.variables and self.program.finalizers and not self.sharers:
-            self.program.finalise(native_kernel.globals_base(self.variables))
-            native_kernel.globals_drop(self.variables)
+            try:
+                self.program.finalise(native_kernel.globals_base(self.variables), self._call)
+            finally:
+                native_kernel.globals_drop(self.variables)
 
 
 class EntryPoint:
@@ -116,7 +137,7 @@ def bury_the_dead() -> None:
     """Lets go of the modules that nothing refers to any more, and of their code."""
     while key := native_kernel.next_dead_module():
         module = _in_use.pop(key)
-        for entry_point in module.entry_points.values():
+        for entry_point in list(module.entry_points.values()):
             # The address may belong to a younger entry point by now.
             if _entry_points.get(entry_point.address) is entry_point:
                 del _entry_points[entry_point.address]
@@ -218,17 +239,28 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
 
 @handler
 def zeModuleDestroy(hModule: int) -> None:
-    native_kernel.module_end(hModule)
-    module = _by_handle.pop(hModule)
-    module.sharers.remove(module)
+    with _sharing:
+        native_kernel.module_end(hModule)
+        module = _by_handle.take(hModule)
+        module.sharers.remove(module)
     module.finalise()
     bury_the_dead()
 
 
 def forget_context(context: int) -> None:
     """Ends the modules of a context that was lost; their kernels have been ended."""
-    for module in [each for each in _by_handle.values() if each.context == context]:
-        zeModuleDestroy(module.handle)
+    for module in list(_by_handle.values()):
+        if module.context == context:
+            with suppress(Failure):  # another thread may have done it
+                zeModuleDestroy(module.handle)
+
+
+def share_variables(modules: Sequence[Module]) -> None:
+    """Lets modules have their variables in common, but for those that were destroyed meanwhile."""
+    with _sharing:
+        sharers = [module for module in modules if _by_handle.get(module.handle) is module]
+        for module in sharers:
+            module.sharers = sharers
 
 
 # --- Asking ---------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """The native half of the driver, as Python sees it.
 
 The library that started this interpreter is opened again by its path, which gives the same copy.
-The functions here are short and are called with the GIL held (`PyDLL`): they never call back into
-Python.
+Its functions never call back into Python. They are called without the GIL, because they may wait
+for memory, for the device or for whoever reads stderr. Those of `_UNDER_GIL` only look something
+up or write something down.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from groundstate.driver.api import Failure
 
-_library: ctypes.PyDLL | None = None
+_library: ctypes.CDLL | None = None
+_library_under_gil: ctypes.PyDLL | None = None
 
 COUNTER_MAX = (1 << 42) - 1
 """The largest value of a counter-based event: GS_COUNTER_MAX in native/counter.h."""
@@ -40,6 +43,9 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_set_shared_in_device": (None, (_BOOL,)),
     "gs_fault_crash": (None, (_BOOL,)),
     "gs_limit_set": (None, (_U64,)),
+    "gs_say_errors": (None, (_INT,)),
+    "gs_check_waits": (None, (_BOOL,)),
+    "gs_device_measure": (_BOOL, (_P, _P, _U64, _P)),
     "gs_device_is_used": (_BOOL, (_P,)),
     "gs_device_reset": (None, (_P,)),
     "gs_memory_file": (_INT, (_U64,)),
@@ -77,6 +83,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_module_new": (_P, (_P, _P, _U64)),
     "gs_module_end": (_U32, (_P,)),
     "gs_module_next_dead": (_U64, ()),
+    "gs_module_run_once": (_BOOL, (_P, _P, _P, _P, ctypes.c_char_p)),
     "gs_module_set_globals": (None, (_P, _P)),
     "gs_globals_new": (_U32, (_P, _P, ctypes.c_char_p, _U64, _P)),
     "gs_globals_base": (_P, (_P,)),
@@ -90,32 +97,55 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_kernel_group_size": (None, (_P, _P)),
 }
 
+_UNDER_GIL = frozenset(
+    {
+        "gs_activity_page",
+        "gs_device_memory_used",
+        "gs_is_handle",
+        "gs_event_pool_flags",
+        "gs_event_counter_based_flags",
+        "gs_context_uses_device",
+        "gs_event_pool_fd",
+        "gs_event_pool_count",
+        "gs_last_error_text",
+        "gs_module_next_dead",
+        "gs_globals_base",
+        "gs_entry_point_add",
+        "gs_code_add",
+        "gs_kernel_new",
+        "gs_kernel_entry_point",
+        "gs_kernel_block",
+        "gs_kernel_has_argument",
+        "gs_kernel_group_size",
+    }
+)
+"""What takes no longer than to let another thread have the GIL, waits for nothing and cannot fail
+with a sentence: native/lock.h."""
+
+
+_functions: dict[str, Callable[..., Any]] = {}
+
 
 def load(path: str) -> None:
     """Opens the library, once, before anything else here is used."""
-    global _library
-    _library = ctypes.PyDLL(path)
+    global _library, _library_under_gil
+    _library, _library_under_gil = ctypes.CDLL(path), ctypes.PyDLL(path)
     for name, (restype, argtypes) in _SIGNATURES.items():
-        function = getattr(_library, name)
+        function = getattr(_library_under_gil if name in _UNDER_GIL else _library, name)
         function.restype = restype
         function.argtypes = argtypes
-
-
-def _loaded() -> ctypes.PyDLL:
-    assert _library is not None, "entry.start loads the library before anything else"
-    return _library
+        _functions[name] = function
 
 
 def _call(name: str, *arguments: object) -> int:
-    value = getattr(_library, name)(*arguments)
-    return int(value or 0)
+    return int(_functions[name](*arguments) or 0)
 
 
 def _check(name: str, *arguments: object) -> None:
     """Calls a native function that returns a `ze_result_t` and has recorded why it failed."""
     result = _call(name, *arguments)
     if result != 0:
-        raise Failure(result, _loaded().gs_last_error_text().decode(errors="replace"))
+        raise Failure(result, _functions["gs_last_error_text"]().decode(errors="replace"))
 
 
 def driver_new() -> int:
@@ -163,13 +193,10 @@ class _Speed(ctypes.Structure):
 def measure(device: int, peer: int, size: int) -> tuple[int, int, int, int]:
     """Bytes that a device copies, reads and writes in a second, and nanoseconds of latency.
 
-    It takes its time, so unlike all others here this call lets other Python threads run. All are 0
-    if there was no memory to try it with.
+    All are 0 if there was no memory to try it with.
     """
     found = _Speed()
-    library = ctypes.CDLL(_loaded()._name)
-    arguments = (ctypes.c_void_p(device), ctypes.c_void_p(peer), ctypes.c_uint64(size))
-    library.gs_device_measure(*arguments, ctypes.byref(found))
+    _call("gs_device_measure", device, peer, size, ctypes.byref(found))
     return found.copy, found.read, found.write, found.latency
 
 
@@ -238,6 +265,11 @@ def reset_device(device: int) -> None:
     _call("gs_device_reset", device)
 
 
+def check_waits(enable: bool) -> None:
+    """Ends the process where a thread waits with a lock that others need: native/lock.h."""
+    _call("gs_check_waits", enable)
+
+
 def say_errors(which: int) -> None:
     """Prints the sentences of errors on stderr, too: 0 none, 1 serious ones, 2 all."""
     _call("gs_say_errors", which)
@@ -287,7 +319,7 @@ def allocation(context: int, pointer: int) -> Allocation | None:
 
 def memory_file(size: int) -> int:
     """A descriptor of a new memory file of exactly this size."""
-    fd = int(_loaded().gs_memory_file(size))
+    fd = _call("gs_memory_file", size)
     if fd < 0:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     return fd
@@ -295,7 +327,7 @@ def memory_file(size: int) -> int:
 
 def allocation_share(context: int, pointer: int) -> int:
     """The memory file that holds an allocation's pages, made on first use; -1 if there is none."""
-    return int(_loaded().gs_allocation_share(context, pointer))
+    return _call("gs_allocation_share", context, pointer)
 
 
 def allocation_import(context: int, device: int, fd: int, size: int, alignment: int) -> int:
@@ -351,7 +383,7 @@ def event_counter_based_flags(event: int) -> int:
 
 def event_pool_file(pool: int) -> tuple[int, int]:
     """The memory file of an event pool (-1: it cannot be shared) and its number of events."""
-    return int(_loaded().gs_event_pool_fd(pool)), _call("gs_event_pool_count", pool)
+    return _call("gs_event_pool_fd", pool), _call("gs_event_pool_count", pool)
 
 
 def event_pool_open(context: int, flags: int, count: int, fd: int) -> int:
@@ -364,7 +396,7 @@ def event_pool_open(context: int, flags: int, count: int, fd: int) -> int:
 def event_share(event: int) -> tuple[int, int]:
     """The memory file of a counter-based event (-1: not shareable) and the event's place in it."""
     offset = ctypes.c_uint64()
-    return int(_loaded().gs_event_share(event, ctypes.byref(offset))), offset.value
+    return _call("gs_event_share", event, ctypes.byref(offset)), offset.value
 
 
 def event_open(context: int, fd: int, offset: int, flags: int) -> int:

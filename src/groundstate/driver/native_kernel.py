@@ -77,6 +77,11 @@ def globals_new(context: int, device: int, image: bytes) -> int:
     return created.value or 0
 
 
+def run_once(context: int, name: str, code: int, dispatch: int, memory: int) -> bool:
+    """Runs code for one work-item, with the interpreter's lock given up; False: it was lost."""
+    return bool(_call("gs_module_run_once", context, code, dispatch, memory, name.encode()))
+
+
 def globals_base(variables: int) -> int:
     """Where the variables lie."""
     return _call("gs_globals_base", variables)

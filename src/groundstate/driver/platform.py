@@ -12,6 +12,7 @@ from functools import cached_property
 
 from groundstate import knobs, ze
 from groundstate.driver import affinity, topology
+from groundstate.driver.api import Handles
 from groundstate.driver.devices.cpu import Machine
 from groundstate.driver.topology import Part
 
@@ -154,9 +155,9 @@ class Platform:
         self.ip_version = IP_VERSION if ip_version is None else ip_version
         self.hierarchy = knobs.FLAT_DEVICE_HIERARCHY.get()
         self.driver = native.driver_new()
-        self.by_handle: dict[int, Device] = {}
-        self.by_vertex: dict[int, Device] = {}
-        self.by_edge: dict[int, Edge] = {}
+        self.by_handle: Handles[Device] = Handles("ze_device_handle_t")
+        self.by_vertex: Handles[Device] = Handles("ze_fabric_vertex_handle_t")
+        self.by_edge: Handles[Edge] = Handles("ze_fabric_edge_handle_t")
         self.edges: dict[tuple[int, int], Edge] = {}
         """By the handles of their vertices; those that somebody asked for."""
         self.speeds: dict[object, Speed] = {}

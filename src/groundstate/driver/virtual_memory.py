@@ -15,6 +15,7 @@ from groundstate import ze
 from groundstate.driver import external_memory, native
 from groundstate.driver.api import (
     Failure,
+    Handles,
     handler,
     write_pointer,
     write_u32,
@@ -138,7 +139,7 @@ class Reservation:
 
 _lock = Lock()
 _reservations: dict[int, Reservation] = {}
-_physicals: dict[int, Physical] = {}
+_physicals: Handles[Physical] = Handles("ze_physical_mem_handle_t")
 _next_identifier = iter(range(1, 1 << 62))
 
 
@@ -349,7 +350,7 @@ def zePhysicalMemDestroy(hContext: int, hPhysicalMemory: int) -> None:
 
 def _end(handle: int) -> None:
     """Ends a handle, and gives its memory back."""
-    physical = _physicals.pop(handle)
+    physical = _physicals.take(handle)
     native.object_end(handle)
     os.close(physical.fd)
     native.device_uncharge(physical.device, physical.size)
@@ -360,10 +361,9 @@ def zePhysicalMemGetProperties(hContext: int, hPhysicalMem: int, pMemProperties:
     properties = ze.ze_physical_mem_properties_t.from_address(pMemProperties)
     with _lock:
         physical = _physical(hContext, hPhysicalMem)
-    properties.id, properties.size = physical.identifier, physical.size
-    if properties.stype != ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
-        return
-    external_memory.answer_exports(properties.pNext or 0, lambda: physical.fd)
+        properties.id, properties.size = physical.identifier, physical.size
+        if properties.stype == ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
+            external_memory.answer_exports(properties.pNext or 0, lambda: physical.fd)
 
 
 # --- Mapping ------------------------------------------------------------------------------------

@@ -154,6 +154,7 @@ def _work(link: Connection, widths: tuple[int, ...], limit_s: int, known: dict[s
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who started it ends it
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    machine.stay_here()
     machine.target()
     while True:
         try:

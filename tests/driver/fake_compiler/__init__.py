@@ -234,7 +234,7 @@ class Program:
     def check(self, name: str) -> None:
         """Every kernel of the fake compiles."""
 
-    def initialise(self, variables: int) -> None:
+    def initialise(self, variables: int, call: object = None) -> None:
         """Variables of the fake hold no addresses."""
 
     def compile(self, name: str, group_size: tuple[int, int, int]) -> KernelCode:

@@ -1,6 +1,10 @@
 /* Calls for scripts to hook: chains, descriptors in read-only memory, lists that run twice: hooked [FILE.spv] */
 #include "common.h"
 
+#ifndef KERNEL
+#define KERNEL "mark"
+#endif
+
 static const ze_context_desc_t READ_ONLY = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
 
 static void ask_with_a_chain(setup on) {
@@ -21,7 +25,7 @@ static void run_twice(ze_command_queue_handle_t queue, ze_command_list_handle_t 
 /* Two launches in a list that runs twice, one of them with an event of ours: four runs. */
 static void launch(setup on, const char *path) {
     ze_module_handle_t module = module_of_file(on, path);
-    ze_kernel_desc_t description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "mark"};
+    ze_kernel_desc_t description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = KERNEL};
     ze_kernel_handle_t kernel = NULL;
     CHECK(zeKernelCreate(module, &description, &kernel));
     CHECK(zeKernelSetGroupSize(kernel, 2, 1, 1));

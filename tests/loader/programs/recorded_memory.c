@@ -2,8 +2,10 @@
  * compares that with the recording. The first argument chooses the part, the second one is the file. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -64,6 +66,14 @@ static void *new_host_memory(size_t size) {
 static void copy(ze_command_list_handle_t list, void *to, const void *from, size_t size) {
     submission_follows();
     CHECK(zeCommandListAppendMemoryCopy(list, to, from, size, NULL, 0, NULL));
+}
+
+/* Memory of the device that a program may read: what new memory holds is up to chance. */
+static unsigned char *filled_memory(ze_command_list_handle_t list) {
+    unsigned char *memory = device_memory(on, SIZE);
+    submission_follows();
+    CHECK(zeCommandListAppendMemoryFill(list, memory, "gs", 2, SIZE, NULL, 0, NULL));
+    return memory;
 }
 
 /* --- Parts ------------------------------------------------------------------------------------------------ */
@@ -174,7 +184,7 @@ static void *scribble_all(void *memory) {
 /* Another thread writes while the device does. */
 static void threads(void) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-    unsigned char *device = device_memory(on, SIZE), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
+    unsigned char *device = filled_memory(list), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
     for (int turn = 0; turn < 20; turn++) {
         pthread_t thread;
         submission_follows();
@@ -185,6 +195,63 @@ static void threads(void) {
         copy(list, device, first, SIZE);
         CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
     }
+}
+
+static atomic_bool is_written;
+
+static void pause_for(long nanoseconds) {
+    const struct timespec time = {0, nanoseconds};
+    nanosleep(&time, NULL);
+}
+
+/* Writes page after page, says so, and ends a moment later. */
+static void *scribble_slowly(void *memory) {
+    for (size_t page = 0; page < SIZE; page += PAGE) {
+        scribble((unsigned char *)memory + page, PAGE);
+        pause_for(20000);
+    }
+    atomic_store(&is_written, true);
+    pause_for(20000);
+    return NULL;
+}
+
+/* Threads that come and go, and write while the device works. */
+static void passing_threads(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+    unsigned char *device = filled_memory(list), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
+    for (int turn = 0; turn < 100; turn++) {
+        pthread_t thread;
+        atomic_store(&is_written, false);
+        REQUIRE(pthread_create(&thread, NULL, scribble_slowly, first) == 0);
+        pthread_detach(thread);
+        for (int times = 0; times < 3; times++)
+            copy(list, second, device, SIZE);
+        while (!atomic_load(&is_written))
+            continue;
+        expect(first, SIZE);
+        copy(list, device, first, SIZE);
+    }
+    CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
+}
+
+static void *scribble_now_and_then(void *memory) {
+    while (!atomic_load(&is_written)) {
+        pause_for(2000000);
+        scribble(memory, 16);
+    }
+    return NULL;
+}
+
+/* A thread that sleeps nearly always, and then writes where the device does. */
+static void sleeping_thread(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = filled_memory(list), *host = new_host_memory(SIZE);
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, scribble_now_and_then, host) == 0);
+    for (int turn = 0; turn < 100; turn++)
+        copy(list, host, device, SIZE);
+    atomic_store(&is_written, true);
+    REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
 /* Pages that move into a file under the same address when another process is to see them. */
@@ -356,16 +423,18 @@ static void host_function(void) {
     }
 }
 
-/* What the device writes: into shared memory, and into the program's own. What is said here is what is there afterwards. */
+/* What the device writes: into whole pages of shared memory, and into the program's own. What is said here is what is there
+ * afterwards. */
 static void results(void) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 16 * page;
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS), regular = new_list(on);
     ze_command_queue_handle_t queue = new_queue(on);
-    unsigned char *device = device_memory(on, SIZE), *shared = shared_memory(SIZE), *own = malloc(SIZE);
-    scribble(shared, SIZE);
-    CHECK(zeCommandListAppendMemoryFill(list, device, "gs", 2, SIZE, NULL, 0, NULL));
+    unsigned char *device = device_memory(on, size), *shared = shared_memory(size), *own = malloc(size);
+    scribble(shared, size);
+    CHECK(zeCommandListAppendMemoryFill(list, device, "gs", 2, size, NULL, 0, NULL));
     submission_follows();
-    CHECK(zeCommandListAppendMemoryCopy(list, shared + PAGE, device, 3 * PAGE, NULL, 0, NULL));
-    expect(shared + PAGE, 3 * PAGE);
+    CHECK(zeCommandListAppendMemoryCopy(list, shared + page, device, 3 * page, NULL, 0, NULL));
+    expect(shared + page, 3 * page);
     submission_follows();
     CHECK(zeCommandListAppendMemoryCopy(regular, own + 100, device, 5000, NULL, 0, NULL));
     CHECK(zeCommandListClose(regular));
@@ -384,7 +453,8 @@ int main(int count, char **arguments) {
         {"waiting", waiting},         {"threads", threads}, {"sharing", sharing},
         {"mapped", mapped},           {"imported", imported}, {"nested", nested},
         {"results", results},         {"forks", forks},       {"endless", endless},
-        {"host_function", host_function},
+        {"host_function", host_function}, {"passing_threads", passing_threads},
+        {"sleeping_thread", sleeping_thread},
     };
     REQUIRE(count == 3);
     truth = fopen(arguments[2], "wb");

@@ -23,3 +23,5 @@ class Options:
     """Seconds after which something that was ready in the recording is given up."""
     memory_limit: int = 16 << 30
     """How much memory there may be in place of the recorded program's own."""
+    trust_native: bool = False
+    """Run machine code of the recording that no driver of this user has made."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from groundstate import _raw, ze
+from groundstate import _raw
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.play.arena import Arena
 from groundstate.capture.play.comparing import Comparison
@@ -17,6 +17,7 @@ from groundstate.capture.play.effects import ADJUSTMENTS, EFFECTS, FREES
 from groundstate.capture.play.errors import PlayError, UnplayableError
 from groundstate.capture.play.extensions import extension_function, is_our_driver
 from groundstate.capture.play.memory import Memory
+from groundstate.capture.play.modules import check_module, is_native
 from groundstate.capture.play.names import Names
 from groundstate.capture.play.options import Options
 from groundstate.capture.play.passing import Passing
@@ -97,6 +98,8 @@ class Player:
         self.report = Report(stream=reader.path.name, library=library_path)
         try:
             self.library = _raw.Library(library_path)
+        except UnicodeDecodeError:  # the sentence has the path, which is no text
+            raise PlayError(f"cannot open {library_path}") from None
         except OSError as problem:
             raise PlayError(f"cannot open {library_path}: {problem}") from None
         self.events = Events.of(library_path)
@@ -294,6 +297,8 @@ class Player:
         arguments = plan.encode(passing)
         if plan.name in FREES:
             self._choose_freed(passing, arguments)
+        if plan.name == "zeModuleCreate":
+            check_module(passing, arguments[2], trust_native=self.options.trust_native)
         if plan.name in ADJUSTMENTS:
             ADJUSTMENTS[plan.name](self, passing)
         named = None
@@ -305,7 +310,7 @@ class Player:
         self._learn(plan, passing, call.result, result)
         self._compare(number, plan.name, call.result, result)
         if plan.name == "zeModuleCreate" and result != call.result:
-            self._explain_module(passing)
+            self._explain_module(arguments[2])
         if named is not None and self._observer is not None:
             self._observer.after(self, named, result)
         if may_repeat and worker.state == (self.names.changes, self.memory.changes):
@@ -381,12 +386,9 @@ class Player:
         was, now = result_name(recorded), result_name(present)
         self.report.differ(number, name, "result", f"was {was} and is {now}")
 
-    def _explain_module(self, passing: Passing) -> None:
+    def _explain_module(self, description: int) -> None:
         """Says so if a module was not made because only another driver understands it."""
-        data = passing.before(passing.words[2]) or b""
-        if len(data) < ctypes.sizeof(ze.ze_module_desc_t):
-            return
-        if ze.ze_module_desc_t.from_buffer_copy(data).format == ze.ZE_MODULE_FORMAT_NATIVE:
+        if is_native(description):
             self.report.note(
                 "a module is native code of the driver that it was recorded with, and this one "
                 "does not take it; record the program where it builds its modules from SPIR-V"

@@ -30,6 +30,7 @@ class Script:
     out: Path | None = None  # gits.getOutDir(); None is the current folder
     stream: Path | None = None  # gits.getStreamDir() when a recording is played
     stop_on_error: bool = False
+    sandbox: bool = False
 
     def environment(self) -> dict[str, str]:
         """The variables that the capture library reads when it starts."""
@@ -39,7 +40,19 @@ class Script:
             knobs.SCRIPT_OUT.name: str(self.out.resolve()) if self.out is not None else "",
             knobs.SCRIPT_STREAM.name: str(self.stream.resolve()) if self.stream is not None else "",
             knobs.SCRIPT_STOP.name: str(int(self.stop_on_error)),
+            knobs.SCRIPT_SANDBOX.name: str(int(self.sandbox)),
         }
+
+
+def find_for(name: str, *, sandbox: bool) -> Path:
+    """The same as `find`, for a script that may have to stay in the sandbox."""
+    path = find(name)
+    if sandbox and path.suffix != ".lua":
+        raise ScriptError(
+            f"{path}: there is no sandbox for Python, where a script can do whatever you can; "
+            "write it in Lua, or run it without --sandbox if you trust it"
+        )
+    return path
 
 
 def find(name: str) -> Path:
@@ -116,6 +129,8 @@ def _lua_problem(text: str) -> str | None:
         lua54 = importlib.import_module("lupa.lua54")
     except ImportError:  # another Lua was named, which will say so itself
         return None
+    if text.startswith("\x1b"):
+        return " is bytecode; scripts are text"
     if text.startswith("#"):
         text = f"--{text}"
     try:

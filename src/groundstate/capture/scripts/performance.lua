@@ -349,6 +349,15 @@ local function path()
   return gits.getOutDir() ~= "" and gits.getOutDir() .. "/" .. name or name
 end
 
+-- A name may be anything: it stays one cell, and no program that opens the file takes it for a formula.
+local function cell(text)
+  text = text:gsub("%c", function(control) return string.format("\\x%02x", control:byte()) end)
+  if text:find("^[=+@-]") then
+    text = "'" .. text
+  end
+  return text:find('[,"]') and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
 function gitsProgramExit()
   collect()
   table.sort(rows, function(one, other)
@@ -360,8 +369,8 @@ function gitsProgramExit()
   local file = assert(io.open(path(), "w"))
   file:write(HEADER, "\n")
   for _, row in ipairs(rows) do
-    file:write(string.format("%d_%d_%d,%s,%d,%d,%d,%s,%s\n", row.submission, row.list.number, row.number, row.kernel,
-      row.start, row.start + row.duration, row.duration, row.size, row.groups))
+    file:write(string.format("%d_%d_%d,%s,%d,%d,%d,%s,%s\n", row.submission, row.list.number, row.number,
+      cell(row.kernel), row.start, row.start + row.duration, row.duration, row.size, row.groups))
   end
   file:close()
   if unread + #pending > 0 then

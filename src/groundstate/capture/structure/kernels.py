@@ -9,6 +9,7 @@ from typing import Any
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream.calls import Form, Phase
 from groundstate.capture.structure.commands import Size
+from groundstate.printable import printable
 
 _GROUPS = struct.Struct("<III")
 
@@ -50,7 +51,7 @@ def _kernel_name(call: NamedCall) -> str:
     block = call.call.at(address, Phase.BEFORE)
     if block is None or block.form != Form.BYTES:
         return ""
-    return block.data.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return printable(block.data.split(b"\0", 1)[0].decode("utf-8", "replace"))
 
 
 def groups_of(call: NamedCall, parameter: str) -> Size | None:

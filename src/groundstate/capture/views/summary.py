@@ -19,6 +19,7 @@ from groundstate.capture.stream import Block, Kind, Record, StreamError, StreamR
 from groundstate.capture.stream.calls import Form, Phase
 from groundstate.capture.stream.journal import journal_of
 from groundstate.capture.stream.layout import DIGEST_SIZE
+from groundstate.printable import printable
 
 LISTED = 256
 """So many devices and modules are listed."""
@@ -187,7 +188,7 @@ def _devices(call: NamedCall) -> Iterator[DeviceSeen]:
     for found in values_of(call, "pDeviceProperties", Phase.AFTER):
         kind = _raw._symbol("ze_device_type_t", found.type)
         yield DeviceSeen(
-            found.name.decode("utf-8", "replace"),
+            printable(found.name.decode("utf-8", "replace")),
             kind.removeprefix("ZE_DEVICE_TYPE_"),
             bytes(found.uuid.id)[::-1].hex(),
         )

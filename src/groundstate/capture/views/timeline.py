@@ -13,6 +13,7 @@ from groundstate.capture.views.device_times import Durations, settle, whole
 from groundstate.capture.views.device_work import DeviceWork, Queue
 from groundstate.capture.views.spans import Process, Span, Timeline, Track
 from groundstate.capture.views.summary import has_failed
+from groundstate.printable import printable, printable_lines
 
 CALL_LIMIT = 1_000_000
 """So many calls of a stream are shown."""
@@ -44,7 +45,7 @@ def timeline_of(
     bar: Bar = no_bar,
 ) -> Timeline:
     """Reads the streams of a recording; `durations` has what a play of a stream measured."""
-    found = Timeline(title)
+    found = Timeline(printable(title))
     readers: list[StreamReader] = []
     try:
         for path in streams:
@@ -71,7 +72,7 @@ class _Builder:
         self._reader = reader
         self._moves = moves
         self._calls = 0
-        self._process = Process(reader.header.process, reader.path.name)
+        self._process = Process(reader.header.process, printable(reader.path.name))
         self._offset = reader.header.start - found.start
         self._threads: dict[int, Track] = {}
         self._work = DeviceWork()
@@ -86,6 +87,8 @@ class _Builder:
                 self._found.notes.append(f"{name}: only the first {limit:,} calls are shown")
         except StreamError as problem:
             self._found.problems.append(f"{self._reader.path}: {problem}")
+        if self._moves is not None:
+            self._moves(len(self._reader))
         if self._reader.damage is not None:
             self._found.problems.append(f"{self._reader.path}: damaged {self._reader.damage}")
         settle(self._work, self._end, durations)
@@ -152,7 +155,8 @@ class _Builder:
     def _span(
         self, start: int, end: int, name: str, category: str, note: str, estimated: bool
     ) -> Span:
-        return Span(start + self._offset, end + self._offset, name, category, note, estimated)
+        begin, end = start + self._offset, end + self._offset
+        return Span(begin, end, printable(name), category, printable_lines(note), estimated)
 
 
 def _reason(problem: StreamError | OSError) -> str:

@@ -13,6 +13,7 @@ from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.views.plain import call_data
 from groundstate.capture.views.summary import has_failed
+from groundstate.cli import errors
 from groundstate.cli.streams.opening import (
     UNREADABLE,
     add_view,
@@ -100,7 +101,7 @@ def list_stream(
 ) -> int:
     """Prints the calls of one stream."""
     if several and not args.json:
-        print(f"== {path.name}")
+        errors.say(f"== {path.name}")
     names: dict[int, str] = {}
     try:
         with StreamReader(path) as reader:
@@ -121,7 +122,7 @@ def print_call(path: Path, call: NamedCall, args: argparse.Namespace) -> None:
         print(json.dumps({"stream": path.name, **call_data(call)}))
     else:
         seconds = call.call.time / 1e9
-        print(f"{call.number:>7} {seconds:12.6f} thread {call.call.thread} {call}")
+        errors.say(f"{call.number:>7} {seconds:12.6f} thread {call.call.thread} {call}")
 
 
 def list_unreturned(reader: StreamReader, names: dict[int, str]) -> None:
@@ -131,4 +132,4 @@ def list_unreturned(reader: StreamReader, names: dict[int, str]) -> None:
         if inside.call is not None and inside.function in names:
             made = NamedCall(-1, made, inside.call).made
         seconds = inside.time / 1e9
-        print(f"      - {seconds:12.6f} thread {inside.thread} {made} did not return")
+        errors.say(f"      - {seconds:12.6f} thread {inside.thread} {made} did not return")

@@ -16,6 +16,7 @@ from groundstate.capture.views.apart import Side
 from groundstate.capture.views.call_diff import CallComparison, compare_calls, with_texts
 from groundstate.capture.views.comparing import NumPyMissing, Tolerance
 from groundstate.capture.views.diff import Finding, Outcome, compare_plays
+from groundstate.cli import errors
 from groundstate.cli.streams.opening import add_view, complain, print_json, sentence_of
 from groundstate.cli.streams.playing import (
     UNPLAYABLE,
@@ -161,15 +162,15 @@ def print_outcome(calls: CallComparison | None, outcome: Outcome | None) -> None
         print_calls(calls)
     if outcome is None:
         return
-    print(memory_line(outcome))
+    errors.say(memory_line(outcome))
     if outcome.first is not None:
         print_finding(outcome.first)
     for text in outcome.calls[:SHOWN]:
-        print(f"only on the {printable(text)}")
+        errors.say(f"only on the {printable(text)}")
     if len(outcome.calls) > SHOWN:
-        print(f"and {len(outcome.calls) - SHOWN} more calls")
+        errors.say(f"and {len(outcome.calls) - SHOWN} more calls")
     for note in dict.fromkeys(outcome.notes):
-        print(f"note: {printable(note)}")
+        errors.say(f"note: {printable(note)}")
 
 
 def memory_line(outcome: Outcome) -> str:
@@ -186,34 +187,34 @@ def memory_line(outcome: Outcome) -> str:
 
 def print_finding(first: Finding) -> None:
     """Prints the first kernel that differs."""
-    print(f"the first that differs: {printable(first.kernel)} at {first.place}")
+    errors.say(f"the first that differs: {printable(first.kernel)} at {first.place}")
     if first.argument is not None:
         name = f" ({printable(first.name)})" if first.name else ""
-        print(f"  argument {first.argument}{name}, {first.memory} memory")
-    print(f"  {printable(first.sentence)}")
+        errors.say(f"  argument {first.argument}{name}, {first.memory} memory")
+    errors.say(f"  {printable(first.sentence)}")
     if first.inputs_equal is not None:
         equal = "were equal: it is this kernel" if first.inputs_equal else "differed already"
-        print(f"  its inputs {equal}")
+        errors.say(f"  its inputs {equal}")
 
 
 def print_calls(calls: CallComparison) -> None:
     """Prints the calls that differ."""
-    print(f"calls: {calls.calls:,} compared, {calls.count:,} differ")
+    errors.say(f"calls: {calls.calls:,} compared, {calls.count:,} differ")
     for each in calls.differences:
         for sign, record, text in (
             ("-", each.left, each.left_text),
             ("+", each.right, each.right_text),
         ):
             if record is not None:
-                print(f"  {sign} {record:>7} thread {each.thread} {printable(cut(text, 240))}")
+                errors.say(f"  {sign} {record:>7} thread {each.thread} {printable(cut(text, 240))}")
     if calls.count > len(calls.differences):
-        print(f"  and {calls.count - len(calls.differences):,} more")
+        errors.say(f"  and {calls.count - len(calls.differences):,} more")
     if calls.uploads_differ:
         where = (
             ""
             if calls.first_upload is None
             else ", first in records {} and {}".format(*calls.first_upload)
         )
-        print(f"uploads: {calls.uploads_differ:,} of {calls.uploads:,} differ{where}")
+        errors.say(f"uploads: {calls.uploads_differ:,} of {calls.uploads:,} differ{where}")
     for problem in calls.problems:
-        print(f"note: {problem}")
+        errors.say(f"note: {problem}")

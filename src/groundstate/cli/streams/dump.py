@@ -8,6 +8,8 @@ from pathlib import Path
 from groundstate.capture.structure import Selection
 from groundstate.capture.views.apart import Apart
 from groundstate.capture.views.dump import DumpOrder, dump
+from groundstate.cli import errors
+from groundstate.cli.folders import output_folder
 from groundstate.cli.streams.opening import add_view, complain, damaged, print_json, sentence_of
 from groundstate.cli.streams.playing import (
     UNPLAYABLE,
@@ -66,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.range is not None:
             Selection.parse(args.range)
-        args.out.mkdir(parents=True, exist_ok=True)
         order = DumpOrder(
             out=args.out.resolve(),
             kernel=args.kernel,
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
             limit=max(1, args.limit) << 20,
         )
         with (
+            output_folder(args.out),
             progress(f"playing {stream.name}"),
             Apart(side_of(args, stream), dump, order) as apart,
         ):
@@ -86,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
         print_json(done)
     else:
         for folder in done["folders"]:
-            print(args.out / Path(folder).name)
+            errors.say(args.out / Path(folder).name)
         for note in done["notes"]:
-            print(f"note: {note}")
+            errors.say(f"note: {note}")
     if done["damage"] is not None:
         return complain(damaged(stream, done["damage"]))
     if not done["folders"]:

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from groundstate import standin
 from groundstate.capture import place
-from groundstate.capture.play import PlayError
+from groundstate.capture.play import Options, PlayError
 from groundstate.capture.structure import SelectionError
 from groundstate.capture.views.apart import Apart, PlayEnded, Side
 from groundstate.capture.views.device_times import Durations
 from groundstate.capture.views.timing import measure
+from groundstate.cli import errors
 from groundstate.cli import run as running
+from groundstate.cli.progress import as_markup, is_watched
 from groundstate.cli.streams.opening import UNREADABLE, complain, find_streams
+from groundstate.cli.trust import add_trust_option, native_environment
 
 UNPLAYABLE = (PlayEnded, PlayError, SelectionError, standin.LibraryMissing, *UNREADABLE)
 """What playing may raise, each with a sentence for people."""
@@ -28,12 +31,14 @@ def add_play_options(parser: argparse.ArgumentParser) -> None:
         "--driver", metavar="PATH", help="the Level Zero library to play on: a driver or a loader"
     )
     running.add_driver_options(parser)
+    add_trust_option(parser)
 
 
 def side_of(args: argparse.Namespace, stream: Path) -> Side:
     """A stream with the library and the variables that the options say."""
     library = args.driver or str(place.machine_loader() if args.real_loader else place.driver())
-    return Side(stream, library, running.driver_environment(args))
+    environment = running.driver_environment(args) | native_environment(args)
+    return Side(stream, library, environment, options=Options(trust_native=args.trust_native))
 
 
 def add_measure_option(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +59,7 @@ def measured(args: argparse.Namespace, streams: list[Path]) -> dict[Path, Durati
             done = apart.result()
         found[path] = done["durations"]
         for note in done["notes"]:
-            print(f"note: {path.name}: {note}", file=sys.stderr)
+            errors.say(f"note: {path.name}: {note}", file=sys.stderr)
     return found
 
 
@@ -70,10 +75,10 @@ def only_stream(recording: Path) -> Path | None:
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """A line that says what is being done and how far it is, where somebody watches."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         yield lambda _: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what) as status:
-        yield status.update
+    with Console(stderr=True).status(as_markup(what)) as status:
+        yield lambda said: status.update(as_markup(said))

@@ -9,6 +9,7 @@ from groundstate.capture.views.page import page_of
 from groundstate.capture.views.spans import Timeline
 from groundstate.capture.views.timeline import CALL_LIMIT, timeline_of
 from groundstate.capture.views.trace import write_trace
+from groundstate.cli import errors
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import add_view, complain, find_streams, sentence_of
 from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured, progress
@@ -79,10 +80,10 @@ def run(args: argparse.Namespace) -> int:
     if not found.count and not found.problems:
         return complain(f"{args.recording}: there is nothing to draw: the program made no calls")
     for note in found.notes:
-        print(note)
+        errors.say(note)
     if found.count:
         rest = ", all that could be read" if found.problems else ""
-        print(f"{found.count:,} spans are in {args.out}{rest}")
+        errors.say(f"{found.count:,} spans are in {args.out}{rest}")
     return max(map(complain, found.problems), default=0)
 
 

@@ -18,6 +18,8 @@ from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Int, Pointer, Type
 
 LOW_WORD = 0xFFFFFFFF
+MOST_CASTS = 8
+"""In a row, from an id to where it is used."""
 
 
 class Step(NamedTuple):
@@ -96,7 +98,9 @@ def _was_checked(node: Node) -> bool:
 
 
 def _is_id(node: Node) -> bool:
-    while node.op in ("UConvert", "SConvert", "CopyObject", "Bitcast"):
+    for _ in range(MOST_CASTS):
+        if node.op not in ("UConvert", "SConvert", "Bitcast"):
+            break
         node = node.operands[0]
     return node.op == "Builtin"
 
@@ -191,7 +195,7 @@ def _chained(node: Node, steps: list[Step]) -> Step | None:
 def _low_zeros(node: Node, depth: int = 3) -> int:
     """How many of the low bits of a number are certainly 0, as far as a short look shows."""
     if node.op == "ShiftLeftLogical":
-        return max(constant_int(node.operands[1]) or 0, 0)
+        return min(max(constant_int(node.operands[1]) or 0, 0), 64)
     if node.op in ("IAdd", "ISub") and depth > 0:
         return min(_low_zeros(each, depth - 1) for each in node.operands)
     value = constant_int(node)

@@ -26,6 +26,8 @@ Stride = int | None
 
 _UNKNOWN = "not reached yet"
 
+LONGEST_STRIDE = 1 << 60
+"""Bytes, or numbers: more would wrap."""
 PRINTF = 184
 """Of OpenCL.std."""
 ROUNDS = 5
@@ -311,7 +313,8 @@ class Divergence:
         if VARYING in strides:
             return VARYING
         known = [stride for stride in strides if stride is not None]
-        return self._chain_stride(node, known) if node.op in CHAINS else lane_step(node, known)
+        found = self._chain_stride(node, known) if node.op in CHAINS else lane_step(node, known)
+        return found if found is not None and abs(found) < LONGEST_STRIDE else VARYING
 
     def _chain_stride(self, node: Node, strides: list[int]) -> Stride:
         """The distance between the addresses that neighbouring lanes compute."""

@@ -117,7 +117,7 @@ def _is_multiple(index: Node, size: int) -> bool:
     """True if a number of bytes is known to be one of whole elements."""
     if index.op == "ShiftLeftLogical":
         by = constant_int(index.operands[1])
-        return by is not None and (1 << by) % size == 0
+        return by is not None and 0 <= by < 64 and (1 << by) % size == 0
     if index.op == "IMul":
         factors = [constant_int(each) for each in index.operands]
         return any(each is not None and each % size == 0 for each in factors)

@@ -115,7 +115,7 @@ def _offsets(chain: Node) -> tuple[int, int] | None:
     return least, most
 
 
-def _bounds(index: Node) -> tuple[int, int] | None:
+def _bounds(index: Node, depth: int = 8) -> tuple[int, int] | None:
     """The least and the greatest number that an index can be, where it is easy to see."""
     number = constant_int(index)
     if number is not None:
@@ -123,8 +123,8 @@ def _bounds(index: Node) -> tuple[int, int] | None:
     if index.op == "BitwiseAnd":
         masks = [each for each in map(constant_int, index.operands) if each is not None]
         return (0, min(masks)) if masks and min(masks) >= 0 else None
-    if index.op in ("SConvert", "UConvert") and isinstance(index.type, Int):
-        bounds = _bounds(index.operands[0])
+    if index.op in ("SConvert", "UConvert") and isinstance(index.type, Int) and depth:
+        bounds = _bounds(index.operands[0], depth - 1)
         if bounds is not None and bounds[0] >= 0 and not bounds[1] >> (index.type.width - 1):
             return bounds
     return None

@@ -13,7 +13,7 @@ from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, 
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.codegen.function import Values, components
-from groundstate.compiler.codegen.problems import BAD_OPERANDS, Problems
+from groundstate.compiler.codegen.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
@@ -78,6 +78,8 @@ class Emitter(Values):
 
     def write(self, node: Node) -> None:
         """Writes one node. What cannot be written is noted, so that a log can name all of it."""
+        if self.context.is_marked:
+            self.text.do(MARK + place_of(node))
         try:
             self._write(node)
         except (BuildError, *BAD_OPERANDS) as problem:
@@ -205,6 +207,8 @@ class KernelContext:
         self.registers = registers
         self.arguments: list[Value] = []
         self.contract = True
+        self.is_marked = False
+        """Whether there is a remark before what is written for each instruction."""
         self.nontemporal: set[Node] = set()
         """The stores that may go around the cache."""
         self.streams: str | None = None

@@ -94,6 +94,14 @@ def components(type_: Type) -> list[Type] | None:
     return None
 
 
+def _fits(value: Value, type_: Type) -> bool:
+    """Whether a value has the parts of a type."""
+    parts = components(type_)
+    if parts is None:
+        return isinstance(value, Lanes) and value.type == scalar_type(type_)
+    return isinstance(value, list) and len(value) == len(parts) and all(map(_fits, value, parts))
+
+
 class Values:
     """Values of nodes: those of the current block by name, the others through slots."""
 
@@ -218,7 +226,9 @@ class Values:
     # --- Values ---------------------------------------------------------------------------------
 
     def define(self, node: Node, value: Value) -> None:
-        """Says what a node's value is."""
+        """Says what a node's value is, which has the parts that its type has."""
+        if not _fits(value, node.type):
+            raise BuildError(f"what it gives is not a {node.type}")
         if node in self.speculated and isinstance(value, Lanes):
             value = guess(self.text, node, value, self.scalar)
         self.here[node] = value

@@ -9,8 +9,11 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.kernel_ir import CASTS_OF_ADDRESSES
 from groundstate.compiler.spirv.module import Variable
 
+MOST_STEPS = 64
+"""From the variable of a format to the address of it that is passed."""
 HEADER_BYTES = 16
 WORD = 8
 
@@ -43,7 +46,9 @@ def _flat(emitter: Emitter, node: Node) -> list[Lanes]:
 def _format_number(emitter: Emitter, node: Node) -> int:
     """The format string, which must be a constant, entered in the kernel's table."""
     pointer = node.operands[0]
-    while pointer.op in CHAINS or pointer.op in ("Bitcast", "PtrCastToGeneric", "GenericCastToPtr"):
+    for _ in range(MOST_STEPS):
+        if pointer.op not in CHAINS and pointer.op not in CASTS_OF_ADDRESSES:
+            break
         pointer = pointer.operands[0]
     variable = pointer.literals[0] if pointer.op == "Global" else None
     if not isinstance(variable, Variable) or variable.type.pointee is None:

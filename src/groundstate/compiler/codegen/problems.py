@@ -7,6 +7,8 @@ from groundstate.compiler.ir import Node
 from groundstate.compiler.spirv.instructions import opencl_rows
 
 MOST_SHOWN = 50
+MARK = "; from "
+"""How a remark in LLVM IR begins that says what the lines behind it were written for."""
 
 BAD_OPERANDS = (AssertionError, TypeError, ValueError, LookupError, AttributeError)
 """What writers run into when the operands of an instruction are not what it takes."""
@@ -33,19 +35,33 @@ class Problems:
         """Raises BuildError if there are any."""
         if not self.lines:
             return
-        shown = [
-            line if len(nodes) == 1 else f"{line} ({len(nodes)} times)"
-            for line, nodes in list(self.lines.items())[:MOST_SHOWN]
-        ]
+        shown = [line + _places(nodes) for line, nodes in list(self.lines.items())[:MOST_SHOWN]]
         left = len(self.lines) - len(shown)
         shown += [f"and {left} more"] if left else []
         raise BuildError("\n  ".join([f"kernel '{self.kernel}' cannot be compiled:", *shown]))
+
+
+def place_of(node: Node) -> str:
+    """An instruction, and where it stands."""
+    at = f" at word {node.position}" if node.position else ""
+    return f"function '{node.where}', {instruction_of(node)}{at}"
+
+
+def _places(nodes: set[Node]) -> str:
+    """How often something is so, and where first."""
+    first = min((node.position for node in nodes if node.position), default=0)
+    count = f"{len(nodes)} times" if len(nodes) > 1 else ""
+    place = f"{'first ' if count else ''}at word {first}" if first else ""
+    told = ", ".join(filter(None, (count, place)))
+    return f" ({told})" if told else ""
 
 
 def instruction_of(node: Node) -> str:
     """What the instruction that a node came from is called."""
     if node.op == "Refused":
         return str(node.literals[0])
+    if node.op == "Copy":
+        return f"Op{node.literals[0]}"
     if node.op == "Builtin":
         return f"OpLoad of {node.literals[0]}"
     if node.op == "ExtInst":

@@ -16,7 +16,17 @@ from groundstate.compiler.spirv.types import Int, Type
 class Node:
     """One operation. What it takes are other nodes; what is not a node is in `literals`."""
 
-    __slots__ = ("block", "decorations", "index", "literals", "op", "operands", "type", "where")
+    __slots__ = (
+        "block",
+        "decorations",
+        "index",
+        "literals",
+        "op",
+        "operands",
+        "position",
+        "type",
+        "where",
+    )
 
     def __init__(
         self,
@@ -34,6 +44,8 @@ class Node:
         self.block: Block | None = None
         self.index = -1
         self.where = where
+        self.position = 0
+        """Where in its module the instruction stands, in words; 0 if it stands in none."""
 
     def __repr__(self) -> str:
         return f"%{self.index} = {self.op}"

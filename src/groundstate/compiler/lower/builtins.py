@@ -14,13 +14,17 @@ from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.types import Type, Vector
 
 CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
+MOST_STEPS = 64
+"""That lead from a built-in variable to an address in it."""
+Roots = dict[Node, Node]
 
 
 def lower_builtins(kernel: Kernel, analyses: Analyses) -> bool:
     """Puts `Builtin` nodes in the place of loads from built-in variables."""
     del analyses
+    roots = _roots(kernel)
     for block in kernel.blocks:
-        block.nodes = [each for node in block.nodes for each in _lowered(node)]
+        block.nodes = [each for node in block.nodes for each in _lowered(node, roots)]
         for node in block.nodes:
             if node.op == "CompositeExtract" and node.operands[0].op == "Builtin":
                 source = node.operands[0]
@@ -29,14 +33,24 @@ def lower_builtins(kernel: Kernel, analyses: Analyses) -> bool:
     return True
 
 
+def _roots(kernel: Kernel) -> Roots:
+    """What each address is computed from, in the end."""
+    roots: Roots = {}
+    for node in kernel.nodes():
+        if node.op in CHAINS or node.op in CASTS:
+            source = node.operands[0]
+            roots[node] = roots.get(source, source)
+    return roots
+
+
 def _become(node: Node, name: str, component: int | None) -> None:
     node.op, node.operands = "Builtin", []
     node.literals = (name,) if component is None else (name, component)
 
 
-def _lowered(node: Node) -> list[Node]:
+def _lowered(node: Node, roots: Roots) -> list[Node]:
     """A node, or what takes its place if it reads a built-in variable."""
-    variable = _variable_behind(node.operands[0]) if node.op == "Load" else None
+    variable = _variable_behind(node.operands[0], roots) if node.op == "Load" else None
     if variable is None:
         return [node]
     name, whole = variable
@@ -55,10 +69,9 @@ def _lowered(node: Node) -> list[Node]:
     return [vector, node]
 
 
-def _variable_behind(pointer: Node) -> tuple[str, Type] | None:
+def _variable_behind(address: Node, roots: Roots) -> tuple[str, Type] | None:
     """The name and type of the built-in variable that an address leads into."""
-    while pointer.op in CHAINS or pointer.op in CASTS:
-        pointer = pointer.operands[0]
+    pointer = roots.get(address, address)
     builtin = getattr(pointer.literals[0], "builtin", None) if pointer.op == "Global" else None
     whole = getattr(pointer.type, "pointee", None)
     if builtin is None or whole is None:
@@ -71,8 +84,11 @@ def _place(pointer: Node, element: int) -> tuple[int, Node | None]:
 
     A negative number of bytes stands for a place that is neither.
     """
-    offset, variable_index = 0, None
+    offset, variable_index, left = 0, None, MOST_STEPS
     while pointer.op in CHAINS or pointer.op in CASTS:
+        left -= 1
+        if left < 0:
+            return -1, None
         if pointer.op in CHAINS:
             for index, (size, fixed) in zip(
                 pointer.operands[1:], chain_steps(pointer), strict=True

@@ -7,7 +7,6 @@ takes. Options are OpenCL's, in one text.
 from __future__ import annotations
 
 import ctypes
-import shlex
 import sys
 from collections.abc import Callable
 
@@ -41,7 +40,7 @@ def compile_for_opencl(source: int, options: int, outcome: int) -> int:
         log = str(getattr(problem, "log", problem))
         if knobs.ERRORS.get() != "0":
             print(f"groundstate: clBuildProgram: {log}", file=sys.stderr)
-        made.log = allocated(log.encode() + b"\0")
+        made.log = allocated(log.encode("utf-8", "replace") + b"\0")
         return 0
     made.size = len(binary)
     made.binary = allocated(binary)
@@ -51,9 +50,10 @@ def compile_for_opencl(source: int, options: int, outcome: int) -> int:
 def native_binary_of(source: str, options: str) -> bytes:
     """What zeModuleCreate takes as a native binary."""
     from groundstate.compiler.frontend import compile_opencl
+    from groundstate.compiler.opencl.options import split
     from groundstate.compiler.program import Program
 
-    return Program(compile_opencl(source, options=shlex.split(options))).native_binary()
+    return Program(compile_opencl(source, options=split(options))).native_binary()
 
 
 def allocated(content: bytes) -> int | None:

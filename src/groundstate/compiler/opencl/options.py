@@ -7,9 +7,11 @@ refused with a sentence, because an option that is quietly ignored costs someone
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from groundstate.compiler.record import field, record
+from groundstate.printable import printable
 
 INCLUDE_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 """Where our own headers are."""
@@ -68,6 +70,15 @@ ABSENT_EXTENSIONS = (
 """What clang would offer for SPIR-V and the device does not have."""
 
 
+WARNING = re.compile(r"-W[a-zA-Z][\w+=-]*")
+"""The name of a warning. With a comma, clang would take what follows for anything but that."""
+
+MAX_CHARACTERS = 1 << 16
+"""Of all options together: a system runs no program with arguments of any length."""
+MOST_SHOWN = 100
+"""Characters of an option that is not known."""
+
+
 class UnknownOptionError(ValueError):
     """An option that OpenCL C does not have."""
 
@@ -118,20 +129,34 @@ def parse(words: Sequence[str] | str) -> Options:
     """
     options = Options()
     if isinstance(words, str):
-        import shlex
-
-        words = shlex.split(words)
+        words = split(words)
+    if sum(map(len, words)) > MAX_CHARACTERS:
+        raise UnknownOptionError(f"the options have more than {MAX_CHARACTERS} characters")
     remaining = iter(words)
     for word in remaining:
         _take(options, word, remaining)
     return options
 
 
+def split(text: str) -> list[str]:
+    """The words of a text, in which blanks may stand between quotation marks."""
+    import shlex
+
+    if len(text) > MAX_CHARACTERS:
+        raise UnknownOptionError(f"the options have more than {MAX_CHARACTERS} characters")
+    try:
+        return shlex.split(text)
+    except ValueError as problem:
+        raise UnknownOptionError(f"the options cannot be read: {problem}") from None
+
+
 def _take(options: Options, word: str, following: Iterator[str]) -> None:
+    if "\0" in word:
+        raise UnknownOptionError(f"{printable(word[:MOST_SHOWN])} contains a zero byte")
     if word[:2] in WITH_VALUE:
         value = word[2:] or next(following, "")
-        if not value:
-            raise UnknownOptionError(f"option {word} needs a value")
+        if not value or "\0" in value:
+            raise UnknownOptionError(f"option {word[:2]} needs a value without a zero byte")
         options.given.append(word[:2] + value)
     elif word.startswith("-cl-std="):
         options.standard = _standard(word.removeprefix("-cl-std="))
@@ -139,17 +164,19 @@ def _take(options: Options, word: str, following: Iterator[str]) -> None:
         options.optimise = False
     elif word in WITHOUT_EFFECT:
         return
-    elif word in FLAGS or word.startswith("-W"):
+    elif word in FLAGS or WARNING.fullmatch(word):
         options.given.append(word)
     else:
-        raise UnknownOptionError(f"there is no option {word!r}{_suggestion(word)}")
+        shown = word if len(word) <= MOST_SHOWN else word[:MOST_SHOWN] + "..."
+        raise UnknownOptionError(f"there is no option {shown!r}{_suggestion(shown)}")
 
 
 def _standard(name: str) -> str:
     for standard in STANDARDS:
         if standard.lower() == name.lower():
             return standard
-    raise UnknownOptionError(f"-cl-std={name}: the standards are {', '.join(STANDARDS)}")
+    shown = printable(name[:MOST_SHOWN])
+    raise UnknownOptionError(f"-cl-std={shown}: the standards are {', '.join(STANDARDS)}")
 
 
 def _suggestion(word: str) -> str:

@@ -25,6 +25,8 @@ from groundstate.compiler.spirv.types import Bool, Int
 HALF = 1 << 31
 KEPT = (Affine.SUM, Affine.DIFFERENCE, Affine.PRODUCT, Affine.SHIFT_LEFT)
 """The operations that an induction variable may go through: modulo 2^32 they are exact."""
+DEPTH = 8
+"""How many operations may lead from an induction variable to an index."""
 OPPOSITES = {
     "SLessThan": "SGreaterThanEqual",
     "SGreaterThan": "SLessThanEqual",
@@ -124,15 +126,15 @@ class _Iterations:
             return False
         return 0 < step.amount < HALF if step.factor is None else step.amount == 1
 
-    def step(self, node: Node) -> Step | None:
+    def step(self, node: Node, depth: int = DEPTH) -> Step | None:
         """By how much a number goes up in each iteration, or None if that is not known."""
         if node not in self.loop.inside:
             return STILL
         if node.op == "Phi":
             return self._step_of_phi(node)
-        if operation(node).affine not in KEPT and not _is_narrowed(node):
+        if depth == 0 or (operation(node).affine not in KEPT and not _is_narrowed(node)):
             return None
-        steps = [self.step(each) for each in node.operands]
+        steps = [self.step(each, depth - 1) for each in node.operands]
         known = [each for each in steps if each is not None]
         return combined(node, known, _is_narrowed) if len(known) == len(steps) else None
 

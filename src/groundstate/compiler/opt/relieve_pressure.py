@@ -17,6 +17,9 @@ from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.opt.distribute import Sums
 
+DEPTH = 32
+"""How many operations an address may be computed by, one on the other."""
+
 
 def relieve_pressure(kernel: Kernel, analyses: Analyses) -> bool:
     """Loads less ahead of time in loops that have more sums than registers."""
@@ -65,19 +68,22 @@ def _is_same_load(first: Node, following: Node) -> bool:
     return first.op == following.op == "Load" and first.literals == following.literals
 
 
-def _phi_of(loop: SimpleLoop, first: Node, following: Node, nodes: list[Node]) -> Node:
+def _phi_of(
+    loop: SimpleLoop, first: Node, following: Node, nodes: list[Node], depth: int = DEPTH
+) -> Node:
     """One value in the first round and another one in those that follow."""
     if first is following or _is_same_constant(first, following):
         return first
     if (
-        first.op == following.op
+        depth
+        and first.op == following.op
         and first.type == following.type
         and first.op in CASTS | CHAINS
         and first.literals == following.literals
         and len(first.operands) == len(following.operands)
     ):
         pairs = zip(first.operands, following.operands, strict=True)
-        operands = [_phi_of(loop, one, other, nodes) for one, other in pairs]
+        operands = [_phi_of(loop, one, other, nodes, depth - 1) for one, other in pairs]
         nodes.append(Node(first.op, first.type, operands, first.literals, first.where))
         return nodes[-1]
     phi = Node("Phi", first.type, [first, following], (loop.entering, loop.latch), first.where)
@@ -118,18 +124,22 @@ def _drop_round_trip_casts(loop: SimpleLoop) -> None:
 
 def _comes_from_load(loop: SimpleLoop, node: Node) -> bool:
     """True for what a loop loads itself: nothing is written between that and its uses."""
-    while node.op in CASTS:
+    for _ in range(DEPTH):
+        if node.op not in CASTS:
+            break
         node = node.operands[0]
     return node.op == "Load" and node in loop.inside
 
 
-def _of_lane(loop: SimpleLoop, value: Node, shuffle: Node, nodes: list[Node]) -> Node:
+def _of_lane(
+    loop: SimpleLoop, value: Node, shuffle: Node, nodes: list[Node], depth: int = DEPTH
+) -> Node:
     """What a shuffle makes of a value: computed again for that lane if it is an address."""
     if value.op in LEAVES or loop.divergence.stride(value) == 0:
         return value
     operands: list[Node]
-    if value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside):
-        operands = [_of_lane(loop, each, shuffle, nodes) for each in value.operands]
+    if depth and (value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside)):
+        operands = [_of_lane(loop, each, shuffle, nodes, depth - 1) for each in value.operands]
         nodes.append(Node(value.op, value.type, operands, value.literals, value.where))
     else:
         operands = [*shuffle.operands[:-2], value, shuffle.operands[-1]]

@@ -16,6 +16,20 @@ from groundstate.compiler.spirv.opcodes import Op
 DROPPED = frozenset((Op.Nop, Op.Line, Op.NoLine))
 BEFORE_PHIS = frozenset((Op.Phi, Op.LoopControlINTEL))
 """Compilers put the hint for a loop at the very start of its first block."""
+OUTSIDE = frozenset(
+    number
+    for number, row in ROWS.items()
+    if number != Op.ConstantFunctionPointerINTEL
+    and (
+        row.name.startswith(
+            ("OpType", "OpConstant", "OpSpecConstant", "OpSource", "OpExecutionMode")
+        )
+        or row.name.startswith(("OpDecorat", "OpMember", "OpGroupDecorate", "OpGroupMember"))
+        or row.name in ("OpName", "OpString", "OpExtension", "OpExtInstImport", "OpMemoryModel")
+        or row.name in ("OpEntryPoint", "OpCapability", "OpModuleProcessed", "OpFunctionEnd")
+    )
+)
+"""What stands before all functions, or between them."""
 TERMINATORS = frozenset(
     (
         Op.Branch,
@@ -95,6 +109,8 @@ class _Body:
             raise InvalidModule(f"the block %{self.block.label} is not left by a branch or return")
 
     def _take(self, opcode: int, row: Row, words: list[int]) -> None:
+        if opcode in OUTSIDE:
+            raise InvalidModule("it stands in a function, and belongs before all of them")
         instruction = self._decode(opcode, row, words)
         if instruction.result:
             self._define(instruction)
@@ -146,6 +162,7 @@ class _Body:
             words[0] if row.has_type else 0,
             words[row.has_type] if row.has_result else 0,
             operands,
+            self.position,
         )
         if row.has_type and instruction.type not in self.module.types:
             raise InvalidModule(f"%{instruction.type} is not a type")

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from groundstate.compiler.spirv import types as t
 from groundstate.compiler.spirv.dominance import check_dominance
 from groundstate.compiler.spirv.errors import InvalidModule
-from groundstate.compiler.spirv.instructions import ROWS
+from groundstate.compiler.spirv.instructions import ROWS, Row
 from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
-from groundstate.compiler.spirv.opcodes import Op
-from groundstate.compiler.spirv.operands import ids_of, switch_cases
+from groundstate.compiler.spirv.opcodes import MemoryAccess, Op
+from groundstate.compiler.spirv.operands import ids_of, parameters_of, switch_cases
 
 TAKES_TYPES = frozenset(
     number for number, row in ROWS.items() if "Untyped" in row.name or "Matrix" in row.name
@@ -57,10 +57,13 @@ class Checker:
                 self._values(operands[0::2])
                 self._labels(operands[1::2])
             case _:
-                ids = ids_of(self.module, instruction, ROWS[opcode])
+                row = ROWS[opcode]
+                ids = ids_of(self.module, instruction, row)
                 self._take(instruction, ids, opcode in TAKES_TYPES)
-                if opcode == Op.FunctionCall:
-                    self._call(operands)
+                if row.memory_at is not None:
+                    check_alignment(row, operands)
+                elif opcode in RULES:
+                    RULES[opcode](self, operands)
 
     def check_whole(self) -> None:
         """Checks what needs all blocks: parameters, and where blocks are reached from."""
@@ -110,6 +113,22 @@ class Checker:
             takes, name = len(signature.parameters), self.module.function_name(callee)
             raise InvalidModule(f"'{name}' takes {takes} arguments, not {len(arguments)}")
 
+    def _return(self, operands: tuple[int, ...]) -> None:
+        signature = self.module.types[self.function.type]
+        returns = signature.result if isinstance(signature, t.FunctionType) else t.Void()
+        if bool(operands) == isinstance(returns, t.Void):
+            raise InvalidModule(f"the function returns a {returns}")
+
+    def _function_pointer(self, operands: tuple[int, ...]) -> None:
+        if operands[0] not in self.module.function_types:
+            raise InvalidModule(f"%{operands[0]} is not a function")
+
+    def _gather(self, operands: tuple[int, ...]) -> None:
+        check_power(operands[1])
+
+    def _scatter(self, operands: tuple[int, ...]) -> None:
+        check_power(operands[2])
+
     def _parameters(self) -> None:
         types = self.module.types
         signature = types[self.function.type]
@@ -133,10 +152,47 @@ class Checker:
         for instruction in block.instructions:
             if instruction.opcode != Op.Phi:
                 return
-            missing = reached.difference(instruction.operands[1::2])
+            sources = instruction.operands[1::2]
+            where = f"the phi %{instruction.result} in block %{block.label}"
+            missing = reached.difference(sources)
             if missing:
-                where = f"%{instruction.result} in block %{block.label}"
-                raise InvalidModule(f"the phi {where} has no value for block %{min(missing)}")
+                raise InvalidModule(f"{where} has no value for block %{min(missing)}")
+            strangers = set(sources) - reached
+            if strangers and reached:
+                raise InvalidModule(
+                    f"{where} has a value for block %{min(strangers)}, which does not lead there"
+                )
+            pairs = set(zip(instruction.operands[0::2], sources, strict=True))
+            if len(pairs) > len(reached) > 0:  # compilers repeat the pair of a switch
+                raise InvalidModule(f"{where} has two values for one block")
+
+
+RULES = {
+    Op.FunctionCall: Checker._call,
+    Op.Return: Checker._return,
+    Op.ReturnValue: Checker._return,
+    Op.ConstantFunctionPointerINTEL: Checker._function_pointer,
+    Op.MaskedGatherINTEL: Checker._gather,
+    Op.MaskedScatterINTEL: Checker._scatter,
+}
+"""What is to be looked at besides the ids that an instruction takes."""
+
+
+def check_alignment(row: Row, operands: tuple[int, ...]) -> None:
+    """Refuses an access to memory whose alignment is not a power of two."""
+    assert row.memory_at is not None
+    at = row.memory_at
+    while at < len(operands):
+        flags = operands[at]
+        if flags & MemoryAccess.Aligned:
+            check_power(operands[at + 1] if at + 1 < len(operands) else 0)
+        at += 1 + (flags == MemoryAccess.Aligned or len(parameters_of("MemoryAccess", flags)))
+
+
+def check_power(alignment: int) -> None:
+    """Refuses an alignment that is not a power of two."""
+    if alignment.bit_count() != 1:
+        raise InvalidModule(f"its alignment, {alignment}, is not a power of two")
 
 
 def targets_of(

@@ -22,17 +22,24 @@ from groundstate.compiler.spirv.constants import (
 )
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.fold import Folder
-from groundstate.compiler.spirv.instructions import ROWS, invalid
+from groundstate.compiler.spirv.instructions import ROWS, enumeration, invalid
 from groundstate.compiler.spirv.module import Module, Variable
-from groundstate.compiler.spirv.opcodes import Capability, Decoration, Op
+from groundstate.compiler.spirv.opcodes import Capability, Decoration, FPEncoding, Op
 from groundstate.compiler.spirv.preamble import Preamble
 from groundstate.compiler.spirv.strings import read_string
 
 MAX_FORWARD = 64
 """How many definitions may wait for one another."""
+INT_WIDTHS = (8, 16, 32, 64)
 MAX_INT_WIDTH = 4096
+"""With arbitrary precision, for which there is an extension."""
 MAX_VECTOR = 256
 FLOAT_WIDTHS = (8, 16, 32, 64)
+FLOAT_FORMATS = (
+    (16, FPEncoding.BFloat16KHR),
+    (8, FPEncoding.Float8E4M3EXT),
+    (8, FPEncoding.Float8E5M2EXT),
+)
 TYPE_OPCODES = frozenset(number for number, row in ROWS.items() if row.name.startswith("OpType"))
 VARIABLES = frozenset((Op.Variable, Op.UntypedVariableKHR))
 
@@ -200,13 +207,19 @@ class Declarations:
 
     def _make_int(self, operands: tuple[int, ...]) -> t.Type:
         width, signed = operands
-        if not 0 < width <= MAX_INT_WIDTH or signed > 1:
+        is_known = width in INT_WIDTHS or (
+            0 < width <= MAX_INT_WIDTH
+            and Capability.ArbitraryPrecisionIntegersINTEL in self.module.capabilities
+        )
+        if not is_known or signed > 1:
             raise InvalidModule(f"there are no integers of {width} bits with signedness {signed}")
         return t.Int(width, bool(signed))
 
     def _make_float(self, operands: tuple[int, ...]) -> t.Type:
         if operands[0] not in FLOAT_WIDTHS:
             raise InvalidModule(f"there are no floating-point numbers of {operands[0]} bits")
+        if len(operands) > 1 and (operands[0], operands[1]) not in FLOAT_FORMATS:
+            raise InvalidModule(f"there is no format {operands[1]} of {operands[0]} bits")
         return t.Float(*operands)
 
     def _make_vector(self, operands: tuple[int, ...]) -> t.Type:
@@ -323,11 +336,16 @@ class Declarations:
             data_type = self.type(rest[0]) if rest else None
             rest = rest[1:]
         builtin = self.module.decorations.get(id, {}).get(Decoration.BuiltIn)
+        if isinstance(builtin, tuple) and builtin[0] not in enumeration("BuiltIn"):
+            raise InvalidModule(f"there is no built-in variable {builtin[0]}")
+        start = self.constant(rest[0]) if rest else None
+        if start is not None and data_type is not None and start.type.size > data_type.size:
+            raise InvalidModule(f"it starts as a {start.type}, which does not fit in a {data_type}")
         return Variable(
             id,
             kind,
             storage,
-            self.constant(rest[0]) if rest else None,
+            start,
             builtin[0] if isinstance(builtin, tuple) else None,
             data_type,
         )

@@ -22,15 +22,19 @@ Names: TypeAlias = "tuple[dict[int, str], dict[tuple[int, int], str]]"
 class Instruction:
     """One instruction: its operands are the words after the type and the result, as they are."""
 
-    __slots__ = ("opcode", "operands", "result", "type")
+    __slots__ = ("opcode", "operands", "position", "result", "type")
 
-    def __init__(self, opcode: int, type_: int, result: int, operands: tuple[int, ...]) -> None:
+    def __init__(
+        self, opcode: int, type_: int, result: int, operands: tuple[int, ...], position: int
+    ) -> None:
         self.opcode = opcode
         self.type = type_
         """The id of the result's type, or 0."""
         self.result = result
         """The id of the result, or 0."""
         self.operands = operands
+        self.position = position
+        """Where in the module, in words."""
 
     def __repr__(self) -> str:
         return f"Instruction({self.opcode}, {self.type}, {self.result}, {self.operands})"

@@ -136,7 +136,9 @@ class _Reader:
             )
         if start >= 0:
             name = module.function_name(words[start + 2])
-            raise InvalidModule("it has no end", offset=start, function=name)
+            raise InvalidModule(
+                "it has no end", offset=start, instruction="OpFunction", function=name
+            )
         module.function_ids = tuple(self.ranges)
         module.opcodes = frozenset(seen)
         if Op.ConstantFunctionPointerINTEL in seen:
@@ -166,7 +168,9 @@ class _Reader:
     def _add_function(self, start: int, end: int, places: dict[int, int]) -> None:
         id, kind = self.words[start + 2], self.words[start + 4]
         if not 0 < id < self.module.bound:
-            raise InvalidModule(f"the id %{id} is out of range", offset=start)
+            raise InvalidModule(
+                f"the id %{id} is out of range", offset=start, instruction="OpFunction"
+            )
         if id in places:
             raise InvalidModule(f"%{id} is defined twice", offset=start, instruction="OpFunction")
         places[id] = start

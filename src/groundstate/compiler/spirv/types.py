@@ -18,6 +18,9 @@ MAX_SIZE = 1 << 48
 """No object of a program can be larger than what a processor can address."""
 MAX_DEPTH = 255
 """How deep types may nest: SPIR-V's own limit for structures, taken for all."""
+MAX_MEMBERS = 1 << 16
+"""How many members a structure may have with those of its members, and theirs: a few structures
+that contain each other twice would have billions, and nobody could look at all."""
 
 
 @record(eq=False)
@@ -28,11 +31,27 @@ class Type:
     align: int = field(init=False, repr=False, default=1)
     depth: int = field(init=False, repr=False, default=0)
     """How many types are nested in this one."""
+    parts: int = field(init=False, repr=False, default=1)
+    """How many numbers and addresses a value consists of; an empty structure counts as one."""
+    members_within: int = field(init=False, repr=False, default=1)
+    """How many types there are in this one, where the elements of an array count once."""
     _key: Hashable = field(init=False, repr=False, default=None)
     _hash: int = field(init=False, repr=False, default=0)
 
-    def _settle(self, key: Hashable, size: int, align: int, depth: int = 0) -> None:
+    def _settle(
+        self,
+        key: Hashable,
+        size: int,
+        align: int,
+        depth: int = 0,
+        parts: int = 1,
+        members_within: int = 1,
+    ) -> None:
         """Fills in what follows from the parts."""
+        if members_within > MAX_MEMBERS:
+            raise InvalidModule(
+                f"a type has more than {MAX_MEMBERS} members, with those of its members"
+            )
         if size > MAX_SIZE:
             raise InvalidModule(f"a type of {size} bytes is larger than any memory")
         if depth > MAX_DEPTH:
@@ -41,6 +60,8 @@ class Type:
         put(self, "size", size)
         put(self, "align", align)
         put(self, "depth", depth)
+        put(self, "parts", parts)
+        put(self, "members_within", members_within)
         put(self, "_key", key)
         put(self, "_hash", hash((type(self).__name__, key)))
 
@@ -116,7 +137,8 @@ class Vector(Type):
 
     def __post_init__(self) -> None:
         size = self.element.size * power_of_two_from(self.count)
-        self._settle((self.element, self.count), size, max(size, 1), self.element.depth + 1)
+        depth = self.element.depth + 1
+        self._settle((self.element, self.count), size, max(size, 1), depth, self.count, 2)
 
     def __str__(self) -> str:
         return f"{self.element}x{self.count}"
@@ -131,8 +153,9 @@ class Array(Type):
 
     def __post_init__(self) -> None:
         size = self.stride * self.length
-        key = (self.element, self.length)
-        self._settle(key, size, self.element.align, self.element.depth + 1)
+        key, inner = (self.element, self.length), self.element
+        parts, within = max(1, self.length) * inner.parts, inner.members_within + 1
+        self._settle(key, size, inner.align, inner.depth + 1, parts, within)
 
     @property
     def stride(self) -> int:
@@ -150,7 +173,9 @@ class RuntimeArray(Type):
     element: Type
 
     def __post_init__(self) -> None:
-        self._settle(self.element, 0, self.element.align, self.element.depth + 1)
+        inner = self.element
+        within = inner.members_within + 1
+        self._settle(inner, 0, inner.align, inner.depth + 1, inner.parts, within)
 
     def __str__(self) -> str:
         return f"[? x {self.element}]"
@@ -179,7 +204,10 @@ class Struct(Type):
         align = max(align, self.least_align)
         object.__setattr__(self, "offsets", tuple(offsets))
         depth = 1 + max((member.depth for member in self.members), default=0)
-        self._settle((self.id, id(self.owner)), round_up(size, align), align, depth)
+        parts = sum(member.parts for member in self.members)
+        within = 1 + sum(member.members_within for member in self.members)
+        key = (self.id, id(self.owner))
+        self._settle(key, round_up(size, align), align, depth, max(1, parts), within)
 
     def __str__(self) -> str:
         return f"struct %{self.id}"
@@ -197,7 +225,10 @@ class Pointer(Type):
     def __post_init__(self) -> None:
         key = (self.storage, id(self) if self.forward else self.pointee)
         depth = 1 + (self.pointee.depth if self.pointee is not None else 0)
-        self._settle(key, POINTER_SIZE, POINTER_SIZE, depth)
+        within = 1  # what data a pointer leads to, nobody compares or walks through
+        if isinstance(self.pointee, Pointer | FunctionType):
+            within += self.pointee.members_within
+        self._settle(key, POINTER_SIZE, POINTER_SIZE, depth, members_within=within)
 
     def settle_pointee(self, pointee: Type) -> None:
         """Says what a forward pointer points to, once that is known."""
@@ -219,8 +250,10 @@ class FunctionType(Type):
     parameters: tuple[Type, ...]
 
     def __post_init__(self) -> None:
-        depth = 1 + max(part.depth for part in (self.result, *self.parameters))
-        self._settle((self.result, self.parameters), 0, 1, depth)
+        parts = (self.result, *self.parameters)
+        depth = 1 + max(part.depth for part in parts)
+        within = 1 + sum(part.members_within for part in parts)
+        self._settle((self.result, self.parameters), 0, 1, depth, members_within=within)
 
     def __str__(self) -> str:
         return f"{brief(self.result)}({', '.join(map(brief, self.parameters))})"
@@ -352,7 +385,9 @@ def check_chains(pointers: Sequence[Pointer]) -> None:
             kind = target_of(kind)
         length = lengths.get(id(kind), 0)
         if len(way) + length > MAX_DEPTH:
-            raise InvalidModule(f"pointers are nested more than {MAX_DEPTH} deep")
+            raise InvalidModule(
+                f"pointers are nested more than {MAX_DEPTH} deep", instruction="OpTypePointer"
+            )
         for step in reversed(way):
             length += 1
             lengths[id(step)] = length

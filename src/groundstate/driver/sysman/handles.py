@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from groundstate.driver import native
-from groundstate.driver.api import take_count, write_pointer
+from groundstate.driver.api import Handles, take_count, write_pointer
 
 Kept = TypeVar("Kept")
 
 _lock = threading.Lock()
 _handles: dict[tuple[int, str], int] = {}
-_parts: dict[int, object] = {}
+_parts: Handles[object] = Handles("handle of system management")
 
 
 def handle_of(part: object, kind: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -21,14 +22,16 @@ def page_of(found: Timeline) -> str:
     """The whole page."""
     folder = files(__name__)
     script = "\n".join((folder / part).read_text(encoding="utf-8") for part in PARTS)
-    return (
-        (folder / "timeline.html")
-        .read_text(encoding="utf-8")
-        .replace("@TITLE@", html.escape(found.title))
-        .replace("/*STYLE*/", (folder / "timeline.css").read_text(encoding="utf-8"))
-        .replace("/*SCRIPT*/", script)
-        .replace("@DATA@", _inside_script(json.dumps(_data(found), separators=(",", ":"))))
-    )
+    parts = {
+        "@TITLE@": html.escape(found.title),
+        "/*STYLE*/": (folder / "timeline.css").read_text(encoding="utf-8"),
+        "/*SCRIPT*/": script,
+        "@DATA@": _inside_script(json.dumps(_data(found), separators=(",", ":"))),
+    }
+    # In one go: what is put in may itself look like a place for something else.
+    places = re.compile("|".join(map(re.escape, parts)))
+    page = (folder / "timeline.html").read_text(encoding="utf-8")
+    return places.sub(lambda place: parts[place[0]], page)
 
 
 def _inside_script(text: str) -> str:

@@ -13,6 +13,8 @@ from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import CHAINS, Effect, operation
 from groundstate.compiler.spirv.opcodes import MemoryAccess
 
+MOST_STEPS = 64
+"""From an argument to an address that is computed from it."""
 FENCE = "  fence seq_cst"
 """Behind the last store, so that others see the results when they hear that they are there."""
 
@@ -59,7 +61,9 @@ def condition(emitter: Emitter, store: Node) -> str:
 
 def _argument(pointer: Node) -> Node | None:
     """The kernel argument that an address is computed from."""
-    while pointer.op in CHAINS or pointer.op in ("Bitcast", "CopyObject"):
+    for _ in range(MOST_STEPS):
+        if pointer.op not in CHAINS and pointer.op != "Bitcast":
+            break
         pointer = pointer.operands[0]
     return pointer if pointer.op == "Argument" else None
 

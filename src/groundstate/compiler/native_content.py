@@ -1,0 +1,146 @@
+"""What is in a native binary: SPIR-V modules, and what is known of their kernels, code among it.
+
+It may come from a stranger (GROUNDSTATE_NATIVE=trusted), so its description is checked to the last
+number before any of it is used. The machine code is code: nobody can check that.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from groundstate.compiler import kept
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.record import record
+from groundstate.printable import printable
+
+What = tuple[object, ...]
+"""What something is known of: a kernel, by its name; code, also by group size and width."""
+
+MOST_BYTES = 1 << 48
+"""Of memory that a kernel may say it needs."""
+MOST_ITEMS = 1 << 32
+SHOWN_CHARACTERS = 80
+_SIZE = struct.Struct("<I")
+_FLAGS = ("uses_barriers", "loop_free", "may_wait")
+
+
+@record()
+class NativeContent:
+    """The parts of a native binary."""
+
+    options: str
+    modules: tuple[bytes, ...]
+    constants: tuple[dict[int, bytes], ...]
+    known: dict[What, bytes]
+
+    def pack(self) -> bytes:
+        """All in one piece, with a description of this compiler and this CPU in front."""
+        from groundstate.compiler import machine
+
+        head = {
+            "version": machine.VERSION.decode(),
+            "cpu": machine.target().identity,
+            "options": self.options,
+            "modules": [len(each) for each in self.modules],
+            "constants": [
+                {number: value.hex() for number, value in each.items()} for each in self.constants
+            ],
+            "known": [[list(what), len(value)] for what, value in self.known.items()],
+        }
+        text = json.dumps(head).encode()
+        return b"".join((_SIZE.pack(len(text)), text, *self.modules, *self.known.values()))
+
+    @staticmethod
+    def unpack(content: bytes) -> NativeContent:
+        """The parts again; BuildError if they are damaged, or not for this compiler and CPU."""
+        try:
+            head, body = _head(content)
+            _check_machine(head)
+            return _parts(head, body)
+        except (struct.error, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise BuildError(f"the native binary is damaged: {error}") from error
+
+
+def _head(content: bytes) -> tuple[dict[str, Any], bytes]:
+    (size,) = _SIZE.unpack_from(content)
+    end = _SIZE.size + size
+    _expect(end <= len(content), "its description ends behind it")
+    head = json.loads(content[_SIZE.size : end])
+    _expect(isinstance(head, dict), "its description is no object")
+    return head, content[end:]
+
+
+def _check_machine(head: Mapping[str, Any]) -> None:
+    from groundstate.compiler import machine
+
+    if head["version"] != machine.VERSION.decode():
+        version = _shown(head["version"])
+        raise BuildError(f"the native binary is of version {version}; build it again from SPIR-V")
+    if head["cpu"] != machine.target().identity:
+        cpu = _shown(head["cpu"])
+        raise BuildError(f"the native binary is for another CPU ({cpu}); build it from SPIR-V here")
+
+
+def _shown(text: object) -> str:
+    return printable(str(text)[:SHOWN_CHARACTERS])
+
+
+def _parts(head: Mapping[str, Any], body: bytes) -> NativeContent:
+    sizes = [*head["modules"], *(size for _, size in head["known"])]
+    _expect(all(_is_number(size, MOST_BYTES) for size in sizes), "a size is no number of bytes")
+    _expect(sum(sizes) == len(body), f"it has {len(body)} bytes for parts of {sum(sizes)}")
+    _expect(isinstance(head["options"], str), "its options are no text")
+    _expect(len(head["constants"]) == len(head["modules"]) > 0, "it has no modules, or of no kind")
+    pieces, start = [], 0
+    for size in sizes:
+        pieces.append(body[start : start + size])
+        start += size
+    count = len(head["modules"])
+    whats = [_what(what) for what, _ in head["known"]]
+    known = dict(zip(whats, pieces[count:], strict=True))
+    for what, piece in known.items():
+        _check_known(what, piece)
+    constants = tuple(_constants(each) for each in head["constants"])
+    return NativeContent(head["options"], tuple(pieces[:count]), constants, known)
+
+
+def _what(fields: Any) -> What:
+    _expect(isinstance(fields, list) and len(fields) in (1, 5), "it describes no kernel")
+    name, *numbers = fields
+    _expect(isinstance(name, str), "the name of a kernel is no text")
+    _expect(all(_is_number(each, MOST_ITEMS) for each in numbers), "a group has no such size")
+    return tuple(fields)
+
+
+def _constants(given: Any) -> dict[int, bytes]:
+    _expect(isinstance(given, dict), "its constants are not numbered")
+    found = {int(number): bytes.fromhex(value) for number, value in given.items()}
+    _expect(all(_is_number(number, 1 << 32) for number in found), "a constant has no such number")
+    return found
+
+
+def _check_known(what: What, piece: bytes) -> None:
+    """Holds a description against what `Program` writes into it."""
+    facts, code = kept.unpack(piece)
+    sizes = ("local_bytes", "private_bytes") if len(what) == 1 else ("private_bytes", "saved_bytes")
+    _expect(all(_is_number(facts[name], MOST_BYTES) for name in sizes), "a kernel has no such size")
+    if len(what) == 1:
+        _expect(all(isinstance(facts[name], bool) for name in _FLAGS), "a flag is none")
+        _expect(facts["unresolved"] == [] and not code, "a kernel is described in part")
+    else:
+        _expect(isinstance(facts["formats"], list), "the formats of a kernel are no list")
+        for each in facts["formats"]:
+            bytes.fromhex(each)
+        _expect(bool(code), "a kernel has no code")
+
+
+def _is_number(value: object, end: int) -> bool:
+    return type(value) is int and 0 <= value < end
+
+
+def _expect(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise ValueError(otherwise)

@@ -1,0 +1,1 @@
+"""Random attacks on everything that takes what strangers hand over."""
