@@ -51,8 +51,8 @@ def test_the_graph_says_how_values_differ_between_lanes(capfd: Shown) -> None:
     lines = text.splitlines()
     assert lines[:2] == ["; groups of 64 x 1 x 1, 8 lanes", 'kernel "scale"']
     assert "argument 2: f32" in lines
-    assert re.search(r': u64 = Builtin \["GlobalInvocationId", 0\] +; \+1$', text, re.M)
-    assert re.search(r": f32 = Load %\d+ \[2, 4\] +; varying$", text, re.M)
+    assert re.search(r': u64 = Builtin \["GlobalInvocationId", 0\].* ; \+1$', text, re.M)
+    assert re.search(r": f32 = Load %\d+ \[2, 4\].* ; varying$", text, re.M)
     assert re.search(r": f32 = ExtInst %\d+ .* +; sin, varying$", text, re.M)
     assert re.search(r"^block \d+: +; loop header, divergent$", text, re.M)
     assert re.search(r"^  branch %\d+, block \d+, block \d+$", text, re.M)

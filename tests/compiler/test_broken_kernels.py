@@ -251,8 +251,14 @@ def test_a_built_in_variable_of_floats_is_refused() -> None:
         %f3 = OpTypeVector %float 3
         %p_f3 = OpTypePointer Input %f3
         %where = OpVariable %p_f3 Input
+        %p_kept = OpTypePointer Function %f3
         """
-    program = Program(module("%x = OpLoad %f3 %where", types))
+    body = """
+        %kept = OpVariable %p_kept Function
+        %x = OpLoad %f3 %where
+        OpStore %kept %x Volatile
+        """
+    program = Program(module(body, types))
     with pytest.raises(BuildError, match="OpLoad of LocalInvocationId: it is made of whole"):
         program.check("k")
 

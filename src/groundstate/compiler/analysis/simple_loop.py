@@ -160,7 +160,7 @@ def copy_of(node: Node, copies: dict[Node, Node]) -> Node:
     """A node that takes copies of what another one takes, where there are any."""
     operands = [copies.get(each, each) for each in node.operands]
     copy = Node(node.op, node.type, operands, node.literals, node.where)
-    copy.decorations = node.decorations
+    copy.decorations, copy.position = node.decorations, node.position
     return copy
 
 

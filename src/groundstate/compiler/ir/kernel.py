@@ -146,7 +146,7 @@ class Kernel:
         for node, copy in nodes.items():
             copy.operands = [nodes.get(each, each) for each in node.operands]
             copy.literals = node.literals
-            copy.decorations = node.decorations
+            copy.decorations, copy.position = node.decorations, node.position
         for block, twin in blocks.items():
             for phi in block.phis:
                 nodes[phi].literals = tuple(blocks[each] for each in phi.literals)  # type: ignore[index]

@@ -193,12 +193,14 @@ class _Parser(TypeParser):
             self.values[number] = node
         if node.op == "Phi":
             node.literals = tuple(self.several(lambda: self._incoming(node)))
-        elif not self.is_at_end and self.peek() not in ("[", "{", "@"):
+        elif not self.is_at_end and self.peek() not in ("[", "{", "@", "at"):
             self.several(lambda: self._operand(node))
         if self.accept("["):
             node.literals = tuple(self.several(self._literal, "]"))
         if self.accept("{"):
             node.decorations = dict(self.several(self._decoration, "}"))
+        if self.accept("at"):
+            node.position = self.number()
         if self.accept("@"):
             node.where = self.string()
         if not self.is_at_end:

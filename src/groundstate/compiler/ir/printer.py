@@ -11,9 +11,10 @@
       Store %1, %3 [2, 4]
       return
 
-Operands follow the operation, then literals in brackets, decorations in braces, and behind `@` the
-function that the instruction stood in, if that is not the kernel. Leaves are written where they are
-used: `u32:7` is a constant. Structures and the variables of modules are declared above the blocks.
+Operands follow the operation, then literals in brackets, decorations in braces, the word of the
+module `at` which the instruction stood, and behind `@` its function, if that is not the kernel.
+Leaves are written where they are used: `u32:7` is a constant. Structures and the variables of
+modules are declared above the blocks.
 """
 
 from __future__ import annotations
@@ -122,6 +123,7 @@ class Printer:
                 text += f" [{', '.join(map(self._literal, node.literals))}]"
         if node.decorations:
             text += f" {{{', '.join(map(_decoration, node.decorations.items()))}}}"
+        text += f" at {node.position}" if node.position else ""
         return text if node.where == self.kernel.name else f"{text} @{json.dumps(node.where)}"
 
     def _result(self, node: Node) -> str:
