@@ -17,6 +17,8 @@ import pytest
 
 from groundstate import standin, ze
 from groundstate.compiler import llvm_process
+from groundstate.compiler.ir.passes import observers
+from groundstate.compiler.pass_tools import Verifier
 
 pytest_plugins = ["tests.prebuilt.plugin"]
 
@@ -32,6 +34,10 @@ os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
 
 # A thread of the driver that waits with a lock that others need ends the process: native/lock.h.
 os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
+
+
+# Whatever a test compiles is verified after every pass of the compiler.
+observers.append(Verifier())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

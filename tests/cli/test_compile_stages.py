@@ -10,6 +10,8 @@ import pytest
 
 from groundstate.cli.main import main
 from groundstate.cli.stages import STAGES
+from groundstate.compiler.ir.parser import parse_kernel
+from groundstate.compiler.ir.printer import print_kernel
 from tests.compiler.test_support import with_instruction
 
 SOURCE = """
@@ -47,13 +49,14 @@ def emitted(capfd: Shown, *words: str) -> str:
 def test_the_graph_says_how_values_differ_between_lanes(capfd: Shown) -> None:
     text = emitted(capfd, "--emit=ir", "--kernel", "scale", "--lanes", "8", "--group-size", "64")
     lines = text.splitlines()
-    assert lines[0] == "kernel scale: groups of 64 x 1 x 1, 8 lanes"
-    assert "  argument 2: f32" in lines
-    assert re.search(r"= u64 +Builtin GlobalInvocationId, 0 +; \+1$", text, re.M)
-    assert re.search(r"= f32 +Load %\d+, aligned 4 +; \*$", text, re.M)
-    assert re.search(r"= f32 +sin %\d+ +; \*$", text, re.M)
-    assert re.search(r"^block \d+:  ; head of a loop, only some lanes may be here$", text, re.M)
-    assert re.search(r"^  if %\d+ go to block \d+, else to block \d+$", text, re.M)
+    assert lines[:2] == ["; groups of 64 x 1 x 1, 8 lanes", 'kernel "scale"']
+    assert "argument 2: f32" in lines
+    assert re.search(r': u64 = Builtin \["GlobalInvocationId", 0\].* ; \+1$', text, re.M)
+    assert re.search(r": f32 = Load %\d+ \[2, 4\].* ; varying$", text, re.M)
+    assert re.search(r": f32 = ExtInst %\d+ .* +; sin, varying$", text, re.M)
+    assert re.search(r"^block \d+: +; loop header, divergent$", text, re.M)
+    assert re.search(r"^  branch %\d+, block \d+, block \d+$", text, re.M)
+    assert print_kernel(parse_kernel(text)) == re.sub(r" +;.*", "", "\n".join(lines[1:])) + "\n"
     assert "fill" not in text
 
 
@@ -61,7 +64,7 @@ def test_with_one_lane_nothing_differs(capfd: Shown) -> None:
     text = emitted(capfd, "--emit=ir", "--lanes", "1")
     assert "groups of 256 x 1 x 1, 1 lane\n" in text
     assert "groups of 8 x 8 x 1, 1 lane\n" in text
-    assert "; *" not in text
+    assert "; varying" not in text
 
 
 @pytest.mark.parametrize(
@@ -145,3 +148,34 @@ def test_the_printed_assembly_can_be_assembled(project: Path, capfd: Shown) -> N
     emitted(capfd, "--emit=asm", "--kernel", "scale", "-o", "k.s")
     done = subprocess.run(["as", "k.s", "-o", "k.o"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_passes_are_listed_in_order(capfd: Shown) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["compile", "--list-passes"])
+    assert end.value.code == 0
+    names = [line.split()[0] for line in capfd.readouterr().out.splitlines()]
+    assert names.index("mem2reg") < names.index("split-at-barriers") < names.index("unroll")
+
+
+def test_passes_are_printed_timed_and_verified(capfd: Shown) -> None:
+    words = "--emit=ir --kernel fill --print-before=unroll --print-after=mem2reg --time-passes"
+    assert main(["compile", "k.cl", *words.split(), "--verify"]) == 0
+    said = capfd.readouterr().err
+    assert said.index("; after mem2reg") < said.index("; before unroll")
+    assert re.search(r"^all passes +\d+\.\d\d$", said, re.M)
+
+
+def test_only_chosen_passes_run(capfd: Shown) -> None:
+    words = ["compile", "k.cl", "--emit=ir", "--time-passes"]
+    assert main([*words, "--passes=unroll,no-wrap"]) == 0
+    said = capfd.readouterr().err
+    assert "unroll" in said
+    assert "no-wrap" in said
+    assert "merge-loads" not in said
+    assert main([*words, "--passes=none"]) == 0
+    assert "unroll" not in capfd.readouterr().err
+    assert main([*words, "--passes=mem2reg"]) == 1
+    assert "always runs" in capfd.readouterr().err
+    assert main([*words, "--print-after=mem2rag"]) == 1
+    assert "there is no pass 'mem2rag'" in capfd.readouterr().err

@@ -6,12 +6,13 @@ by `fuzz_driver`.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
 
-from groundstate.compiler.emit.arithmetic import TEMPLATES
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.program import Program
 from tests.compiler.hostile_modules import module
 
@@ -169,7 +170,8 @@ BROKEN = {
 
 
 def test_what_llvm_does_not_take_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TEMPLATES, "IMul", "mul {t} {0}, nonsense")
+    wrong = dataclasses.replace(OPERATIONS["IMul"], llvm="mul {t} {0}, nonsense")
+    monkeypatch.setitem(OPERATIONS, "IMul", wrong)
     monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
     body = "%x = OpLoad %uint %out Aligned 4\n%y = OpIMul %uint %x %x\nOpStore %out %y Aligned 4"
     program = Program(module(body))
@@ -249,8 +251,14 @@ def test_a_built_in_variable_of_floats_is_refused() -> None:
         %f3 = OpTypeVector %float 3
         %p_f3 = OpTypePointer Input %f3
         %where = OpVariable %p_f3 Input
+        %p_kept = OpTypePointer Function %f3
         """
-    program = Program(module("%x = OpLoad %f3 %where", types))
+    body = """
+        %kept = OpVariable %p_kept Function
+        %x = OpLoad %f3 %where
+        OpStore %kept %x Volatile
+        """
+    program = Program(module(body, types))
     with pytest.raises(BuildError, match="OpLoad of LocalInvocationId: it is made of whole"):
         program.check("k")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from groundstate.compiler.dominators import immediate_dominators
+from groundstate.compiler.analysis.dominators import immediate_dominators
 
 
 def reached(successors: list[list[int]], root: int, without: int) -> set[int]:

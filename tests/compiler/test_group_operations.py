@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.lower import is_group_barrier
+from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -64,5 +64,5 @@ def test_results(program: Program, name: str, size: int, width: int | None) -> N
 def test_only_what_comes_again_waits_for_readers(
     program: Program, name: str, barriers: int
 ) -> None:
-    nodes = program.prepare(name).kernel.nodes()
+    nodes = program.kernel(name).nodes()
     assert sum(map(is_group_barrier, nodes)) == barriers

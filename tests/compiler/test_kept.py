@@ -30,7 +30,7 @@ with gs.Context(gs.devices()[0]) as context:
         kernel = gs.Module(context, opencl=source)["say"]
         kernel(commands, 2, 8, out, 5, gs.Local(8, "int32"))
     print(out.tolist())
-modules = ("emit.kernel", "writing", "opencl.llvm_ir")
+modules = ("emit.kernel", "pipeline", "opencl.llvm_ir")
 print([name for name in modules if f"groundstate.compiler.{name}" in sys.modules])
 """
 SOURCE = "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }"
@@ -53,7 +53,7 @@ def test_a_second_process_compiles_nothing() -> None:
     first, second = run(), run()
     said, numbers, imported = first
     assert (said, numbers) == ("said 5", str([5 + i for i in range(16)]))
-    assert "writing" in imported
+    assert "pipeline" in imported
     assert second == [said, numbers, "[]"]
 
 

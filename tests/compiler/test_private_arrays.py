@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.interleaving import interleaved_addresses
+from groundstate.compiler.analysis.interleaving import interleaved_addresses
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -82,7 +82,7 @@ def test_results(program: Program, name: str, width: int | None) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_which_are_interleaved(program: Program, name: str) -> None:
-    kernel = program.prepare(name).kernel
+    kernel = program.kernel(name)
     has_array = any(node.op == "Variable" for node in kernel.nodes())
     assert has_array
     assert bool(interleaved_addresses(kernel)) == (name != "seen_in_two_ways")

@@ -7,10 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from groundstate.compiler.graph import Graph
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import VARYING, Divergence
+from groundstate.compiler.analysis.shared_variables import stack_variables
+from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.program import Program
-from groundstate.compiler.shared_variables import passing_variables
-from groundstate.compiler.uniformity import VARYING, Uniformity
+from groundstate.compiler.target import Target
 from tests.compiler.instruction_support import each_item, module
 from tests.compiler.runner import program_of, run
 
@@ -219,12 +221,12 @@ def test_what_no_barrier_outlives_needs_no_lasting_place(
     program: Program, name: str, passing: int
 ) -> None:
     found = analysed(program, name)
-    assert len(passing_variables(found.kernel, found.shared)) == passing
+    assert len(stack_variables(found.kernel, found.shared)) == passing
 
 
-def analysed(program: Program, name: str) -> Uniformity:
-    kernel = program.prepare(name).kernel
-    return Uniformity(kernel, Graph(kernel), (32, 1, 1), 16)
+def analysed(program: Program, name: str) -> Divergence:
+    kernel = program.kernel(name)
+    return Divergence(kernel, CFG(kernel), Variant((32, 1, 1), 16, 16), Target(lanes=8))
 
 
 @pytest.mark.parametrize("name", ["vector_of_parts", "bytes_of_a_number", "copies"])
@@ -243,7 +245,7 @@ def test_what_is_the_same_for_all_has_one_copy(program: Program, name: str, shar
 def test_lanes_that_met_again_came_the_same_way(program: Program) -> None:
     found = analysed(program, "same_after_meeting")
     conditions = [block.condition for block in found.kernel.blocks if block.condition is not None]
-    assert [found.shape(each) for each in conditions].count(VARYING) == 1
+    assert [found.stride(each) for each in conditions].count(VARYING) == 1
 
 
 def test_the_life_of_a_variable_is_no_use_of_its_address() -> None:
@@ -255,5 +257,5 @@ def test_the_life_of_a_variable_is_no_use_of_its_address() -> None:
         %r = OpLoad %u32 %v Aligned 4
         OpLifetimeStop %life 4
     """
-    kernel = Program(module(each_item([body], ["u32"], ["u32"]))).prepare("kernel").kernel
+    kernel = Program(module(each_item([body], ["u32"], ["u32"]))).kernel("kernel")
     assert not [node for node in kernel.nodes() if node.op in ("Variable", "Bitcast")]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.ir import Node
+from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
-from groundstate.compiler.writing import analyse
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -46,8 +46,8 @@ def program() -> Program:
 
 
 def fetches(program: Program, name: str) -> list[Node]:
-    nodes = analyse(program, name, (SIZE, 1, 1), 16).kernel.nodes()
-    return [node for node in nodes if node.op == "ReadAhead"]
+    nodes = specialise(program, name, (SIZE, 1, 1), 16).kernel.nodes()
+    return [node for node in nodes if node.op == "Prefetch"]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_steps_from_group_to_group(program: Program, name: str, step: int) -> No
 
 def test_each_group_size_has_steps_of_its_own(program: Program) -> None:
     for size in (32, 64, 32):
-        nodes = analyse(program, "by_item", (size, 1, 1), 16).kernel.nodes()
-        [ahead] = [node for node in nodes if node.op == "ReadAhead"]
+        nodes = specialise(program, "by_item", (size, 1, 1), 16).kernel.nodes()
+        [ahead] = [node for node in nodes if node.op == "Prefetch"]
         assert ahead.literals == (size * 16,)
 
 

@@ -8,9 +8,9 @@ import mmap
 import numpy as np
 import pytest
 
+from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.types import Vector
-from groundstate.compiler.writing import analyse
 from tests.compiler.assembler import assemble
 from tests.compiler.runner import program_of, run
 
@@ -92,7 +92,7 @@ def program() -> Program:
 
 def vectors(program: Program, name: str, width: int = 16) -> list[Vector]:
     """The vectors that a kernel loads."""
-    nodes = list(analyse(program, name, (32, 1, 1), width).kernel.nodes())
+    nodes = list(specialise(program, name, (32, 1, 1), width).kernel.nodes())
     loaded = [node.type for node in nodes if node.op == "Load"]
     return [each for each in loaded if isinstance(each, Vector)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.emit.streaming import streamed_stores
-from groundstate.compiler.graph import Graph
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.codegen.memory.nontemporal import nontemporal_stores
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -93,8 +93,8 @@ def test_lanes_that_are_not_there_write_nothing(program: Program) -> None:
     ],
 )
 def test_what_may_stream(program: Program, name: str, count: int) -> None:
-    kernel = program.prepare(name).kernel
-    assert len(streamed_stores(kernel, Graph(kernel))) == count
+    kernel = program.kernel(name)
+    assert len(nontemporal_stores(kernel, CFG(kernel))) == count
 
 
 def test_code_that_streams_says_so(program: Program) -> None:

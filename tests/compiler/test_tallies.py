@@ -7,8 +7,12 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from groundstate.compiler.emit.tallies import ENTRIES, tallied_atomics, unwanted_results
-from groundstate.compiler.graph import Graph
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.codegen.memory.privatised_atomics import (
+    ENTRIES,
+    privatised_atomics,
+    unwanted_results,
+)
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -162,8 +166,8 @@ def rules() -> Program:
 
 @pytest.mark.parametrize("name", WAITING)
 def test_what_may_wait(rules: Program, name: str) -> None:
-    kernel = rules.prepare(name).kernel
-    found = tallied_atomics(kernel, Graph(kernel), unwanted_results(kernel))
+    kernel = rules.kernel(name)
+    found = privatised_atomics(kernel, CFG(kernel), unwanted_results(kernel))
     assert len(found) == WAITING[name]
 
 

@@ -7,9 +7,9 @@ import mmap
 import numpy as np
 import pytest
 
+from groundstate.compiler.analysis.divergence import VARYING
+from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
-from groundstate.compiler.uniformity import VARYING
-from groundstate.compiler.writing import analyse
 from tests.compiler.runner import program_of, run
 
 COUNTERS = {
@@ -129,17 +129,15 @@ def test_sums(program: Program, table: np.ndarray, name: str, width: int | None)
 
 def shapes_of_addresses(program: Program, name: str) -> list[set[int | None]]:
     """For each loop of a kernel, how the addresses that it loads from go on from lane to lane."""
-    program.forget_graph()
-    uniformity = analyse(program, name, (32, 1, 1), 8)
-    program.forget_graph()
+    divergence = specialise(program, name, (32, 1, 1), 8)
     return [
         {
-            uniformity.shape(node.operands[0])
+            divergence.stride(node.operands[0])
             for block in loop.blocks
             for node in block.nodes
             if node.op == "Load"
         }
-        for loop in uniformity.graph.loops
+        for loop in divergence.cfg.loops
     ]
 
 

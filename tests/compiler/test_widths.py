@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler import machine, writing
+from groundstate.compiler import machine, pipeline
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -38,8 +38,8 @@ def program() -> Program:
 
 def test_lanes_that_search_have_two_registers_for_each_value(program: Program) -> None:
     natural = machine.target().natural_width
-    assert writing.analyse(program, "search", (64, 1, 1)).width == 2 * natural
-    assert writing.analyse(program, "count", (64, 1, 1)).width == natural
+    assert pipeline.specialise(program, "search", (64, 1, 1)).width == 2 * natural
+    assert pipeline.specialise(program, "count", (64, 1, 1)).width == natural
 
 
 @pytest.mark.parametrize("width", [1, 8, None])

@@ -12,6 +12,7 @@ from rich.text import Text
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.console import Console
 from groundstate.cli.errors import DONE, FAILED, complain, describe
+from groundstate.cli.pass_options import add_pass_options, observed
 from groundstate.cli.stages import STAGES, Size, make, variants
 from groundstate.compiler import frontend
 from groundstate.compiler.errors import BuildError
@@ -41,6 +42,7 @@ examples:
   groundstate compile blur.cl --emit=asm               assembly of all kernels, for reading
   groundstate compile blur.spv --emit=llvm --kernel sharpen --group-size 16,16 -o sharpen.ll
   groundstate compile blur.cl --emit=ir --lanes 8      what 8 work-items do side by side
+  groundstate compile blur.cl --emit=ir --print-after=unroll --verify
 """
 
 STANDARD_STREAM = "-"
@@ -76,6 +78,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "SPIR-V and object files, the standard output for text)",
     )
     add_stage_options(parser)
+    add_pass_options(parser)
     add_language_options(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -203,8 +206,10 @@ def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
         spirv = compiled.spirv
     if args.emit == "spirv":
         return spirv
-    program = Program(spirv)
-    return make(STAGES[args.emit], variants(program, args.kernels, args.group_size, args.lanes))
+    with observed(args):
+        program = Program(spirv)
+        some = variants(program, args.kernels, args.group_size, args.lanes)
+        return make(STAGES[args.emit], some)
 
 
 def read(path: str) -> str | bytes:

@@ -11,7 +11,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.program import Program
 
 if TYPE_CHECKING:
-    from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.codegen.kernel import Code
 
 DEFAULT_GROUP_SIZE = (256, 1, 1)
 Size = tuple[int, int, int]
@@ -42,11 +42,13 @@ class Stage:
 
 
 def _graph(variant: Variant) -> str:
-    from groundstate.compiler import writing
-    from groundstate.compiler.graph_text import graph_text
+    from groundstate.compiler import pipeline
+    from groundstate.compiler.analysis.annotated import annotated_text
 
-    uniformity = writing.analyse(variant.program, variant.kernel, variant.group_size, variant.lanes)
-    return "\n".join(graph_text(uniformity)) + "\n"
+    divergence = pipeline.specialise(
+        variant.program, variant.kernel, variant.group_size, variant.lanes
+    )
+    return annotated_text(divergence)
 
 
 def _code(variant: Variant) -> Code:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Function, Instruction, Module
-from groundstate.compiler.spirv.opcodes import Decoration, FunctionParameterAttribute
+from groundstate.compiler.spirv.opcodes import Decoration, FunctionParameterAttribute, StorageClass
 from groundstate.compiler.spirv.types import Pointer
 
-STORAGE_FUNCTION = 7
 LEADS_ON = frozenset(
     [
         "OpAccessChain",
@@ -46,7 +45,11 @@ def needs_copy(module: Module, function: Function, is_kernel: bool) -> list[int]
 
 def _is_by_value(module: Module, identifier: int, type_id: int, is_kernel: bool) -> bool:
     kind = module.types[type_id]
-    if not isinstance(kind, Pointer) or kind.storage != STORAGE_FUNCTION or kind.pointee is None:
+    if (
+        not isinstance(kind, Pointer)
+        or kind.storage != StorageClass.Function
+        or kind.pointee is None
+    ):
         return False
     said = module.decorations.get(identifier, {}).get(Decoration.FuncParamAttr, ())
     return is_kernel or FunctionParameterAttribute.ByVal in said

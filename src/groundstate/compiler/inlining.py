@@ -9,11 +9,12 @@ from __future__ import annotations
 from groundstate.compiler.byval import needs_copy
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Node
-from groundstate.compiler.kernel_ir import STORAGE_FUNCTION, Builder, Words
+from groundstate.compiler.kernel_ir import Builder, Words
 from groundstate.compiler.limits import MAX_CALL_DEPTH
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.operands import OPENCL_STD
 from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
 from groundstate.compiler.support import (
@@ -423,8 +424,8 @@ def own_copies(
         kind = given[index].type
         assert isinstance(kind, Pointer)
         where = module.function_name(function.id)
-        own = builder.new_node("Variable", Pointer(STORAGE_FUNCTION, kind.pointee), where)
-        own.literals = (STORAGE_FUNCTION,)
+        own = builder.new_node("Variable", Pointer(StorageClass.Function, kind.pointee), where)
+        own.literals = (StorageClass.Function,)
         copy = builder.new_node("CopyMemory", Void(), where)
         copy.operands = [own, given[index]]
         current.nodes += [own, copy]

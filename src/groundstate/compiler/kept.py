@@ -19,6 +19,8 @@ from groundstate.compiler import cache as disk
 from groundstate.version import __version__
 
 LENGTH_BYTES = 4
+NO_PART = ("__pycache__", "opencl")
+"""Folders beside the compiler's own that do not change what becomes of SPIR-V."""
 
 
 def get(identity: bytes, *what: object) -> tuple[dict[str, Any], bytes] | None:
@@ -78,14 +80,16 @@ def machine_identity() -> str:
 def compiler_state() -> str:
     """Changes with every file of the compiler; looks at their times, which takes no time."""
     digest = hashlib.sha256()
-    here = os.path.dirname(os.path.abspath(__file__))
-    for folder in (here, *(os.path.join(here, name) for name in ("emit", "math", "spirv"))):
+    folders = [os.path.dirname(os.path.abspath(__file__))]
+    for folder in folders:
         with os.scandir(folder) as files:
             for file in sorted(files, key=lambda each: each.name):
                 if file.name.endswith(".py"):
                     status = file.stat()
                     line = f"{file.name} {status.st_size} {status.st_mtime_ns}\n"
                     digest.update(line.encode())
+                elif file.name not in NO_PART and file.is_dir():
+                    folders.append(file.path)
     return digest.hexdigest()
 
 

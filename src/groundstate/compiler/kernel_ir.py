@@ -19,7 +19,6 @@ from groundstate.compiler.symbols import Symbols
 if TYPE_CHECKING:
     from groundstate.compiler.inlining import Instance
 
-STORAGE_FUNCTION = 7
 CASTS_OF_ADDRESSES = frozenset(("Bitcast", "PtrCastToGeneric", "GenericCastToPtr"))
 
 Words = list[tuple[str, int]]
@@ -108,9 +107,7 @@ class Builder:
 
 
 def build_kernel(symbols: Symbols, name: str) -> Kernel:
-    """The graph of an entry point, with its variables promoted where that is simple."""
-    from groundstate.compiler.variables import promote_variables
-
+    """The graph of an entry point, with every call inlined."""
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
     check_operands(kernel)
@@ -118,8 +115,6 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     _choose_what_is_known(kernel)
     _remove_copies(kernel)
     _shorten_casts(kernel)
-    _remove_unused_casts(kernel)
-    promote_variables(kernel)
     return kernel
 
 
@@ -182,22 +177,3 @@ def _shorten_casts(kernel: Kernel) -> None:
             types = (node.type, source.type, source.operands[0].type)
             if all(isinstance(each, Pointer) for each in types):
                 node.operands = list(source.operands)
-
-
-def _remove_unused_casts(kernel: Kernel) -> None:
-    """Takes out casts that nobody uses: those that told where the life of a variable begins and
-    ends, which would look like uses of its address."""
-    used = {id(each) for node in kernel.nodes() for each in node.operands}
-    used |= {id(block.condition) for block in kernel.blocks}
-    for block in kernel.blocks:
-        block.nodes = [node for node in block.nodes if node.op != "Bitcast" or id(node) in used]
-    kernel.renumber()
-
-
-def is_private_variable(node: Node) -> bool:
-    """True for a variable that each work-item has for itself."""
-    return (
-        node.op == "Variable"
-        and isinstance(node.type, Pointer)
-        and node.type.storage == STORAGE_FUNCTION
-    )

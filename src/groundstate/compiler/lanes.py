@@ -9,65 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundstate.compiler.emit.function import FREE, components
-from groundstate.compiler.graph import Graph
-from groundstate.compiler.ir import Kernel, Node, constant_int
-from groundstate.compiler.known_lanes import SHUFFLES, picked_lanes
-from groundstate.compiler.liveness import Liveness
-from groundstate.compiler.lower import SCOPE_SUBGROUP
-from groundstate.compiler.signature import STORAGE_FUNCTION
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
+from groundstate.compiler.analysis.facts import observes_subgroup
+from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
+from groundstate.compiler.analysis.liveness import Liveness
+from groundstate.compiler.codegen.function import components
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.ops import LEAVES, Category, operation
+from groundstate.compiler.ir.passes import Variant
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Bool, Pointer, Type
-from groundstate.compiler.uniformity import VARYING, Uniformity, lane_axis
+from groundstate.compiler.target import Target
 
 GroupSize = tuple[int, int, int]
 
-REGISTERS = 16
-"""Of vectors, in the machines that have as few as any."""
-LARGE_NODES = 500
-"""From here on a kernel is compiled for one register, which takes half the time."""
-MOST_SPILLED = 16
-MOST_SPILLED_WAITING = 64
-"""How many values more than there are registers two registers for each value may cost: in loops
-that wait for memory anyway, more."""
 
-
-def observes_subgroups(kernel: Kernel) -> bool:
-    """True if a kernel can tell how large its sub-groups are."""
-    return any(_observes(node) for node in kernel.nodes())
-
-
-def _observes(node: Node) -> bool:
-    if node.op == "Builtin":
-        return "Subgroup" in str(node.literals[0])
-    if node.op.startswith(("Subgroup", "GroupNonUniform")):
-        return True
-    scoped = node.op.startswith("Group") or node.op == "ControlBarrier"
-    return scoped and bool(node.operands) and constant_int(node.operands[0]) == SCOPE_SUBGROUP
-
-
-def plan(kernel: Kernel, group_size: GroupSize, natural: int) -> Uniformity:
-    """The kernel's values for the width that suits it; `natural` lanes fill a register."""
-    graph = Graph(kernel)
-    is_large = sum(1 for _ in kernel.nodes()) > LARGE_NODES
-    for width in _candidates(group_size, natural):
-        if width > natural and is_large:
+def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
+    """The kernel's values for the width that suits it."""
+    cfg = CFG(kernel)
+    is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
+    for width in _candidates(group_size, target.lanes):
+        if width > target.lanes and is_large:
             continue
-        uniformity = Uniformity(kernel, graph, group_size, width)
-        spilled = MOST_SPILLED_WAITING if _waits_for_memory(uniformity) else MOST_SPILLED
-        if width <= natural or pressure(uniformity, natural) <= REGISTERS + spilled:
+        divergence = Divergence(kernel, cfg, Variant(group_size, width, width), target)
+        waits = _waits_for_memory(divergence)
+        spilled = target.most_spilled_waiting if waits else target.most_spilled
+        if width <= target.lanes or pressure(divergence) <= target.vector_registers + spilled:
             break
-    return uniformity
+    return divergence
 
 
-def _waits_for_memory(uniformity: Uniformity) -> bool:
+def _waits_for_memory(divergence: Divergence) -> bool:
     """True if lanes search: each reads from an address of its own in a loop that each leaves when
     it is done. What one waits for, another has meanwhile."""
     return any(
         node.op == "Load"
-        and uniformity.shape_at(node.operands[0], block) is VARYING
+        and divergence.stride_at(node.operands[0], block) is VARYING
         and isinstance(pointer := node.operands[0].type, Pointer)
-        and pointer.storage != STORAGE_FUNCTION
-        for loop in uniformity.divergent_loops
+        and pointer.storage != StorageClass.Function
+        for loop in divergence.divergent_loops
         for block in loop.blocks
         for node in block.nodes
     )
@@ -89,7 +70,7 @@ def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
         return not str(node.literals[0]).endswith("Mask")
     if node.op in SHUFFLES:
         return picked_lanes(node, subgroup, width) is not None
-    return not node.op.startswith("Group") and not _observes(node)
+    return operation(node).category is not Category.GROUP and not observes_subgroup(node)
 
 
 def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
@@ -108,33 +89,33 @@ def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     yield natural
 
 
-def pressure(uniformity: Uniformity, natural: int) -> int:
+def pressure(divergence: Divergence) -> int:
     """The most vector registers that values of lanes take up at the same time."""
     most = 0
-    live = Liveness(uniformity.kernel)
-    for block in uniformity.kernel.blocks:
+    live = Liveness(divergence.kernel)
+    for block in divergence.kernel.blocks:
         ends: set[Node] = set()
         for successor in block.successors:
             ends |= live[successor]
-        now = sum(registers_of(each, uniformity, natural) for each in ends)
+        now = sum(registers_of(each, divergence) for each in ends)
         most = max(most, now)
         for node in reversed(block.nodes):
             if node in ends:
                 ends.discard(node)
-                now -= registers_of(node, uniformity, natural)
+                now -= registers_of(node, divergence)
             for operand in node.operands:
-                if operand not in ends and operand.op not in FREE:
+                if operand not in ends and operand.op not in LEAVES:
                     ends.add(operand)
-                    now += registers_of(operand, uniformity, natural)
+                    now += registers_of(operand, divergence)
             most = max(most, now)
     return most
 
 
-def registers_of(node: Node, uniformity: Uniformity, natural: int) -> int:
+def registers_of(node: Node, divergence: Divergence) -> int:
     """How many vector registers a value takes up."""
-    if uniformity.shape(node) is not VARYING:
+    if divergence.stride(node) is not VARYING:
         return 0
-    return max(1, sum(_bits(node.type)) * uniformity.width // (32 * natural))
+    return max(1, sum(_bits(node.type)) * divergence.width // (32 * divergence.target.lanes))
 
 
 def _bits(type_: Type) -> Iterator[int]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.emit.arithmetic import TEMPLATES, WRITERS
-from groundstate.compiler.emit.groups import ARITHMETIC as GROUP_ARITHMETIC
-from groundstate.compiler.emit.problems import Problems
-from groundstate.compiler.emit.text import scalar_type
+from groundstate.compiler.analysis.addresses import chain_steps
+from groundstate.compiler.codegen.arithmetic.tables import WRITERS
+from groundstate.compiler.codegen.groups.operations import ARITHMETIC as GROUP_ARITHMETIC
+from groundstate.compiler.codegen.problems import Problems
+from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS, OPERATIONS
 from groundstate.compiler.operand_rules import KINDS, Rule, Wanted, opencl_rule, rules
 from groundstate.compiler.spirv.types import (
     Array,
@@ -28,14 +30,15 @@ from groundstate.compiler.spirv.types import (
     Void,
     member_type,
 )
-from groundstate.compiler.uniformity import CHAINS, chain_steps
 
 MAX_INTEGER_BITS = 128
 """Wider ones have no conversions to floating-point numbers, and divisions of any length."""
 ANYWHERE = 0xFFFFFFFF
 """A component of OpVectorShuffle that may be any."""
 
-ANY_FLOAT = frozenset(("FConvert", "Dot", *TEMPLATES, *WRITERS))
+ANY_FLOAT = frozenset(
+    ("FConvert", "Dot", *(name for name, row in OPERATIONS.items() if row.llvm), *WRITERS)
+)
 """Instructions that also take floating-point numbers that are not those of IEEE 754."""
 FORMATS = {
     "QuantizeToF16": (32, 32),

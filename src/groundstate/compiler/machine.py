@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from groundstate import knobs
 from groundstate.compiler import llvm_process
-from groundstate.compiler.emit.masks import Registers
+from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.record import record
 
 if TYPE_CHECKING:  # imported where LLVM runs in this process

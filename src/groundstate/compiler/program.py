@@ -19,25 +19,18 @@ from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedName
 from groundstate.compiler.native_content import NativeContent, What
 from groundstate.compiler.record import field, record
 from groundstate.compiler.refusals import describe, find_refusals
-from groundstate.compiler.signature import (
-    MODE_LOCAL_SIZE,
-    MODE_LOCAL_SIZE_HINT,
-    MODE_SUBGROUP_SIZE,
-    Argument,
-    Signature,
-    describe_arguments,
-)
+from groundstate.compiler.signature import Argument, Signature, describe_arguments
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
-from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv.opcodes import ExecutionMode, Op
 from groundstate.compiler.spirv.reader import read
 from groundstate.compiler.storage import Globals, place_variables
 from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
-    from groundstate.compiler.emit.kernel import Code
+    from groundstate.compiler.codegen.kernel import Code
+    from groundstate.compiler.ir import Kernel
     from groundstate.compiler.llvm_code import Linked
-    from groundstate.compiler.writing import Prepared
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
@@ -61,6 +54,8 @@ UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"
 """The build options that ask for code that is written quickly and runs slowly."""
 
 
+MOST_KERNELS = 16
+"""How many kernels are kept as they were before they were specialised."""
 NAME_CHARACTERS = 60
 """Of the name of a kernel, in what is shown while it is compiled."""
 
@@ -137,8 +132,7 @@ class Program:
         self._is_own = True
         """Whether this user's driver made all of that; otherwise no signature may say so."""
         self._checked: set[str] = set()
-        self._prepared: tuple[str, Prepared] | None = None
-        """The graph that was built last: to describe a kernel, which is then written."""
+        self._kernels: dict[str, Kernel] = {}
         self._written: tuple[tuple[str, GroupSize], Code] | None = None
         """What was written last, to check a kernel; it may well be launched as it was checked."""
         self.symbols = Symbols(self.modules, [source.identity for source in sources])
@@ -257,21 +251,19 @@ class Program:
         module, function = self.function(name)
         return module.execution_modes.get(function, {})
 
-    def prepare(self, name: str) -> Prepared:
-        """The graph of a kernel."""
-        latest = self._prepared
-        if latest is None or latest[0] != name:
+    def kernel(self, name: str) -> Kernel:
+        """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
+        found = self._kernels.get(name)
+        if found is None:
             from groundstate.compiler import machine
 
             machine.begin()
-            from groundstate.compiler import writing
+            from groundstate.compiler import pipeline
 
-            latest = self._prepared = name, writing.prepare(self.symbols, name)
-        return latest[1]
-
-    def forget_graph(self) -> None:
-        """Lets the next one who asks for a kernel's graph have a new one."""
-        self._prepared = None
+            if len(self._kernels) >= MOST_KERNELS:
+                self._kernels.clear()
+            found = self._kernels[name] = pipeline.lower(self.symbols, name)
+        return found
 
     def signature(self, name: str) -> Signature:
         """What a caller needs to know of a kernel."""
@@ -283,11 +275,11 @@ class Program:
     def _describe(self, name: str) -> Signature:
         arguments, _ = describe_arguments(*self.function(name))
         modes = self.modes(name)
-        required = modes.get(MODE_LOCAL_SIZE)
-        lanes = modes.get(MODE_SUBGROUP_SIZE)
+        required = modes.get(ExecutionMode.LocalSize)
+        lanes = modes.get(ExecutionMode.SubgroupSize)
         size = (required[0], required[1], required[2]) if required else None
         attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
-        hint = modes.get(MODE_LOCAL_SIZE_HINT)
+        hint = modes.get(ExecutionMode.LocalSizeHint)
         attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
         attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)
@@ -314,15 +306,21 @@ class Program:
         if known is not None:
             self._checked.add(name)
             return known[0]
+        from groundstate.compiler.analysis import facts as known_of
+
         facts: dict[str, Any] = dict(NO_FACTS)
         try:
-            prepared = self.prepare(name)
+            kernel = self.kernel(name)
         except UnresolvedNameError as error:
             return {**facts, "unresolved": [error.name]}
-        _, facts["local_bytes"] = place_variables(prepared.kernel, self.globals)
-        facts["private_bytes"] = prepared.private_bytes
-        facts["uses_barriers"] = prepared.has_barriers
-        return {**facts, "loop_free": prepared.is_loop_free, "may_wait": prepared.may_wait}
+        return {
+            **facts,
+            "local_bytes": place_variables(kernel, self.globals)[1],
+            "private_bytes": known_of.private_bytes(kernel),
+            "uses_barriers": known_of.has_barriers(kernel),
+            "loop_free": known_of.is_loop_free(kernel),
+            "may_wait": known_of.may_wait(kernel),
+        }
 
     def check(self, name: str) -> None:
         """Raises BuildError if a kernel has something that cannot be compiled."""
@@ -346,12 +344,12 @@ class Program:
 
     def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
         """LLVM IR of a kernel for a group size."""
-        from groundstate.compiler import writing
+        from groundstate.compiler import pipeline
 
         latest = self._written
         if width is None and latest is not None and latest[0] == (name, group_size):
             return latest[1]
-        return writing.write(self, name, group_size, width)
+        return pipeline.write(self, name, group_size, width)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""
@@ -376,7 +374,7 @@ class Program:
     def _compile(
         self, name: str, group_size: GroupSize, width: int
     ) -> tuple[dict[str, Any], bytes]:
-        from groundstate.compiler import machine, writing
+        from groundstate.compiler import machine, pipeline
 
         code = self.write(name, group_size, width or None)
         formats = [each.hex() for each in code.formats]
@@ -390,7 +388,7 @@ class Program:
         except WrongIrError as problem:
             from groundstate.compiler import wrong_ir
 
-            marked = writing.write(self, name, group_size, width or None, is_marked=True)
+            marked = pipeline.write(self, name, group_size, width or None, is_marked=True)
             raise BuildError(wrong_ir.explained(name, marked)) from problem
         except BuildError as problem:
             raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.record import record
 from groundstate.compiler.spirv.module import Module
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import (
     FunctionType,
     Image,
@@ -15,10 +16,6 @@ from groundstate.compiler.spirv.types import (
     Void,
 )
 
-STORAGE_UNIFORM_CONSTANT, STORAGE_WORKGROUP, STORAGE_CROSS_WORKGROUP = 0, 4, 5
-STORAGE_FUNCTION, STORAGE_GENERIC = 7, 8
-MODE_LOCAL_SIZE, MODE_LOCAL_SIZE_HINT = 17, 18
-MODE_CONTRACTION_OFF, MODE_SUBGROUP_SIZE = 31, 35
 SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
 """How many work-items can run side by side, and make up a sub-group."""
 
@@ -77,7 +74,7 @@ def describe_arguments(module: Module, function_id: int) -> tuple[tuple[Argument
                 f"in function '{module.function_name(function_id)}': argument {len(arguments)} "
                 f"cannot be passed: its type is {type_}"
             )
-        space = type_.storage if isinstance(type_, Pointer) else STORAGE_FUNCTION
+        space = type_.storage if isinstance(type_, Pointer) else StorageClass.Function
         name = module.names.get(parameter.result, f"argument{len(arguments)}")
         arguments.append(Argument(name, str(type_), kind, size, offset, space))
         types.append(type_)
@@ -93,8 +90,8 @@ def _passing(type_: Type) -> tuple[str, int, int]:
         return "sampler", 8, 8
     if not isinstance(type_, Pointer):
         return "value", max(1, type_.size), max(1, type_.align)
-    if type_.storage == STORAGE_WORKGROUP:
+    if type_.storage == StorageClass.Workgroup:
         return "local", 8, 8
-    if type_.storage == STORAGE_FUNCTION and type_.pointee is not None:
+    if type_.storage == StorageClass.Function and type_.pointee is not None:
         return "value", max(1, type_.pointee.size), max(1, type_.pointee.align)
     return "pointer", 8, 8

@@ -8,17 +8,12 @@ from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.initial import Image
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.limits import check_program
-from groundstate.compiler.signature import (
-    STORAGE_CROSS_WORKGROUP,
-    STORAGE_UNIFORM_CONSTANT,
-    STORAGE_WORKGROUP,
-)
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Module, Variable
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Handle, Sampler
 from groundstate.compiler.symbols import Symbols
 
-STORAGE_PRIVATE_GLOBAL = 6
 LOCAL_ALIGNMENT = 128
 
 Key = tuple[int, int]
@@ -75,7 +70,7 @@ class Globals:
 
 
 def _is_program_scope(variable: Variable, module: Module) -> bool:
-    spaces = (STORAGE_CROSS_WORKGROUP, STORAGE_UNIFORM_CONSTANT, STORAGE_PRIVATE_GLOBAL)
+    spaces = (StorageClass.CrossWorkgroup, StorageClass.UniformConstant, StorageClass.Private)
     return (
         variable.builtin is None
         and variable.storage in spaces
@@ -96,7 +91,7 @@ def place_variables(kernel: Kernel, variables: Globals) -> tuple[Placement, int]
         key, kind = (owner, variable.id), variable.data_type
         if key in variables.places:
             placed[key] = ("global", variables.places[key])
-        elif variable.storage == STORAGE_WORKGROUP and kind is not None and key not in placed:
+        elif variable.storage == StorageClass.Workgroup and kind is not None and key not in placed:
             offset = -(-offset // LOCAL_ALIGNMENT) * LOCAL_ALIGNMENT
             placed[key] = ("local", offset)
             offset += kind.size

@@ -1,7 +1,7 @@
 """Which instructions of SPIR-V the compiler does not take, and why; what others mean to it.
 
 Every instruction of the grammar is in one of these tables, is read by `compiler/spirv` or
-`inlining`, or has a writer in `emit/`. A test holds that.
+`inlining`, or has a writer in `codegen/`. A test holds that.
 """
 
 from __future__ import annotations

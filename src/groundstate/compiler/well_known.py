@@ -14,9 +14,14 @@ from functools import cache
 from groundstate.compiler.opencl import mangling
 from groundstate.compiler.record import record
 from groundstate.compiler.spirv.instructions import opencl_rows
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, FunctionType, Int, Type, Vector
 
-STORAGE_CASTS = {"__to_local": 4, "__to_global": 5, "__to_private": 7}
+STORAGE_CASTS = {
+    "__to_local": StorageClass.Workgroup,
+    "__to_global": StorageClass.CrossWorkgroup,
+    "__to_private": StorageClass.Function,
+}
 """With the storage class that a pointer is cast to."""
 
 BEHIND_POINTERS: dict[str, tuple[str, Type]] = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from groundstate.compiler import machine
-from groundstate.compiler.emit.kernel import Code
-from groundstate.compiler.emit.problems import MARK
+from groundstate.compiler.codegen.kernel import Code
+from groundstate.compiler.codegen.problems import MARK
 from groundstate.compiler.errors import WrongIrError
 
 _LINE = re.compile(r"<string>:(\d+):\d+: error: (.*)")

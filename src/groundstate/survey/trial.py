@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from groundstate.compiler import machine
-from groundstate.compiler.emit.kernel import Code
+from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
 from groundstate.compiler.program import LIKELY_GROUP_SIZE, Program, in_memory
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from groundstate.compiler.emit.text import Text, overloaded
+from groundstate.compiler.codegen.text import Text, overloaded
 from groundstate.compiler.math.vec import BITS, Vec, element, lanes, like
 
 PURE = "nounwind willreturn memory(none)"

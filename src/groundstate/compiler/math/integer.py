@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.emit.text import overloaded
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.math.functions import function
 from groundstate.compiler.math.vec import Vec, element
 

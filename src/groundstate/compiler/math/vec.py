@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundstate.compiler.emit.text import Text, float_literal, overloaded
+from groundstate.compiler.codegen.text import Text, float_literal, overloaded
 
 BITS = {"half": 16, "float": 32, "double": 64}
 FRACTION = {"half": 10, "float": 23, "double": 52}

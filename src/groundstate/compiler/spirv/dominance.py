@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from groundstate.compiler.dominators import immediate_dominators
+from groundstate.compiler.analysis.dominators import immediate_dominators
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Function
 from groundstate.compiler.spirv.opcodes import Op

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 
 from groundstate.compiler.record import field, record
 from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.spirv.opcodes import StorageClass
 
 POINTER_SIZE = 8
 MAX_SIZE = 1 << 48
@@ -350,13 +351,13 @@ class Opaque(Handle):
 
 
 STORAGE_WORDS = {
-    0: "constant",
-    1: "input",
-    4: "local",
-    5: "global",
-    6: "private",
-    7: "function",
-    8: "generic",
+    StorageClass.UniformConstant: "constant",
+    StorageClass.Input: "input",
+    StorageClass.Workgroup: "local",
+    StorageClass.CrossWorkgroup: "global",
+    StorageClass.Private: "private",
+    StorageClass.Function: "function",
+    StorageClass.Generic: "generic",
 }
 """The storage classes of kernels, in OpenCL's words."""
 

@@ -1,0 +1,231 @@
+"""Affine values: those that go up by a fixed step along an axis.
+
+The axis is the lanes of a vector, the iterations of a loop, or the work-groups of a launch. What
+starts to move (an id, a phi) is known to whoever asks. How a step goes through an operation is
+known here: the step of a sum is the sum of the steps, and other operations keep a fixed step where
+nothing wraps and nothing is lost, which often follows from how compilers write indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from groundstate.compiler.analysis.addresses import chain_steps
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.ops import Affine, operation
+from groundstate.compiler.spirv.opcodes import Decoration
+from groundstate.compiler.spirv.types import Int, Pointer, Type
+
+LOW_WORD = 0xFFFFFFFF
+MOST_CASTS = 8
+"""In a row, from an id to where it is used."""
+
+
+class Step(NamedTuple):
+    """`amount` times `factor`; the factor, if there is one, is the same all along the axis."""
+
+    amount: int
+    factor: Node | None = None
+
+    @property
+    def is_none(self) -> bool:
+        """True for what does not move."""
+        return self.amount == 0
+
+
+STILL = Step(0)
+
+Passes = Callable[[Node], bool]
+"""Whether a conversion keeps the step of its operand."""
+
+
+def combined(node: Node, steps: list[Step], passes: Passes) -> Step | None:
+    """By how much the result of an operation goes up, or None if by more than one amount."""
+    kind = operation(node).affine
+    if kind in (Affine.SAME, Affine.WIDENED):
+        return steps[0] if passes(node) else None
+    if all(step.is_none for step in steps):
+        return STILL
+    rule = RULES.get(kind)
+    return rule(node, steps) if rule is not None else None
+
+
+# --- Lanes --------------------------------------------------------------------------------------
+
+
+def lane_step(node: Node, steps: list[int]) -> int | None:
+    """By how much the result of an operation goes up from lane to lane, or None."""
+    found = combined(node, [Step(each) for each in steps], _keeps_lane_step)
+    return found.amount if found is not None and found.factor is None else None
+
+
+def _keeps_lane_step(node: Node) -> bool:
+    if operation(node).affine is Affine.WIDENED:
+        return _cannot_wrap(node)
+    return _is_address(node.type)
+
+
+def widened(node: Node) -> Node | None:
+    """What a node widens from 32 bits to 64 without its sign, or None."""
+    if not isinstance(node.type, Int) or node.type.width != 64:
+        return None
+    if node.op == "UConvert":
+        operand = node.operands[0]
+        return operand if isinstance(operand.type, Int) and operand.type.width == 32 else None
+    if node.op == "BitwiseAnd":
+        for number, mask in (node.operands, reversed(node.operands)):
+            if constant_int(mask) == LOW_WORD:
+                return number
+    return None
+
+
+def _is_address(type_: Type) -> bool:
+    return isinstance(type_, Pointer) or (isinstance(type_, Int) and type_.width >= 32)
+
+
+def _cannot_wrap(node: Node) -> bool:
+    """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32."""
+    assert isinstance(node.type, Int)
+    operand = node.operands[0].type
+    narrowing = isinstance(operand, Int) and operand.width > node.type.width
+    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0]) or _was_checked(node)
+
+
+def _was_checked(node: Node) -> bool:
+    """True if the program itself has made sure that nothing wraps (no-wrap loop versioning)."""
+    return Decoration.NoUnsignedWrap in node.decorations
+
+
+def _is_id(node: Node) -> bool:
+    for _ in range(MOST_CASTS):
+        if node.op not in ("UConvert", "SConvert", "Bitcast"):
+            break
+        node = node.operands[0]
+    return node.op == "Builtin"
+
+
+# --- Operations -----------------------------------------------------------------------------------
+
+
+def _sum(node: Node, steps: list[Step]) -> Step | None:
+    del node
+    return added(steps[0], steps[1])
+
+
+def _difference(node: Node, steps: list[Step]) -> Step | None:
+    del node
+    return added(steps[0], Step(-steps[1].amount, steps[1].factor))
+
+
+def added(one: Step, other: Step) -> Step | None:
+    """The step of a sum."""
+    if one.is_none or other.is_none:
+        return other if one.is_none else one
+    return Step(one.amount + other.amount, one.factor) if one.factor is other.factor else None
+
+
+def _product(node: Node, steps: list[Step]) -> Step | None:
+    for moving, other in ((0, 1), (1, 0)):
+        if not steps[other].is_none:
+            continue
+        amount, factor = steps[moving]
+        number = constant_int(node.operands[other])
+        if number is not None:
+            return Step(amount * number, factor)
+        if factor is None:
+            return Step(amount, node.operands[other])
+    return None
+
+
+def _shifted_left(node: Node, steps: list[Step]) -> Step | None:
+    amount = constant_int(node.operands[1])
+    if amount is None or not 0 <= amount < 63:
+        return None
+    return Step(steps[0].amount << amount, steps[0].factor)
+
+
+def _shifted_right(node: Node, steps: list[Step]) -> Step | None:
+    """(x << a) + (y << a) >> b with a >= b: so compilers widen a sum, and scale it in the same
+    go."""
+    amount = constant_int(node.operands[1])
+    if amount is None or not 0 <= amount <= _low_zeros(node.operands[0]) or steps[0].factor:
+        return None
+    return Step(steps[0].amount >> amount)
+
+
+def _quotient(node: Node, steps: list[Step]) -> Step | None:
+    """x * 16 / 8, where nothing is lost: so compilers write shares of a row."""
+    product, divisor = node.operands[0], constant_int(node.operands[1])
+    promise = Decoration.NoSignedWrap if node.op == "SDiv" else Decoration.NoUnsignedWrap
+    if product.op != "IMul" or promise not in product.decorations or not divisor:
+        return None
+    factors = [constant_int(each) for each in product.operands]
+    if steps[0].factor or not any(each is not None and each % divisor == 0 for each in factors):
+        return None
+    return Step(steps[0].amount // divisor)
+
+
+def _masked(node: Node, steps: list[Step]) -> Step | None:
+    """x & 0xffffffff: an id that is cut to 32 bits and widened again."""
+    for affine, other in ((0, 1), (1, 0)):
+        mask = constant_int(node.operands[other])
+        if mask == LOW_WORD and (_is_id(node.operands[affine]) or _was_checked(node)):
+            return steps[affine]
+    return None
+
+
+def _joined(node: Node, steps: list[Step]) -> Step | None:
+    """x << 2 | 3, where no bit is in both."""
+    return added(*steps) if constant_added(node) is not None else None
+
+
+def _selected(node: Node, steps: list[Step]) -> Step | None:
+    is_one_step = steps[0].is_none and steps[1] == steps[2]
+    return steps[1] if is_one_step and _is_address(node.type) else None
+
+
+def _chained(node: Node, steps: list[Step]) -> Step | None:
+    total: Step | None = steps[0]
+    for (size, _), (amount, factor) in zip(chain_steps(node), steps[1:], strict=True):
+        total = added(total, Step(amount * (size or 0), factor)) if total is not None else None
+    return total
+
+
+def _low_zeros(node: Node, depth: int = 3) -> int:
+    """How many of the low bits of a number are certainly 0, as far as a short look shows."""
+    if node.op == "ShiftLeftLogical":
+        return min(max(constant_int(node.operands[1]) or 0, 0), 64)
+    if node.op in ("IAdd", "ISub") and depth > 0:
+        return min(_low_zeros(each, depth - 1) for each in node.operands)
+    value = constant_int(node)
+    return 0 if not value else (value & -value).bit_length() - 1
+
+
+def constant_added(node: Node) -> tuple[Node, int] | None:
+    """The number and the constant that a node is the sum of, if it is one.
+
+    Compilers also write x << 2 | 3, where no bit is in both."""
+    if node.op not in ("IAdd", "BitwiseOr"):
+        return None
+    for number, other in (node.operands, node.operands[::-1]):
+        constant = constant_int(other)
+        if constant is None:
+            continue
+        if node.op == "IAdd" or 0 <= constant < 1 << _low_zeros(number):
+            return number, constant
+    return None
+
+
+RULES: dict[Affine, Callable[[Node, list[Step]], Step | None]] = {
+    Affine.SUM: _sum,
+    Affine.DIFFERENCE: _difference,
+    Affine.PRODUCT: _product,
+    Affine.SHIFT_LEFT: _shifted_left,
+    Affine.SHIFT_RIGHT: _shifted_right,
+    Affine.QUOTIENT: _quotient,
+    Affine.AND: _masked,
+    Affine.OR: _joined,
+    Affine.SELECT: _selected,
+    Affine.CHAIN: _chained,
+}

@@ -1,0 +1,57 @@
+"""Single facts about a kernel as a whole."""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.divergence import lane_stride
+from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import Category, is_volatile, operation
+from groundstate.compiler.lower.barriers import is_group_barrier
+from groundstate.compiler.spirv.opcodes import Scope
+from groundstate.compiler.spirv.types import Pointer
+
+
+def observes_subgroups(kernel: Kernel) -> bool:
+    """True if a kernel can tell how large its sub-groups are."""
+    return any(observes_subgroup(node) for node in kernel.nodes())
+
+
+def observes_subgroup(node: Node) -> bool:
+    if node.op == "Builtin":
+        return "Subgroup" in str(node.literals[0])
+    row = operation(node)
+    if row.is_of_subgroup:
+        return True
+    is_scoped = row.category in (Category.GROUP, Category.BARRIER)
+    return is_scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
+
+
+def has_barriers(kernel: Kernel) -> bool:
+    """True if the work-items of a group wait for each other."""
+    return any(map(is_group_barrier, kernel.nodes()))
+
+
+def private_bytes(kernel: Kernel) -> int:
+    """The memory of one work-item's variables that have an address."""
+    return sum(
+        lane_stride(node.type.pointee)
+        for node in kernel.nodes()
+        if node.op == "Variable" and isinstance(node.type, Pointer)
+    )
+
+
+def is_loop_free(kernel: Kernel) -> bool:
+    """True if control only ever goes forward."""
+    return all(
+        successor.index > block.index for block in kernel.blocks for successor in block.successors
+    )
+
+
+def may_wait(kernel: Kernel) -> bool:
+    """True if it may wait in a loop for what others do, which only atomics and volatile accesses
+    let it see."""
+    return not is_loop_free(kernel) and any(map(_sees_others, kernel.nodes()))
+
+
+def _sees_others(node: Node) -> bool:
+    is_access = node.op in ("Load", "Store")
+    return (is_access and is_volatile(node)) or operation(node).category is Category.ATOMIC

@@ -1,0 +1,1 @@
+"""Numbers: operations, conversions, composites, functions of OpenCL."""

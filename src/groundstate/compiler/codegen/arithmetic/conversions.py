@@ -1,0 +1,292 @@
+"""Conversions between kinds of numbers, with the rounding and saturation that decorations ask
+for.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
+from groundstate.compiler.codegen.emitter import Emitter, handles
+from groundstate.compiler.codegen.text import float_literal, overloaded, scalar_type
+from groundstate.compiler.codegen.values import Lanes
+from groundstate.compiler.ir import Node
+from groundstate.compiler.math.vec import Vec
+from groundstate.compiler.spirv.types import Type
+
+SATURATED, ROUNDING_MODE = 28, 39
+NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = 0, 1, 2, 3
+ROUNDING = {NEAREST_EVEN: "roundeven", TOWARD_POSITIVE: "ceil", TOWARD_NEGATIVE: "floor"}
+BITS = {"half": 16, "float": 32, "double": 64}
+LARGEST = {"half": 65504.0, "float": 3.4e38, "double": 1.7e308}
+
+
+def _rounding(node: Node) -> int | None:
+    mode = node.decorations.get(ROUNDING_MODE)
+    return int(mode[0]) if isinstance(mode, tuple) and mode else None
+
+
+class _Side:
+    """The text types and names of one component of a conversion."""
+
+    def __init__(self, emitter: Emitter, type_: Type, operand: Lanes) -> None:
+        text = emitter.text
+        self.text = text
+        self.vector = emitter.width > 1 and operand.stride != 0
+        self.scalar = scalar_type(type_)
+        self.target = text.vector_type(self.scalar) if self.vector else self.scalar
+        self.source = text.vector_type(operand.type) if self.vector else operand.type
+        self.name = text.as_vector(operand) if self.vector else operand.name
+        self.from_scalar = operand.type
+
+    def constant(self, scalar: str, literal: str) -> str:
+        return f"splat ({scalar} {literal})" if self.vector else literal
+
+    def result(self, name: str) -> Lanes:
+        return Lanes(self.scalar, name, None if self.vector else 0)
+
+
+@handles("ConvertFToS", "ConvertFToU")
+def _to_integer(emitter: Emitter, node: Node) -> None:
+    """Out of range, OpenCL leaves the result open unless it saturates; here it always does."""
+    signed = node.op == "ConvertFToS"
+    mode = _rounding(node)
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        name = side.name
+        if mode in ROUNDING:
+            function = f"llvm.{ROUNDING[mode]}.{overloaded(side.source)}"
+            name = side.text.call(side.source, function, [(side.source, name)])
+        kind = "fptosi" if signed else "fptoui"
+        function = f"llvm.{kind}.sat.{overloaded(side.target)}.{overloaded(side.source)}"
+        return side.result(side.text.call(side.target, function, [(side.source, name)]))
+
+    _define(emitter, node, one)
+
+
+@handles("SatConvertSToU", "SatConvertUToS")
+def _saturate(emitter: Emitter, node: Node) -> None:
+    from_signed = node.op == "SatConvertSToU"
+    _define(
+        emitter,
+        node,
+        lambda type_, parts: _clamped(emitter, type_, parts[0], from_signed, not from_signed),
+    )
+
+
+@handles("SConvert", "UConvert")
+def _resize(emitter: Emitter, node: Node) -> None:
+    signed = node.op == "SConvert"
+    saturated = SATURATED in node.decorations
+    shape = emitter.divergence.stride(node)
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        if saturated:
+            return _clamped(emitter, type_, parts[0], signed, signed)
+        return _plain_resize(emitter, type_, parts[0], signed, shape)
+
+    _define(emitter, node, one)
+
+
+def _plain_resize(
+    emitter: Emitter, type_: Type, operand: Lanes, signed: bool, shape: int | None
+) -> Lanes:
+    target = scalar_type(type_)
+    before, after = int(operand.type[1:]), int(target[1:])
+    if before == after:
+        return operand
+    kind = "trunc" if after < before else "sext" if signed else "zext"
+    text = emitter.text
+    if operand.stride is not None and (shape is not None or operand.stride == 0):
+        return Lanes(
+            target, text.emit(f"{kind} {operand.type} {operand.name} to {target}"), operand.stride
+        )
+    source, wide = text.vector_type(operand.type), text.vector_type(target)
+    return Lanes(target, text.emit(f"{kind} {source} {text.as_vector(operand)} to {wide}"), None)
+
+
+def _clamped(
+    emitter: Emitter, type_: Type, operand: Lanes, from_signed: bool, to_signed: bool
+) -> Lanes:
+    """An integer brought into the range of another type first."""
+    side = _Side(emitter, type_, operand)
+    text = side.text
+    before, after = int(operand.type[1:]), int(side.scalar[1:])
+    low = -(1 << (after - 1)) if to_signed else 0
+    high = (1 << (after - 1 if to_signed else after)) - 1
+    name = side.name
+    least = -(1 << (before - 1)) if from_signed else 0
+    most = (1 << (before - 1 if from_signed else before)) - 1
+    sign = "s" if from_signed else "u"
+    if high < most:
+        limit = side.constant(operand.type, str(high))
+        name = text.call(
+            side.source,
+            f"llvm.{sign}min.{overloaded(side.source)}",
+            [(side.source, name), (side.source, limit)],
+        )
+    if low > least:
+        limit = side.constant(operand.type, str(low))
+        name = text.call(
+            side.source,
+            f"llvm.{sign}max.{overloaded(side.source)}",
+            [(side.source, name), (side.source, limit)],
+        )
+    if before == after:
+        return side.result(name)
+    kind = "trunc" if after < before else "sext" if from_signed else "zext"
+    return side.result(text.emit(f"{kind} {side.source} {name} to {side.target}"))
+
+
+@handles("ConvertSToF", "ConvertUToF")
+def _from_integer(emitter: Emitter, node: Node) -> None:
+    signed = node.op == "ConvertSToF"
+    mode = _rounding(node)
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        kind = "sitofp" if signed else "uitofp"
+        name = side.text.emit(f"{kind} {side.source} {side.name} to {side.target}")
+        if mode in (None, NEAREST_EVEN):
+            return side.result(name)
+        return side.result(_step_to(side, mode, name, _sides(side, signed, name)))
+
+    _define(emitter, node, one)
+
+
+def _sides(side: _Side, signed: bool, name: str) -> tuple[str, str]:
+    """Whether the rounded number lies above, and below, the integer it came from.
+
+    It is turned back for that, which saturates: the first number past the largest integer counts as
+    above."""
+    text = side.text
+    width = int(side.from_scalar[1:])
+    kind, sign = ("fptosi", "s") if signed else ("fptoui", "u")
+    function = f"llvm.{kind}.sat.{overloaded(side.source)}.{overloaded(side.target)}"
+    back = text.call(side.source, function, [(side.target, name)])
+    greater = text.emit(f"icmp {sign}gt {side.source} {back}, {side.name}")
+    end = 2.0 ** (width - 1 if signed else width)
+    truth = side.target.replace(side.scalar, "i1")
+    if end > LARGEST[side.scalar]:
+        past = side.constant("i1", "false")
+    else:
+        limit = side.constant(side.scalar, float_literal(end, side.scalar))
+        past = text.emit(f"fcmp oge {side.target} {name}, {limit}")
+    above = text.emit(f"or {truth} {greater}, {past}")
+    below = text.emit(f"icmp {sign}lt {side.source} {back}, {side.name}")
+    return above, below
+
+
+@handles("FConvert")
+def _resize_float(emitter: Emitter, node: Node) -> None:
+    mode = _rounding(node)
+    from_bfloat, to_bfloat = is_bfloat(node.operands[0].type), is_bfloat(node.type)
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        given = Vec(side.text, side.source, side.name)
+        if from_bfloat or to_bfloat:
+            given = as_float(given) if from_bfloat else given
+            made = upper_half(given, mode or 0) if to_bfloat else given.to_float(side.scalar)
+            return side.result(made.name)
+        if side.source == side.target:
+            return parts[0]
+        wider = BITS[side.scalar] > BITS[side.from_scalar]
+        name = given.to_float(side.scalar).name
+        if wider or mode in (None, NEAREST_EVEN):
+            return side.result(name)
+        back = Vec(side.text, side.target, name).to_float(side.from_scalar).name
+        above = side.text.emit(f"fcmp ogt {side.source} {back}, {side.name}")
+        below = side.text.emit(f"fcmp olt {side.source} {back}, {side.name}")
+        return side.result(_step_to(side, mode, name, (above, below)))
+
+    _define(emitter, node, one)
+
+
+def _step_to(side: _Side, mode: int | None, name: str, where: tuple[str, str]) -> str:
+    """The number next to a rounded one, in the direction of the mode, if it was rounded the
+    other way."""
+    above, below = where
+    text = side.text
+    bits = side.target.replace(side.scalar, f"i{BITS[side.scalar]}")
+    truth = side.target.replace(side.scalar, "i1")
+    plain = text.emit(f"bitcast {side.target} {name} to {bits}")
+    zero = side.constant(f"i{BITS[side.scalar]}", "0")
+    negative = text.emit(f"icmp slt {bits} {plain}, {zero}")
+    positive = text.emit(f"xor {truth} {negative}, {side.constant('i1', 'true')}")
+    if mode == TOWARD_ZERO:
+        down = text.emit(f"and {truth} {above}, {positive}")
+        up = text.emit(f"and {truth} {below}, {negative}")
+        inward = text.emit(f"or {truth} {down}, {up}")
+        step = text.emit(f"sub {bits} {plain}, {side.constant(f'i{BITS[side.scalar]}', '1')}")
+        changed = text.emit(f"select {truth} {inward}, {bits} {step}, {bits} {plain}")
+        return text.emit(f"bitcast {bits} {changed} to {side.target}")
+    wanted = below if mode == TOWARD_POSITIVE else above
+    one = side.constant(f"i{BITS[side.scalar]}", "1")
+    more, less = text.emit(f"add {bits} {plain}, {one}"), text.emit(f"sub {bits} {plain}, {one}")
+    grows = positive if mode == TOWARD_POSITIVE else negative
+    stepped = text.emit(f"select {truth} {grows}, {bits} {more}, {bits} {less}")
+    # From zero, the next number below is the smallest negative one, not the bits before zero.
+    nothing = side.constant(side.scalar, float_literal(0.0, side.scalar))
+    is_zero = text.emit(f"fcmp oeq {side.target} {name}, {nothing}")
+    smallest = 1 if mode == TOWARD_POSITIVE else 1 - (1 << (BITS[side.scalar] - 1))
+    tiny = side.constant(f"i{BITS[side.scalar]}", str(smallest))
+    stepped = text.emit(f"select {truth} {is_zero}, {bits} {tiny}, {bits} {stepped}")
+    changed = text.emit(f"select {truth} {wanted}, {bits} {stepped}, {bits} {plain}")
+    return text.emit(f"bitcast {bits} {changed} to {side.target}")
+
+
+@handles("QuantizeToF16")
+def _quantize(emitter: Emitter, node: Node) -> None:
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        half = side.source.replace("float", "half")
+        small = side.text.emit(f"fptrunc {side.source} {side.name} to {half}")
+        return side.result(side.text.emit(f"fpext {half} {small} to {side.target}"))
+
+    _define(emitter, node, one)
+
+
+@handles("ConvertFToBF16INTEL")
+def _to_bfloat(emitter: Emitter, node: Node) -> None:
+    """The upper half of a float, rounded to nearest even; the result is a 16-bit integer."""
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        return side.result(upper_half(Vec(side.text, side.source, side.name)).name)
+
+    _define(emitter, node, one)
+
+
+@handles("ConvertBF16ToFINTEL")
+def _from_bfloat(emitter: Emitter, node: Node) -> None:
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        wide = side.source.replace("i16", "i32")
+        shift = side.constant("i32", "16")
+        bits = side.text.emit(f"zext {side.source} {side.name} to {wide}")
+        high = side.text.emit(f"shl {wide} {bits}, {shift}")
+        return side.result(side.text.emit(f"bitcast {wide} {high} to {side.target}"))
+
+    _define(emitter, node, one)
+
+
+@handles("RoundFToTF32INTEL")
+def _to_tf32(emitter: Emitter, node: Node) -> None:
+    """A float with ten bits of fraction, rounded to nearest even."""
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        side = _Side(emitter, type_, parts[0])
+        value = Vec(side.text, side.source, side.name)
+        bits = value.bits()
+        rounded = bits + 0xFFF + ((bits >> 13) & 1)
+        kept = value.compare("uno", value).choose(bits | 0x400000, rounded) & 0xFFFFE000
+        return side.result(kept.as_float().name)
+
+    _define(emitter, node, one)
+
+
+def _define(emitter: Emitter, node: Node, one: object) -> None:
+    operands = [emitter.get(node.operands[0])]
+    value = emitter.map_components(node.type, operands, one)  # type: ignore[arg-type]
+    assert value is not None
+    emitter.define(node, value)

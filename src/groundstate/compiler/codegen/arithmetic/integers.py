@@ -1,0 +1,330 @@
+"""Integer instructions that give two results, act on fields of bits, or multiply and add packed
+bytes.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.addresses import array_step
+from groundstate.compiler.codegen.emitter import Emitter, handles
+from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.values import Lanes, Value
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
+
+
+class _Many:
+    """Operands of one component as LLVM values: scalars, or vectors of lanes if any of them
+    varies."""
+
+    def __init__(self, emitter: Emitter, parts: list[Lanes]) -> None:
+        self.text = emitter.text
+        self.vector = emitter.width > 1 and any(part.stride != 0 for part in parts)
+        self.names = [self.text.as_vector(part) if self.vector else part.name for part in parts]
+        self.types = [self.type_of(part.type) for part in parts]
+
+    def type_of(self, scalar: str) -> str:
+        return self.text.vector_type(scalar) if self.vector else scalar
+
+    def constant(self, scalar: str, number: int) -> str:
+        return f"splat ({scalar} {number})" if self.vector else str(number)
+
+    def result(self, scalar: str, name: str) -> Lanes:
+        return Lanes(scalar, name, None if self.vector else 0)
+
+
+def _each_component(
+    emitter: Emitter, node: Node, type_: Type, write: object
+) -> tuple[Value, Value]:
+    """Two results for each component."""
+    operands = [emitter.get(each) for each in node.operands]
+    firsts: list[Value] = []
+    seconds: list[Value] = []
+    count = type_.count if isinstance(type_, Vector) else 1
+    for index in range(count):
+        parts = [each[index] if isinstance(each, list) else each for each in operands]
+        first, second = write(parts)  # type: ignore[operator]
+        firsts.append(first)
+        seconds.append(second)
+    if isinstance(type_, Vector):
+        return firsts, seconds
+    return firsts[0], seconds[0]
+
+
+@handles("IAddCarry", "ISubBorrow", "UMulExtended", "SMulExtended")
+def _two_results(emitter: Emitter, node: Node) -> None:
+    assert isinstance(node.type, Struct)
+
+    def one(parts: list[Lanes]) -> tuple[Lanes, Lanes]:
+        many = _Many(emitter, parts)
+        scalar, t = parts[0].type, many.types[0]
+        if node.op in ("UMulExtended", "SMulExtended"):
+            return _product(many, scalar, t, "zext" if node.op[0] == "U" else "sext")
+        kind = "add" if node.op == "IAddCarry" else "sub"
+        total = many.text.emit(f"{kind} {t} {many.names[0]}, {many.names[1]}")
+        left, right = (total, many.names[0]) if kind == "add" else (many.names[0], many.names[1])
+        over = many.text.emit(f"icmp ult {t} {left}, {right}")
+        carry = many.text.emit(f"zext {many.type_of('i1')} {over} to {t}")
+        return many.result(scalar, total), many.result(scalar, carry)
+
+    first, second = _each_component(emitter, node, node.type.members[0], one)
+    emitter.define(node, [first, second])
+
+
+def _product(many: _Many, scalar: str, t: str, extend: str) -> tuple[Lanes, Lanes]:
+    width = int(scalar[1:])
+    wide = many.type_of(f"i{2 * width}")
+    left, right = (many.text.emit(f"{extend} {t} {each} to {wide}") for each in many.names)
+    product = many.text.emit(f"mul {wide} {left}, {right}")
+    low = many.text.emit(f"trunc {wide} {product} to {t}")
+    shifted = many.text.emit(f"lshr {wide} {product}, {many.constant(f'i{2 * width}', width)}")
+    high = many.text.emit(f"trunc {wide} {shifted} to {t}")
+    return many.result(scalar, low), many.result(scalar, high)
+
+
+@handles("BitFieldInsert", "BitFieldSExtract", "BitFieldUExtract")
+def _bit_field(emitter: Emitter, node: Node) -> None:
+    operands = [emitter.get(each) for each in node.operands]
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        many = _Many(emitter, parts)
+        text, scalar = many.text, scalar_type(type_)
+        t, width = many.type_of(scalar), int(scalar[1:])
+        offset, count = (_resized(many, index, t, width) for index in (-2, -1))
+        full = many.constant(scalar, width)
+        if node.op != "BitFieldInsert":
+            rest = text.emit(f"sub {t} {full}, {count}")
+            up = text.emit(f"sub {t} {rest}, {offset}")
+            empty = text.emit(f"icmp eq {t} {count}, {many.constant(scalar, 0)}")
+            moved = text.emit(f"shl {t} {many.names[0]}, {up}")
+            kind = "ashr" if node.op == "BitFieldSExtract" else "lshr"
+            field = text.emit(f"{kind} {t} {moved}, {rest}")
+            zero = many.constant(scalar, 0)
+            name = text.emit(f"select {many.type_of('i1')} {empty}, {t} {zero}, {t} {field}")
+            return many.result(scalar, name)
+        rest = text.emit(f"sub {t} {full}, {count}")
+        ones = text.emit(f"lshr {t} {many.constant(scalar, -1)}, {rest}")
+        empty = text.emit(f"icmp eq {t} {count}, {many.constant(scalar, 0)}")
+        zero = many.constant(scalar, 0)
+        ones = text.emit(f"select {many.type_of('i1')} {empty}, {t} {zero}, {t} {ones}")
+        mask = text.emit(f"shl {t} {ones}, {offset}")
+        new = text.emit(f"and {t} {text.emit(f'shl {t} {many.names[1]}, {offset}')}, {mask}")
+        keep = text.emit(f"xor {t} {mask}, {many.constant(scalar, -1)}")
+        old = text.emit(f"and {t} {many.names[0]}, {keep}")
+        return many.result(scalar, text.emit(f"or {t} {old}, {new}"))
+
+    value = emitter.map_components(node.type, operands, one)
+    assert value is not None
+    emitter.define(node, value)
+
+
+def _resized(many: _Many, index: int, t: str, width: int) -> str:
+    """An offset or count in the width of the value."""
+    name, type_ = many.names[index], many.types[index]
+    bits = int(type_.strip("<>").split("i")[-1])
+    if bits == width:
+        return name
+    return many.text.emit(f"{'trunc' if bits > width else 'zext'} {type_} {name} to {t}")
+
+
+# --- Integer dot products -----------------------------------------------------------------------
+
+
+@handles("SDot", "UDot", "SUDot", "SDotAccSat", "UDotAccSat", "SUDotAccSat")
+def _dot(emitter: Emitter, node: Node) -> None:
+    first_signed, second_signed = node.op[0] == "S", node.op.startswith("SDot")
+    left = _bytes_of(emitter, node.operands[0])
+    right = _bytes_of(emitter, node.operands[1])
+    scalar = scalar_type(node.type)
+    wide = "i64"
+    total: Lanes | None = None
+    for a, b in zip(left, right, strict=True):
+        product = _wide_product(emitter, a, b, first_signed, second_signed, wide)
+        total = product if total is None else _add(emitter, total, product)
+    assert total is not None
+    if node.op.endswith("AccSat"):
+        accumulator = _widened(emitter, emitter.scalar(node.operands[2]), first_signed, wide)
+        total = _add_saturated(emitter, total, accumulator, first_signed)
+        total = _saturated(emitter, total, scalar, first_signed)
+    emitter.define(node, _narrowed(emitter, total, scalar))
+
+
+def _bytes_of(emitter: Emitter, node: Node) -> list[Lanes]:
+    """The components of a vector, or the four bytes of a packed integer."""
+    value = emitter.get(node)
+    if isinstance(value, list):
+        return [each for each in value if isinstance(each, Lanes)]
+    many = _Many(emitter, [value])
+    parts = []
+    for index in range(4):
+        shift = many.constant("i32", 8 * index)
+        moved = many.text.emit(f"lshr {many.types[0]} {many.names[0]}, {shift}")
+        small = many.text.emit(f"trunc {many.types[0]} {moved} to {many.type_of('i8')}")
+        parts.append(many.result("i8", small))
+    return parts
+
+
+def _widened(emitter: Emitter, value: Lanes, signed: bool, wide: str) -> Lanes:
+    if value.type == wide:
+        return value
+    many = _Many(emitter, [value])
+    kind = "sext" if signed else "zext"
+    name = many.text.emit(f"{kind} {many.types[0]} {many.names[0]} to {many.type_of(wide)}")
+    return many.result(wide, name)
+
+
+def _wide_product(
+    emitter: Emitter, a: Lanes, b: Lanes, a_signed: bool, b_signed: bool, wide: str
+) -> Lanes:
+    many = _Many(
+        emitter, [_widened(emitter, a, a_signed, wide), _widened(emitter, b, b_signed, wide)]
+    )
+    return many.result(
+        wide, many.text.emit(f"mul {many.type_of(wide)} {many.names[0]}, {many.names[1]}")
+    )
+
+
+def _add(emitter: Emitter, left: Lanes, right: Lanes) -> Lanes:
+    many = _Many(emitter, [left, right])
+    t = many.type_of(left.type)
+    return many.result(left.type, many.text.emit(f"add {t} {many.names[0]}, {many.names[1]}"))
+
+
+def _add_saturated(emitter: Emitter, left: Lanes, right: Lanes, signed: bool) -> Lanes:
+    many = _Many(emitter, [left, right])
+    t = many.type_of(left.type)
+    function = f"llvm.{'s' if signed else 'u'}add.sat.{overloaded(t)}"
+    name = many.text.call(t, function, [(t, many.names[0]), (t, many.names[1])])
+    return many.result(left.type, name)
+
+
+def _saturated(emitter: Emitter, value: Lanes, scalar: str, signed: bool) -> Lanes:
+    width = int(scalar[1:])
+    if width >= int(value.type[1:]):
+        return value
+    many = _Many(emitter, [value])
+    t, text = many.types[0], many.text
+    low = -(1 << (width - 1)) if signed else 0
+    high = (1 << (width - 1 if signed else width)) - 1
+    name = text.call(
+        t, f"llvm.smin.{overloaded(t)}", [(t, many.names[0]), (t, many.constant(value.type, high))]
+    )
+    name = text.call(
+        t, f"llvm.smax.{overloaded(t)}", [(t, name), (t, many.constant(value.type, low))]
+    )
+    return many.result(value.type, name)
+
+
+def _narrowed(emitter: Emitter, value: Lanes, scalar: str) -> Lanes:
+    if value.type == scalar:
+        return value
+    many = _Many(emitter, [value])
+    kind = "trunc" if int(scalar[1:]) < int(value.type[1:]) else "sext"
+    name = many.text.emit(f"{kind} {many.types[0]} {many.names[0]} to {many.type_of(scalar)}")
+    return many.result(scalar, name)
+
+
+# --- Addresses as numbers -----------------------------------------------------------------------
+
+
+@handles("PtrDiff")
+def _difference(emitter: Emitter, node: Node) -> None:
+    """The number of elements between two addresses."""
+    pointer = node.operands[0].type
+    assert isinstance(pointer, Pointer)
+    assert pointer.pointee is not None
+    many = _Many(emitter, [emitter.scalar(each) for each in node.operands])
+    wide, text = many.type_of("i64"), many.text
+    first, second = (
+        text.emit(f"ptrtoint {many.type_of('ptr')} {each} to {wide}") for each in many.names
+    )
+    distance = text.emit(f"sub {wide} {first}, {second}")
+    size = many.constant("i64", array_step(pointer.pointee))
+    count = many.result("i64", text.emit(f"sdiv {wide} {distance}, {size}"))
+    emitter.define(node, _narrowed(emitter, count, scalar_type(node.type)))
+
+
+@handles("FMod")
+def _float_modulo(emitter: Emitter, node: Node) -> None:
+    """The remainder with the sign of the divisor."""
+    operands = [emitter.get(each) for each in node.operands]
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        many = _Many(emitter, parts)
+        text, t = many.text, many.types[0]
+        bits = many.type_of(f"i{8 * type_.size}")
+        rest = text.emit(f"frem {t} {many.names[0]}, {many.names[1]}")
+        signs = [text.emit(f"bitcast {t} {each} to {bits}") for each in (rest, many.names[1])]
+        differ = text.emit(f"xor {bits} {signs[0]}, {signs[1]}")
+        opposite = text.emit(f"icmp slt {bits} {differ}, {many.constant(f'i{8 * type_.size}', 0)}")
+        zero = "zeroinitializer" if many.vector else "0.0"
+        some = text.emit(f"fcmp une {t} {rest}, {zero}")
+        truth = many.type_of("i1")
+        fix = text.emit(f"and {truth} {opposite}, {some}")
+        moved = text.emit(f"fadd {t} {rest}, {many.names[1]}")
+        name = text.emit(f"select {truth} {fix}, {t} {moved}, {t} {rest}")
+        signed = f"llvm.copysign.{overloaded(t)}"
+        return many.result(
+            scalar_type(type_), text.call(t, signed, [(t, name), (t, many.names[1])])
+        )
+
+    value = emitter.map_components(node.type, operands, one)
+    assert value is not None
+    emitter.define(node, value)
+
+
+@handles("SizeOf")
+def _size_of(emitter: Emitter, node: Node) -> None:
+    pointer = node.operands[0].type
+    assert isinstance(pointer, Pointer)
+    assert pointer.pointee is not None
+    assert isinstance(node.type, Int)
+    emitter.define(node, Lanes(f"i{node.type.width}", str(pointer.pointee.size)))
+
+
+# --- Any function of three bits -------------------------------------------------------------------
+
+
+@handles("BitwiseFunctionINTEL")
+def _bitwise_function(emitter: Emitter, node: Node) -> None:
+    """For each bit of the operands, the bit of a table at the place that they spell: a is its
+    lowest digit, c its highest."""
+    table = constant_int(node.operands[3])
+    if table is None:
+        raise BuildError("the table of the function is not a constant")
+    operands = [emitter.get(each) for each in node.operands[:3]]
+
+    def one(type_: Type, parts: list[Lanes]) -> Lanes:
+        many = _Many(emitter, parts)
+        text, t, scalar = many.text, many.types[0], scalar_type(type_)
+        ones = many.constant(scalar, -1)
+        inverse = [text.emit(f"xor {t} {each}, {ones}") for each in many.names]
+        total = many.constant(scalar, 0)
+        for place in range(8):
+            if table >> place & 1:
+                a, b, c = (
+                    (many.names if place >> digit & 1 else inverse)[digit] for digit in range(3)
+                )
+                both = text.emit(f"and {t} {a}, {b}")
+                all_ = text.emit(f"and {t} {both}, {c}")
+                total = text.emit(f"or {t} {total}, {all_}")
+        return many.result(scalar, total)
+
+    value = emitter.map_components(node.type, operands, one)
+    assert value is not None
+    emitter.define(node, value)
+
+
+@handles("ReadClockKHR")
+def _read_clock(emitter: Emitter, node: Node) -> None:
+    """A counter that only goes up, as one number or as its two halves."""
+    text = emitter.text
+    clock = text.call("i64", "llvm.readcyclecounter", [])
+    if not isinstance(node.type, Vector):
+        emitter.define(node, Lanes("i64", clock))
+        return
+    high = text.emit(f"lshr i64 {clock}, 32")
+    halves: list[Value] = [
+        Lanes("i32", text.emit(f"trunc i64 {each} to i32")) for each in (clock, high)
+    ]
+    emitter.define(node, halves)

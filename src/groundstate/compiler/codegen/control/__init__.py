@@ -1,0 +1,1 @@
+"""Masks, the all-lanes-active path, and speculation on what lanes will do."""

@@ -1,0 +1,453 @@
+"""Control flow: blocks in a line, masks, loops, and the points where a sub-group waits at a
+barrier.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.cfg import CFG, Loop
+from groundstate.compiler.analysis.liveness import Liveness, incoming_values
+from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
+from groundstate.compiler.codegen.emitter import Emitter
+from groundstate.compiler.codegen.function import components, schedule
+from groundstate.compiler.codegen.memory.ordering import barrier_fence
+from groundstate.compiler.codegen.text import scalar_bytes
+from groundstate.compiler.codegen.values import Lanes, Value
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.lower.barriers import is_group_barrier
+
+
+class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
+    """The kernel cannot be written for several lanes: it is written for one instead."""
+
+
+class ControlFlow:
+    """Writes the blocks of a kernel."""
+
+    def __init__(self, emitter: Emitter, cfg: CFG, entry_mask: str | None, done: str) -> None:
+        self.emitter = emitter
+        self.text = emitter.text
+        self.cfg = cfg
+        self.entry_mask = entry_mask
+        self.done = done
+        self.divergence = emitter.divergence
+        self.order = schedule(emitter.kernel, cfg)
+        self.place_of = {block: place for place, block in enumerate(self.order)}
+        self.logic = emitter.masks
+        self.masks: dict[Block, str] = {}
+        self.flags: dict[Block, str] = {}
+        self.resume_points: list[str] = []
+        self.saved: dict[str, int] = {}
+        self.context_bytes = 0
+        self.context_base = ""
+        self._mask = ""
+        """The mask of the block that is being written, if it is partial."""
+        self._all_lanes = AllLanesPath(emitter, cfg)
+        if not self.logic.is_wide or entry_mask is not None:
+            self._all_lanes.blocks.clear()
+        self._is_together = False
+        """True while a partial block is written for when all lanes are there."""
+        self._after = self._what_follows()
+        self._live = Liveness(emitter.kernel)
+        self._ways: dict[Block, tuple[set[Block], Block | None]] = {}
+        self._phis: dict[Block, dict[Block, list[tuple[Node, Node]]]] = {}
+
+    # --- The line of blocks ---------------------------------------------------------------------
+
+    def is_partial(self, block: Block) -> bool:
+        """True if only some lanes may be in the block."""
+        return block in self.divergence.divergent_blocks
+
+    def _what_follows(self) -> dict[Block | Loop, str]:
+        """The label to go to behind each block and each loop."""
+        follows: dict[Block | Loop, str] = {}
+        for position, block in enumerate(self.order):
+            following = self.order[position + 1] if position + 1 < len(self.order) else None
+            here: Block | Loop = block
+            loop = self.cfg.loop_of.get(block)
+            while loop is not None and (following is None or not loop.contains(following)):
+                follows[here] = f"l{loop.header.index}"
+                here = loop
+                loop = loop.parent
+            follows[here] = self.done if following is None else f"c{following.index}"
+        return follows
+
+    def write(self) -> None:
+        """Writes all blocks; control arrives at the first and leaves at `done`."""
+        self._enter(self.order[0])
+        for block in self.order:
+            self._write_check(block)
+            self._write_body(block)
+            if block in self._all_lanes.blocks:
+                self._write_together(block)
+            loop: Loop | None = self.cfg.loop_of.get(block)
+            while loop is not None and self._ends_loop(block, loop):
+                self._write_loop_end(loop)
+                loop = loop.parent
+
+    def _ends_loop(self, block: Block, loop: Loop) -> bool:
+        last = max(loop.blocks, key=self.place_of.__getitem__)
+        return last is block
+
+    def prepare(self) -> None:
+        """Room for masks, all empty at first, also when a sub-group goes on behind a barrier."""
+        for block in self.order:
+            if self.is_partial(block):
+                self.masks[block] = self.emitter.new_slot(self.logic.type, "m")
+                self._store_mask(block, self.logic.empty)
+            else:
+                self.flags[block] = self.emitter.new_slot("i1", "f")
+                self.text.do(f"store i1 false, ptr {self.flags[block]}")
+
+    def _write_check(self, block: Block) -> None:
+        self.text.start(f"c{block.index}")
+        pending = self._is_pending(block)
+        self.text.do(f"br i1 {pending}, label %b{block.index}, label %{self._after[block]}")
+
+    def _write_loop_end(self, loop: Loop) -> None:
+        """Goes round again if a lane wants to."""
+        header = loop.header
+        self.text.start(f"l{header.index}")
+        pending = self._is_pending(header)
+        self.text.do(f"br i1 {pending}, label %b{header.index}, label %{self._after[loop]}")
+
+    def _is_pending(self, block: Block) -> str:
+        """True if a lane waits to enter a block."""
+        if self.is_partial(block):
+            return self.logic.any(self._load_mask(block))
+        return self.text.emit(f"load i1, ptr {self.flags[block]}")
+
+    def _load_mask(self, block: Block) -> str:
+        return self.text.emit(f"load {self.logic.type}, ptr {self.masks[block]}")
+
+    def _store_mask(self, block: Block, mask: str) -> None:
+        self.text.do(f"store {self.logic.type} {mask}, ptr {self.masks[block]}")
+
+    def _write_body(self, block: Block) -> None:
+        text = self.text
+        text.start(f"b{block.index}")
+        if not self.is_partial(block):
+            text.do(f"store i1 false, ptr {self.flags[block]}")
+            self._write_nodes(block, self.entry_mask)
+            return
+        mask = self._mask = self._load_mask(block)
+        self._store_mask(block, self.logic.empty)
+        has_vector_accesses = self._has_vector_accesses(block)
+        if self._all_lanes.may_begin(block, has_vector_accesses):
+            self._find_together(block, mask)
+        elif has_vector_accesses and not self._all_lanes.was_asked_before(block):
+            full, part = text.label("full"), text.label("part")
+            text.do(f"br i1 {self.logic.all(mask)}, label %{full}, label %{part}")
+            text.start(full)
+            self._mask = self.logic.full
+            self._write_nodes(block, None)
+            text.start(part)
+            self._mask = mask
+        self._write_nodes(block, self.logic.bits(mask))
+
+    def _find_together(self, block: Block, mask: str) -> None:
+        """Goes to where all lanes are together, if they are."""
+        text = self.text
+        together, apart = text.label("together"), text.label("apart")
+        text.do(f"br i1 {self.logic.all(mask)}, label %{together}, label %{apart}")
+        text.start(together)
+        self.emitter.block, self.emitter.here, self.emitter.mask = block, {}, None
+        self._all_lanes.enter(block)
+        text.do(f"br label %all{block.index}")
+        text.start(apart)
+
+    def _write_together(self, block: Block) -> None:
+        """Writes a partial block once more, for when all lanes are there."""
+        self.text.start(f"all{block.index}")
+        self._mask = self.logic.full
+        self._is_together = True
+        self._write_nodes(block, None)
+        self._is_together = False
+
+    def _write_nodes(self, block: Block, mask: str | None) -> None:
+        emitter = self.emitter
+        emitter.block, emitter.here, emitter.mask = block, {}, mask
+        for phi in block.phis:
+            emitter.keep_for_leavers(phi)
+        for node in block.nodes:
+            if is_group_barrier(node):
+                self._suspend(block, node)
+            else:
+                emitter.write(node)
+        self._write_end(block)
+
+    def _has_vector_accesses(self, block: Block) -> bool:
+        """True if a block reads or writes memory in a way that is much faster for all lanes."""
+        if not self.logic.is_wide:
+            return False  # one lane, or mask registers: a masked access costs no more
+        for node in block.nodes:
+            if node.op == "Store" and self.divergence.stride_at(node.operands[0], block) != 0:
+                return True
+            if node.op == "Load" and self.divergence.stride_at(node.operands[0], block) != 0:
+                parts = components(node.type) or [node.type]
+                if min(part.size for part in parts) < 4 or self._reads_at_steps(node, block):
+                    return True
+        return False
+
+    def _reads_at_steps(self, load: Node, block: Block) -> bool:
+        """True if lanes read one number each at addresses that most likely go up by a fixed step,
+        but are not next to each other: if all lanes are there, none needs an address of its own."""
+        pointer = load.operands[0]
+        if pointer in self.emitter.speculated:
+            return True
+        step = self.divergence.stride_at(pointer, block)
+        return bool(step) and step != load.type.size and components(load.type) is None
+
+    # --- Ends of blocks -------------------------------------------------------------------------
+
+    def _write_end(self, block: Block) -> None:
+        if not block.successors:
+            follows = self.done if self._has_all_lanes(block) else self._after[block]
+            self.text.do(f"br label %{follows}")
+        elif block in self.divergence.divergent_branches:
+            if self._all_lanes.is_asked_behind(block) and self._has_all_lanes(block):
+                self._go_together(block)
+            self._hand_on(block)
+        else:
+            self._branch(block)
+
+    def _has_all_lanes(self, block: Block) -> bool:
+        """True if all lanes are in the block where it is being written."""
+        return self._is_together or not self.is_partial(block)
+
+    def _branch(self, block: Block) -> None:
+        """All lanes of the block go the same way: an ordinary branch, to an edge for each way."""
+        text = self.text
+        leave = self._go if self._has_all_lanes(block) else self._pass_on
+        if len(block.successors) == 1:
+            leave(block, block.successors[0])
+            return
+        labels = [text.label("e") for _ in block.successors]
+        assert block.condition is not None
+        condition = self.emitter.scalar(block.condition)
+        if block.switch is None:
+            text.do(f"br i1 {condition.name}, label %{labels[0]}, label %{labels[1]}")
+        else:
+            cases = " ".join(
+                f"{condition.type} {self._signed(value, condition.type)}, label %{label}"
+                for value, label in zip(block.switch, labels[1:], strict=True)
+            )
+            text.do(f"switch {condition.type} {condition.name}, label %{labels[0]} [{cases}]")
+        here = dict(self.emitter.here)
+        for label, successor in zip(labels, block.successors, strict=True):
+            text.start(label)
+            self.emitter.here = dict(here)
+            leave(block, successor)
+
+    @staticmethod
+    def _signed(value: int, type_: str) -> int:
+        width = int(type_[1:])
+        value &= (1 << width) - 1
+        return value - (1 << width) if value >> (width - 1) else value
+
+    def _go(self, block: Block, successor: Block) -> None:
+        """Goes to a block with all lanes."""
+        self._copy_phis(block, successor, None)
+        if successor in self._all_lanes.blocks:
+            self._all_lanes.enter(successor, block)
+        self._enter(successor)
+
+    def _go_together(self, block: Block) -> None:
+        """Leaves a block to where all lanes want to go, or continues if they disagree."""
+        text = self.text
+        assert block.condition is not None
+        always, never = self._all_lanes.agreement(block)
+        here = dict(self.emitter.here)
+        for holds, successor in zip((always, never), block.successors, strict=True):
+            way, otherwise = text.label("way"), text.label("otherwise")
+            text.do(f"br i1 {holds}, label %{way}, label %{otherwise}")
+            text.start(way)
+            self._go(block, successor)
+            text.start(otherwise)
+            self.emitter.here = dict(here)
+
+    def _enter(self, block: Block) -> None:
+        if block in self._all_lanes.blocks:
+            self.text.do(f"br label %all{block.index}")
+            return
+        if self.is_partial(block):
+            self._store_mask(block, self._full_mask())
+        self.text.do(f"br label %b{block.index}")
+
+    def _full_mask(self) -> str:
+        """All lanes that exist."""
+        if self.entry_mask is not None:
+            return self.logic.of_bits(self.entry_mask)
+        return self.logic.full
+
+    def _pass_on(self, block: Block, successor: Block) -> None:
+        """Gives all lanes of a partial block to the mask of one other."""
+        self._copy_phis(block, successor, self.emitter.mask)
+        self._add_lanes(block, successor, self._mask)
+        follows = self._after[block]
+        next_in_line = follows in (f"c{successor.index}", f"l{successor.index}")
+        self.text.do(f"br label %{f'b{successor.index}' if next_in_line else follows}")
+
+    def _hand_on(self, block: Block) -> None:
+        """Gives each lane to the mask of the block that it goes to.
+
+        Lanes that leave a loop come first, because what they take with them may be overwritten by
+        those that go round again; and in most rounds there are none."""
+        mask = self._mask if self.is_partial(block) else self._full_mask()
+        edges: dict[Block, str] = {}
+        for successor, edge in zip(block.successors, self._edge_masks(block, mask), strict=True):
+            known = edges.get(successor)
+            edges[successor] = self.logic.either(known, edge) if known else edge
+        leaving = [each for each in edges.items() if self._leaves_loop(block, each[0])]
+        for successor, edge in leaving:
+            here = dict(self.emitter.here)
+            inside, after = self.text.label("leave"), self.text.label("stay")
+            self.text.do(f"br i1 {self.logic.any(edge)}, label %{inside}, label %{after}")
+            self.text.start(inside)
+            self._hand_to(block, successor, edge)
+            self.text.do(f"br label %{after}")
+            self.text.start(after)
+            self.emitter.here = here
+        for successor, edge in edges.items():
+            if not self._leaves_loop(block, successor):
+                self._hand_to(block, successor, edge)
+        self.text.do(f"br label %{self._after[block]}")
+
+    def _leaves_loop(self, block: Block, successor: Block) -> bool:
+        loop = self.cfg.loop_of.get(block)
+        return loop is not None and not loop.contains(successor)
+
+    def _hand_to(self, block: Block, successor: Block, edge: str) -> None:
+        self._copy_phis(block, successor, self.logic.bits(edge))
+        self._add_lanes(block, successor, edge)
+
+    def _edge_masks(self, block: Block, mask: str) -> list[str]:
+        assert block.condition is not None
+        condition = self.emitter.scalar(block.condition)
+        if block.switch is None:
+            chosen = [self.text.as_vector(condition)]
+        else:
+            chosen = [self._equal(condition, value) for value in block.switch]
+        taken = [self.logic.where(mask, each) for each in chosen]
+        rest = mask
+        for each in chosen:
+            rest = self.logic.where_not(rest, each)
+        return [*taken, rest] if block.switch is None else [rest, *taken]
+
+    def _equal(self, condition: Lanes, value: int) -> str:
+        text = self.text
+        wide = text.vector_type(condition.type)
+        number = text.splat(condition.type, str(self._signed(value, condition.type)))
+        return text.emit(f"icmp eq {wide} {text.as_vector(condition)}, {number}")
+
+    def _add_lanes(self, source: Block, block: Block, edge: str) -> None:
+        if self.is_partial(block):
+            if not self._comes_first(source, block):
+                edge = self.logic.either(self._load_mask(block), edge)
+            self._store_mask(block, edge)
+        else:  # all lanes come here in the end, or this block would be partial
+            self.text.do(f"store i1 true, ptr {self.flags[block]}")
+
+    def _comes_first(self, source: Block, target: Block) -> bool:
+        """True if no lane can be waiting at `target` when control comes from `source`.
+
+        Lanes leave a loop in several iterations. Ways into a loop and ways round it are looked at
+        by themselves; where several lead round, a later one may still need what the first would
+        overwrite."""
+        if self._leaves_loop(source, target):
+            return False
+        if target not in self._ways:
+            self._ways[target] = self._ways_into(target)
+        back, first = self._ways[target]
+        return len(back) == 1 if source in back else source is first
+
+    def _ways_into(self, target: Block) -> tuple[set[Block], Block | None]:
+        """The ways round a loop to its head, and the first of the other ways to a block."""
+        loop = self.cfg.loop_of.get(target)
+        back: set[Block] = set()
+        if loop is not None and loop.header is target:
+            back = {each for each in target.predecessors if loop.contains(each)}
+        others = [each for each in target.predecessors if each not in back]
+        return back, min(others, key=self.place_of.__getitem__, default=None)
+
+    def _copy_phis(self, source: Block, target: Block, edge: str | None) -> None:
+        """Gives the phis of a block their values for control that comes from `source`."""
+        emitter = self.emitter
+        if target not in self._phis:
+            self._phis[target] = incoming_values(target)
+        incoming = [(phi, emitter.get(value)) for phi, value in self._phis[target].get(source, ())]
+        first = self._comes_first(source, target)
+        taken: str | None = None
+        for phi, given in incoming:
+            vector = self.divergence.stride(phi) is None and self.text.width > 1
+            if edge is None or (first and phi not in emitter.escaping):
+                emitter.store(emitter.slot(phi), given)
+                continue
+            if not vector and taken is None:
+                taken = self.text.any(edge)
+            emitter.store(emitter.slot(phi), given, edge if vector else taken)
+
+    # --- Barriers -------------------------------------------------------------------------------
+
+    def _suspend(self, block: Block, barrier: Node) -> None:
+        """Saves what is needed behind the barrier, returns, and goes on from there when called
+        again."""
+        if self.is_partial(block):
+            if self.text.width > 1:
+                raise NeedsOneLane
+            raise BuildError(f"{block.where}: a barrier that not all work-items reach")
+        text = self.text
+        kept = self._kept_slots(self._live[block.successors[0]])
+        for slot in kept:
+            self._move(slot, save=True)
+        number = len(self.resume_points) + 1
+        label = f"r{number}"
+        self.resume_points.append(label)
+        self._write_fence(barrier)
+        text.do(f"ret i32 {number}")
+        text.start(label)
+        for slot in kept:
+            self._move(slot, save=False)
+        self.emitter.here = {}
+
+    def _write_fence(self, barrier: Node) -> None:
+        """The fence for other groups, if the barrier has one, from the last sub-group for all."""
+        fence = barrier_fence(barrier) if barrier.op == "ControlBarrier" else ""
+        if not fence:
+            return
+        text = self.text
+        last, after = text.label("last"), text.label("fenced")
+        is_last = text.emit(f"icmp eq i64 %sub, {self.emitter.context.subgroups - 1}")
+        text.do(f"br i1 {is_last}, label %{last}, label %{after}")
+        text.start(last)
+        text.do(fence)
+        text.do(f"br label %{after}")
+        text.start(after)
+
+    def _kept_slots(self, live: set[Node]) -> list[Lanes]:
+        emitter = self.emitter
+        slots: list[Lanes] = []
+        for node in sorted(live - emitter.rematerialised, key=lambda each: each.index):
+            slots += _flat(emitter.slot(node))
+            if node in emitter.escaping and self.divergence.stride(node) is not None:
+                slots += _flat(emitter.lane_slot(node))
+        return slots
+
+    def _move(self, slot: Lanes, save: bool) -> None:
+        text = self.text
+        wide = self.emitter.slot_type(slot.type, slot.stride)
+        if slot.name not in self.saved:
+            size = 8 if slot.stride is not None else scalar_bytes(slot.type) * text.width
+            self.saved[slot.name] = self.context_bytes
+            self.context_bytes += -(-size // 8) * 8
+        offset = self.saved[slot.name]
+        place = text.emit(f"getelementptr i8, ptr {self.context_base}, i64 {offset}")
+        source, target = (slot.name, place) if save else (place, slot.name)
+        value = text.emit(f"load {wide}, ptr {source}, align 8")
+        text.do(f"store {wide} {value}, ptr {target}, align 8")
+
+
+def _flat(slot: Value) -> list[Lanes]:
+    if isinstance(slot, list):
+        return [each for part in slot for each in _flat(part)]
+    return [slot]

@@ -1,0 +1,1 @@
+"""Operations of sub-groups and work-groups."""

@@ -1,0 +1,478 @@
+"""The functions around a kernel's body: one sub-group's `step`, and `run` with the loops over
+groups.
+
+`step` returns 0 when its sub-group has ended, or the number of the barrier it waits at; `run`
+calls it for each sub-group of a group, and again from that barrier on, until the group has
+ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import groundstate.compiler.codegen.arithmetic.composites
+import groundstate.compiler.codegen.arithmetic.conversions
+import groundstate.compiler.codegen.arithmetic.integers
+import groundstate.compiler.codegen.arithmetic.intrinsics
+import groundstate.compiler.codegen.arithmetic.opencl
+import groundstate.compiler.codegen.control.no_wrap
+import groundstate.compiler.codegen.groups.ballots
+import groundstate.compiler.codegen.groups.operations
+import groundstate.compiler.codegen.groups.shuffles
+import groundstate.compiler.codegen.groups.workgroups
+import groundstate.compiler.codegen.images.operations
+import groundstate.compiler.codegen.memory.accesses
+import groundstate.compiler.codegen.memory.atomics
+import groundstate.compiler.codegen.memory.blocks
+import groundstate.compiler.codegen.memory.layout
+import groundstate.compiler.codegen.memory.pointers
+import groundstate.compiler.codegen.printing
+import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
+from groundstate.compiler.analysis.divergence import Divergence, lane_stride
+from groundstate.compiler.analysis.shared_variables import stack_variables
+from groundstate.compiler.codegen.control.flow import ControlFlow
+from groundstate.compiler.codegen.control.masks import Registers
+from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
+from groundstate.compiler.codegen.emitter import Emitter, KernelContext
+from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
+from groundstate.compiler.codegen.memory.copies import clear
+from groundstate.compiler.codegen.memory.nontemporal import FENCE, nontemporal_stores
+from groundstate.compiler.codegen.memory.privatised_atomics import (
+    TABLE_BYTES,
+    end_lines,
+    privatised_atomics,
+    start_lines,
+    unwanted_results,
+)
+from groundstate.compiler.codegen.text import scalar_type
+from groundstate.compiler.codegen.values import Lanes, Value
+from groundstate.compiler.ir import Node
+from groundstate.compiler.signature import Argument, Signature
+from groundstate.compiler.spirv.types import Pointer, Type
+
+OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32
+OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES = 68, 72, 80, 88
+OFFSET_STREAMS = 96
+"""Where native/kernel.h puts the members of gs_dispatch."""
+
+OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = -24, -16, -8
+"""Where native/kernel_memory.h puts the members of the header, from local memory."""
+
+PARAMETERS = (
+    "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
+    "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
+    "ptr noalias %saved, ptr %shared, ptr %tally, i1 %follows"
+)
+FOLLOWS = (
+    "  %g.more = add i64 %g, 1",
+    "  %goes.on = icmp ult i64 %g.more, %end",
+    "  %x.after = add i64 %x, 1",
+    "  %same.row = icmp ult i64 %x.after, %cx",
+    "  %follows = and i1 %goes.on, %same.row",
+)
+"""Finds out whether the next group of the line runs behind this one."""
+MOST_STACK_BYTES = 512
+"""Of a variable that lies on the stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """LLVM IR of a kernel variant, and the memory that it needs."""
+
+    text: str
+    private_bytes: int
+    """Private memory, for each worker."""
+    saved_bytes: int
+    """What sub-groups keep at barriers and what they share, for each worker."""
+    lanes: int
+    """How many work-items run side by side."""
+    formats: tuple[bytes, ...] = ()
+    """The format strings of its printf calls."""
+
+
+class KernelWriter:
+    """Writes one variant of a kernel."""
+
+    def __init__(
+        self,
+        divergence: Divergence,
+        types: list[Type],
+        signature: Signature,
+        placement: dict[tuple[int, int], tuple[str, int]],
+        contract: bool,
+        registers: Registers,
+    ) -> None:
+        self.kernel = divergence.kernel
+        self.types = types
+        self.signature = signature
+        self.placement = placement
+        """Of each variable of the module: "local" or "global", and the offset in that memory."""
+        self.size = divergence.group_size
+        self.width = divergence.width
+        self.items = self.size[0] * self.size[1] * self.size[2]
+        self.subgroups = -(-self.items // self.width)
+        self.cfg = divergence.cfg
+        self.divergence = divergence
+        self.context = KernelContext(registers)
+        self.context.contract = contract
+        self.context.subgroups = self.subgroups
+        self.emitter = Emitter(self.kernel, self.divergence, self.context)
+        self.text = self.emitter.text
+        self.private: dict[Node, str] = {}
+        """The names of the addresses of private variables."""
+        self.private_offsets: dict[str, int] = {}
+        """Where those lie in a sub-group's private memory that have their place there."""
+        self.private_bytes = 0
+        self.on_stack = stack_variables(self.kernel, divergence.shared)
+
+    def write(self, has_barriers: bool, cells: int) -> Code:
+        """The whole LLVM module."""
+        text = self.text
+        self.context.private_base = self._private_base
+        self._write_arguments()
+        self._write_ids()
+        entry_mask = self._entry_mask()
+        flow = ControlFlow(self.emitter, self.cfg, entry_mask, "done")
+        flow.context_base = "%saved"
+        if not self.cfg.reducible and self.width > 1:
+            from groundstate.compiler.codegen.control.flow import NeedsOneLane
+
+            raise NeedsOneLane
+        flow.prepare()
+        prologue = len(text.lines)
+        flow.write()
+        self.emitter.problems.check()
+        text.start("done")
+        text.do("ret i32 0")
+        self._insert_resume(prologue, flow.resume_points)
+        context = -(-flow.context_bytes // 64) * 64
+        shared_bytes = cells * CELL_BYTES * self.subgroups
+        self.private_bytes = -(-self.private_bytes // 64) * 64
+        lines = [
+            *self._step_lines(),
+            *self._run_lines(context, shared_bytes, has_barriers),
+        ]
+        lines += text.declarations.values()
+        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
+        table_bytes = TABLE_BYTES if self.context.privatised else 0
+        return Code(
+            "\n".join(lines) + "\n",
+            self._all_private_bytes,
+            context * self.subgroups + shared_bytes + table_bytes,
+            self.width,
+            tuple(self.context.formats),
+        )
+
+    @property
+    def _all_private_bytes(self) -> int:
+        """Of all sub-groups, with the room for arrays of variable length behind."""
+        return self.private_bytes * self.subgroups + self.context.room_bytes
+
+    # --- step -----------------------------------------------------------------------------------
+
+    def _step_lines(self) -> list[str]:
+        private = [
+            f"  {name} = getelementptr i8, ptr %private, i64 {offset}"
+            for name, offset in self.private_offsets.items()
+        ]
+        return [
+            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind {{",
+            "entry:",
+            *self.emitter.allocas,
+            *private,
+            *self.text.lines,
+            "}",
+        ]
+
+    def _insert_resume(self, position: int, points: list[str]) -> None:
+        """At the start, goes to the barrier that the sub-group waited at."""
+        if not points:
+            return
+        cases = " ".join(f"i32 {number}, label %{label}" for number, label in enumerate(points, 1))
+        self.text.lines[position:position] = [
+            f"  switch i32 %resume, label %begin [{cases}]",
+            "begin:",
+        ]
+
+    def _invariant(self, type_: str, base: str, offset: int) -> str:
+        """Loads something that does not change during a launch."""
+        text = self.text
+        place = text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return text.emit(f"load {type_}, ptr {place}, align 1, !invariant.load !0")
+
+    def _write_arguments(self) -> None:
+        block = self._invariant("ptr", "%dispatch", OFFSET_ARGUMENTS)
+        for argument, type_ in zip(self.signature.arguments, self.types, strict=True):
+            self.context.arguments.append(self._argument(block, argument, type_))
+        for identifier, (memory, offset) in self.placement.items():
+            base = "%local"
+            if memory == "global":
+                base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
+            name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
+            self.context.global_names[identifier] = name
+        self.context.nontemporal = nontemporal_stores(self.kernel, self.cfg)
+        if self.context.nontemporal:
+            streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
+            self.context.streams = self.text.emit(f"icmp ne i64 {streams}, 0")
+        self.context.unwanted = unwanted_results(self.kernel)
+        self.context.privatised = privatised_atomics(self.kernel, self.cfg, self.context.unwanted)
+        self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
+
+    def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
+        text = self.text
+        place = text.emit(f"getelementptr i8, ptr {block}, i64 {argument.offset}")
+        if argument.kind == "local":
+            offset = text.emit(f"load i64, ptr {place}, align 1, !invariant.load !0")
+            return Lanes("ptr", text.emit(f"getelementptr i8, ptr %local, i64 {offset}"))
+        if isinstance(type_, Pointer) and argument.kind == "value":
+            return Lanes("ptr", place)  # a structure passed by value: it lies in the block
+        return self._load_value(place, 0, type_)
+
+    def _load_value(self, place: str, offset: int, type_: Type) -> Value:
+        from groundstate.compiler.codegen.function import components
+        from groundstate.compiler.codegen.memory.layout import lies_packed, memory_type, offsets
+
+        parts = components(type_)
+        if parts is not None:
+            return [
+                self._load_value(place, offset + each, part)
+                for part, each in zip(parts, offsets(type_), strict=True)
+            ]
+        name = self._invariant(memory_type(type_), place, offset)
+        if not lies_packed(type_):
+            name = self.text.emit(f"trunc {memory_type(type_)} {name} to {scalar_type(type_)}")
+        return Lanes(scalar_type(type_), name)
+
+    def _private_base(self, emitter: Emitter, node: Node) -> str:
+        """Room for a private variable: one copy for each lane. Small ones of which one copy does
+        lie on the stack, where LLVM makes values of what it can. Then what nobody has written
+        must be something, too: on what is undefined it would not even branch."""
+        assert isinstance(node.type, Pointer)
+        size = lane_stride(node.type.pointee)
+        is_on_stack = node in self.on_stack and size <= MOST_STACK_BYTES
+        if node not in self.private:
+            name = self.private[node] = f"%p{node.index}"
+            if is_on_stack:
+                emitter.allocas.append(f"  {name} = alloca [{size} x i8], align 16")
+            else:
+                self.private_bytes = -(-self.private_bytes // 64) * 64
+                self.private_offsets[name] = self.private_bytes
+                self.private_bytes += size * self.width
+        if is_on_stack:
+            clear(emitter, Lanes("ptr", self.private[node]), size, 16)
+        return self.private[node]
+
+    # --- ids ------------------------------------------------------------------------------------
+
+    def _write_ids(self) -> None:
+        text, ids = self.text, self.context.ids
+        local = self._local_ids()
+        counts = [
+            self._invariant("i64", "%dispatch", OFFSET_GROUP_COUNTS + 8 * i) for i in range(3)
+        ]
+        starts = [
+            self._invariant("i64", "%dispatch", OFFSET_GLOBAL_OFFSET + 8 * i) for i in range(3)
+        ]
+        groups = ["%gx", "%gy", "%gz"]
+        bases = []
+        for axis in range(3):
+            scaled = text.emit(f"mul i64 {groups[axis]}, {self.size[axis]}")
+            bases.append(text.emit(f"add i64 {scaled}, {starts[axis]}"))
+        ids["LocalInvocationId"] = local
+        ids["GlobalInvocationId"] = [
+            self._plus(each, base) for each, base in zip(local, bases, strict=True)
+        ]
+        ids["WorkgroupId"] = [Lanes("i64", each) for each in groups]
+        ids["NumWorkgroups"] = [Lanes("i64", each) for each in counts]
+        ids["GlobalOffset"] = [Lanes("i64", each) for each in starts]
+        for name in ("WorkgroupSize", "EnqueuedWorkgroupSize"):
+            ids[name] = [Lanes("i64", str(each)) for each in self.size]
+        ids["GlobalSize"] = [
+            Lanes("i64", text.emit(f"mul i64 {count}, {size}"))
+            for count, size in zip(counts, self.size, strict=True)
+        ]
+        dimensions = self._invariant("i32", "%dispatch", OFFSET_WORK_DIMENSIONS)
+        ids["WorkDim"] = [Lanes("i32", dimensions)]
+        self._write_linear_ids(local)
+
+    def _local_ids(self) -> list[Lanes]:
+        """Lanes run along x first, or whatever axis is the first. If a row holds whole sub-groups,
+        the other ids are uniform."""
+        text = self.text
+        first = text.emit(f"mul i64 %sub, {self.width}")
+        self.first_item = first
+        if self.divergence.rows_are_whole or self.width == 1:
+            parts, rest = [], first
+            for axis in range(3):
+                step = 1 if axis == self.divergence.axis and self.width > 1 else 0
+                part = text.emit(f"urem i64 {rest}, {self.size[axis]}")
+                rest = text.emit(f"udiv i64 {rest}, {self.size[axis]}")
+                parts.append(Lanes("i64", part, step))
+            return parts
+        x, y, _ = self.size
+        wide = text.vector_type("i32")
+        narrow = text.emit(f"trunc i64 {first} to i32")
+        index = text.as_vector(Lanes("i32", narrow, 1))
+        columns = text.emit(f"urem {wide} {index}, {text.splat('i32', str(x))}")
+        rows = text.emit(f"udiv {wide} {index}, {text.splat('i32', str(x))}")
+        seconds = text.emit(f"urem {wide} {rows}, {text.splat('i32', str(y))}")
+        thirds = text.emit(f"udiv {wide} {rows}, {text.splat('i32', str(y))}")
+        result = []
+        for name in (columns, seconds, thirds):
+            result.append(
+                Lanes("i64", text.emit(f"zext {wide} {name} to {text.vector_type('i64')}"), None)
+            )
+        return result
+
+    def _plus(self, value: Lanes, scalar: str) -> Lanes:
+        text = self.text
+        if not value.is_vector:
+            return Lanes("i64", text.emit(f"add i64 {value.name}, {scalar}"), value.stride)
+        wide = text.vector_type("i64")
+        return Lanes(
+            "i64", text.emit(f"add {wide} {value.name}, {text.splat('i64', scalar)}"), None
+        )
+
+    def _write_linear_ids(self, local: list[Lanes]) -> None:
+        text, ids = self.text, self.context.ids
+        step = 1 if self.width > 1 else 0
+        size = self.divergence.subgroup
+        ids["LocalInvocationIndex"] = [Lanes("i64", self.first_item, step)]
+        first_lane = text.emit(f"urem i64 {self.first_item}, {size}")
+        ids["SubgroupLocalInvocationId"] = [Lanes("i64", first_lane, step)]
+        ids["SubgroupId"] = [Lanes("i64", text.emit(f"udiv i64 {self.first_item}, {size}"))]
+        ids["SubgroupMaxSize"] = [Lanes("i64", str(size))]
+        for name in ("NumSubgroups", "NumEnqueuedSubgroups"):
+            ids[name] = [Lanes("i64", str(-(-self.items // size)))]
+        before = text.emit(f"sub i64 {self.first_item}, {first_lane}")
+        left = text.emit(f"sub i64 {self.items}, {before}")
+        small = text.emit(f"icmp ult i64 {left}, {size}")
+        ids["SubgroupSize"] = [
+            Lanes("i64", text.emit(f"select i1 {small}, i64 {left}, i64 {size}"))
+        ]
+        ids["GlobalLinearId"] = [self._global_linear_id(local)]
+
+    def _global_linear_id(self, local: list[Lanes]) -> Lanes:
+        """((z * height) + y) * width + x, without the global offset."""
+        text, ids = self.text, self.context.ids
+        sizes = [each.name for each in ids["GlobalSize"]]
+        scalars = [
+            text.emit(f"mul i64 {group}, {size}")
+            for group, size in zip(("%gx", "%gy", "%gz"), self.size, strict=True)
+        ]
+        parts = [self._plus(each, scalar) for each, scalar in zip(local, scalars, strict=True)]
+        total = self._times(parts[2], sizes[1])
+        total = self._times(self._sum(total, parts[1]), sizes[0])
+        return self._sum(total, parts[0])
+
+    def _times(self, value: Lanes, scalar: str) -> Lanes:
+        text = self.text
+        if value.stride == 0:
+            return Lanes("i64", text.emit(f"mul i64 {value.name}, {scalar}"))
+        wide, names = text.vector_type("i64"), (text.as_vector(value), text.splat("i64", scalar))
+        return Lanes("i64", text.emit(f"mul {wide} {names[0]}, {names[1]}"), None)
+
+    def _sum(self, left: Lanes, right: Lanes) -> Lanes:
+        text = self.text
+        if not left.is_vector and not right.is_vector:
+            assert left.stride is not None
+            assert right.stride is not None
+            name = text.emit(f"add i64 {left.name}, {right.name}")
+            return Lanes("i64", name, left.stride + right.stride)
+        wide = text.vector_type("i64")
+        name = text.emit(f"add {wide} {text.as_vector(left)}, {text.as_vector(right)}")
+        return Lanes("i64", name, None)
+
+    def _entry_mask(self) -> str | None:
+        """Which lanes of the sub-group exist; None if always all do."""
+        if self.items % self.width == 0:
+            return None
+        text = self.text
+        wide = text.vector_type("i64")
+        index = text.as_vector(Lanes("i64", self.first_item, 1))
+        return text.emit(f"icmp ult {wide} {index}, {text.splat('i64', str(self.items))}")
+
+    # --- run ------------------------------------------------------------------------------------
+
+    def _run_lines(self, context: int, shared_bytes: int, has_barriers: bool) -> list[str]:
+        privatised = self.context.privatised
+        call = (
+            "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
+            "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
+            "ptr %saved, ptr %shared, "
+            f"ptr {'%tally' if privatised else 'null'}, "
+            f"i1 {'%follows' if self.context.prefetches else 'false'})"
+        )
+        again = "%stop" if has_barriers else "0"
+        return [
+            "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
+            "ptr %local) nounwind {",
+            "entry:",
+            f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
+            f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
+            "  %cx = load i64, ptr %px, align 8, !invariant.load !0",
+            "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
+            "  %end = add i64 %first, %count",
+            f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
+            "  %local.bytes = load i64, ptr %pl, align 8, !invariant.load !0",
+            "  %local.end = getelementptr i8, ptr %local, i64 %local.bytes",
+            f"  %pp = getelementptr i8, ptr %local, i64 {OFFSET_PRIVATE}",
+            "  %privates = load ptr, ptr %pp, align 8",
+            f"  %privates.end = getelementptr i8, ptr %privates, i64 {self._all_private_bytes}",
+            f"  %ps = getelementptr i8, ptr %local, i64 {OFFSET_SAVED}",
+            "  %saveds = load ptr, ptr %ps, align 8",
+            f"  %shared = getelementptr i8, ptr %saveds, i64 {context * self.subgroups}",
+            "  %x0 = urem i64 %first, %cx",
+            "  %row0 = udiv i64 %first, %cx",
+            "  %y0 = urem i64 %row0, %cy",
+            "  %z0 = udiv i64 %row0, %cy",
+            f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
+            f"  %behind = getelementptr i8, ptr %shared, i64 {shared_bytes}",
+            *(start_lines("%behind", self.items) if privatised else ["  br label %start"]),
+            "start:",
+            "  br label %groups",
+            "groups:",
+            "  %g = phi i64 [ %first, %start ], [ %g.next, %group.end ]",
+            "  %x = phi i64 [ %x0, %start ], [ %x.next, %group.end ]",
+            "  %y = phi i64 [ %y0, %start ], [ %y.next, %group.end ]",
+            "  %z = phi i64 [ %z0, %start ], [ %z.next, %group.end ]",
+            "  %more = icmp ult i64 %g, %end",
+            "  br i1 %more, label %group, label %finish",
+            "group:",
+            "  store volatile i64 %g, ptr %mark, align 8",
+            *(FOLLOWS if self.context.prefetches else []),
+            "  br label %round",
+            "round:",
+            f"  %from = phi i32 [ 0, %group ], [ {again}, %round.end ]",
+            "  br label %subs",
+            "subs:",
+            "  %s = phi i64 [ 0, %round ], [ %s.next, %subs ]",
+            f"  %private.at = mul i64 %s, {self.private_bytes}",
+            "  %private = getelementptr i8, ptr %privates, i64 %private.at",
+            f"  %saved.at = mul i64 %s, {context}",
+            "  %saved = getelementptr i8, ptr %saveds, i64 %saved.at",
+            f"  %stop = {call}",
+            "  %s.next = add i64 %s, 1",
+            f"  %s.more = icmp ult i64 %s.next, {self.subgroups}",
+            "  br i1 %s.more, label %subs, label %round.end",
+            "round.end:",
+            "  %waits = icmp ne i32 %stop, 0",
+            f"  br i1 {'%waits' if has_barriers else 'false'}, label %round, label %group.end",
+            "group.end:",
+            "  %g.next = add i64 %g, 1",
+            "  %x.more = add i64 %x, 1",
+            "  %x.end = icmp eq i64 %x.more, %cx",
+            "  %x.next = select i1 %x.end, i64 0, i64 %x.more",
+            "  %y.step = zext i1 %x.end to i64",
+            "  %y.more = add i64 %y, %y.step",
+            "  %y.end = icmp eq i64 %y.more, %cy",
+            "  %y.next = select i1 %y.end, i64 0, i64 %y.more",
+            "  %z.step = zext i1 %y.end to i64",
+            "  %z.next = add i64 %z, %z.step",
+            "  br label %groups",
+            "finish:",
+            *(end_lines(next(iter(privatised))) if privatised else []),
+            *([FENCE] if self.context.nontemporal else []),
+            "  ret void",
+            "}",
+        ]

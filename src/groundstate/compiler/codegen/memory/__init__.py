@@ -1,0 +1,1 @@
+"""Loads, stores, atomics and addresses, for all lanes."""

@@ -1,0 +1,164 @@
+"""Atomic instructions. Each active lane does its own, in turn, unless tallies.py knows better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.codegen.emitter import Emitter, handles
+from groundstate.compiler.codegen.memory.ordering import barrier_fence, ordering
+from groundstate.compiler.codegen.memory.privatised_atomics import combine_lanes
+from groundstate.compiler.codegen.text import scalar_type
+from groundstate.compiler.codegen.values import Lanes
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.spirv.opcodes import Scope
+
+FAR_BARRIER = (
+    "a barrier is among the work-items of a work-group or a sub-group; let work-items of several "
+    "groups wait for each other by the end of a kernel"
+)
+
+READ_MODIFY_WRITE = {
+    "AtomicExchange": "xchg",
+    "AtomicIAdd": "add",
+    "AtomicISub": "sub",
+    "AtomicSMin": "min",
+    "AtomicUMin": "umin",
+    "AtomicSMax": "max",
+    "AtomicUMax": "umax",
+    "AtomicAnd": "and",
+    "AtomicOr": "or",
+    "AtomicXor": "xor",
+    "AtomicFAddEXT": "fadd",
+    "AtomicFMinEXT": "fmin",
+    "AtomicFMaxEXT": "fmax",
+    "AtomicIIncrement": "add",
+    "AtomicIDecrement": "sub",
+}
+
+
+def in_lanes(
+    emitter: Emitter, node: Node, type_: str, write: Callable[[int], str], once: bool = False
+) -> None:
+    """Defines a node by what `write` gives for each active lane."""
+    text = emitter.text
+    if emitter.width == 1 or once:
+        emitter.define(node, Lanes(type_, write(0)))
+        return
+    wide = text.vector_type(type_)
+    room = emitter.new_slot(wide, "a")
+
+    def one(lane: int) -> None:
+        result = write(lane)
+        old = text.emit(f"load {wide}, ptr {room}")
+        new = text.emit(f"insertelement {wide} {old}, {type_} {result}, i64 {lane}")
+        text.do(f"store {wide} {new}, ptr {room}")
+
+    text.do(f"store {wide} zeroinitializer, ptr {room}")
+    emitter.each_lane(one)
+    emitter.define(node, Lanes(type_, text.emit(f"load {wide}, ptr {room}"), None))
+
+
+@handles(*READ_MODIFY_WRITE)
+def _read_modify_write(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    type_ = scalar_type(node.type)
+    pointer = emitter.scalar(node.operands[0])
+    kind, order = READ_MODIFY_WRITE[node.op], ordering(node, 2)
+    value = emitter.scalar(node.operands[3]) if len(node.operands) > 3 else Lanes(type_, "1")
+    if combine_lanes(emitter, node, pointer, value, order):
+        return
+
+    def write(lane: int) -> str:
+        address, operand = text.lane(pointer, lane), text.lane(value, lane)
+        return text.emit(f"atomicrmw {kind} ptr {address}, {type_} {operand} {order}")
+
+    in_lanes(emitter, node, type_, write)
+
+
+@handles("AtomicCompareExchange", "AtomicCompareExchangeWeak")
+def _compare_exchange(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    type_ = scalar_type(node.type)
+    pointer = emitter.scalar(node.operands[0])
+    value, comparator = emitter.scalar(node.operands[4]), emitter.scalar(node.operands[5])
+    success = ordering(node, 2)
+    failure = ordering(node, 3, stores=False)
+
+    def write(lane: int) -> str:
+        pair = text.emit(
+            f"cmpxchg ptr {text.lane(pointer, lane)}, {type_} {text.lane(comparator, lane)}, "
+            f"{type_} {text.lane(value, lane)} {success} {failure}"
+        )
+        return text.emit(f"extractvalue {{ {type_}, i1 }} {pair}, 0")
+
+    in_lanes(emitter, node, type_, write)
+
+
+@handles("AtomicLoad")
+def _load(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    type_ = scalar_type(node.type)
+    pointer = emitter.scalar(node.operands[0])
+    order = ordering(node, 2, stores=False)
+
+    def write(lane: int) -> str:
+        address = text.lane(pointer, lane)
+        return text.emit(f"load atomic {type_}, ptr {address} {order}, align {node.type.align}")
+
+    in_lanes(emitter, node, type_, write, once=pointer.stride == 0)
+
+
+@handles("AtomicStore")
+def _store(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    pointer, value = emitter.scalar(node.operands[0]), emitter.scalar(node.operands[3])
+    kind, order = node.operands[3].type, ordering(node, 2, loads=False)
+
+    def write(lane: int) -> None:
+        address, operand = text.lane(pointer, lane), text.lane(value, lane)
+        text.do(f"store atomic {value.type} {operand}, ptr {address} {order}, align {kind.align}")
+
+    emitter.each_lane(write, once=pointer.stride == 0 and value.stride == 0)
+
+
+@handles("AtomicFlagTestAndSet")
+def _test_and_set(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    pointer = emitter.scalar(node.operands[0])
+    order = ordering(node, 2)
+
+    def write(lane: int) -> str:
+        old = text.emit(f"atomicrmw xchg ptr {text.lane(pointer, lane)}, i32 1 {order}")
+        return text.emit(f"icmp ne i32 {old}, 0")
+
+    in_lanes(emitter, node, "i1", write)
+
+
+@handles("AtomicFlagClear")
+def _clear(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    pointer = emitter.scalar(node.operands[0])
+    order = ordering(node, 2, loads=False)
+    emitter.each_lane(
+        lambda lane: text.do(
+            f"store atomic i32 0, ptr {text.lane(pointer, lane)} {order}, align 4"
+        ),
+        once=pointer.stride == 0,
+    )
+
+
+@handles("MemoryBarrier")
+def _memory_barrier(emitter: Emitter, node: Node) -> None:
+    order = ordering(node, 1)
+    if order != "monotonic":
+        emitter.text.do(f"fence {order}")
+
+
+@handles("ControlBarrier")
+def _subgroup_barrier(emitter: Emitter, node: Node) -> None:
+    """Only for a sub-group: its lanes are always together. Barriers of groups end a block."""
+    if constant_int(node.operands[0]) not in (Scope.Subgroup, Scope.Invocation):
+        raise BuildError(f"{node.where}: {FAR_BARRIER}")
+    if fence := barrier_fence(node):
+        emitter.text.do(fence)

@@ -1,0 +1,106 @@
+"""Loads and stores at an address of its own for each lane.
+
+Machines with mask registers have instructions for that. For others LLVM would write a branch for
+each lane that may be inactive and carry all lanes along, which makes code that is long, slow, and
+slow to compile. Instead, lanes that are inactive read and write a place that nobody looks at.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.codegen.emitter import Emitter
+from groundstate.compiler.codegen.routines import Results, call_routine, splat
+from groundstate.compiler.codegen.text import overloaded
+from groundstate.compiler.math.vec import Vec, lanes, like
+
+NOWHERE_BYTES = 64
+
+
+def gather(emitter: Emitter, stored: str, addresses: str, align: int) -> str:
+    """One number for each lane, from its address.
+
+    Inactive lanes get zero, which costs nothing. Were it poison, LLVM could drop a half that the
+    mask excludes and then give each use of it another register, `freeze` or not: a divisor that was
+    compared with zero would not be the one that divides.
+    """
+    text = emitter.text
+    wide, pointers, bits = map(text.vector_type, (stored, "ptr", "i1"))
+    if emitter.mask is not None and not emitter.context.registers.of_masks:
+        (loaded,) = call_routine(
+            f"gather.{stored}.{align}",
+            lambda places, active, nowhere: (
+                _load_each(harmless(places, active, nowhere), stored, align),
+            ),
+            *given(emitter, addresses, emitter.mask),
+            attributes="alwaysinline",
+        )
+        return loaded.name
+    function = f"llvm.masked.gather.{overloaded(wide)}.{overloaded(pointers)}"
+    text.declarations.setdefault(
+        function, f"declare {wide} @{function}({pointers}, {bits}, {wide})"
+    )
+    return text.emit(
+        f"call {wide} @{function}({pointers} align {align} {addresses}, "
+        f"{bits} {emitter.full_mask()}, {wide} zeroinitializer)"
+    )
+
+
+def scatter(emitter: Emitter, stored: str, name: str, addresses: str, align: int) -> None:
+    """Writes one number of each lane to its address, the first lane first."""
+    text = emitter.text
+    wide, pointers, bits = map(text.vector_type, (stored, "ptr", "i1"))
+    if emitter.mask is not None and not emitter.context.registers.of_masks:
+
+        def write(places: Vec, active: Vec, nowhere: Vec, value: Vec) -> Results:
+            _store_each(harmless(places, active, nowhere), value, stored, align)
+            return ()
+
+        known = given(emitter, addresses, emitter.mask)
+        value = Vec(text, wide, name)
+        call_routine(f"scatter.{align}", write, *known, value, attributes="alwaysinline")
+        return
+    function = f"llvm.masked.scatter.{overloaded(wide)}.{overloaded(pointers)}"
+    text.declarations.setdefault(function, f"declare void @{function}({wide}, {pointers}, {bits})")
+    text.do(
+        f"call void @{function}({wide} {name}, {pointers} align {align} {addresses}, "
+        f"{bits} {emitter.full_mask()})"
+    )
+
+
+def given(emitter: Emitter, addresses: str, mask: str) -> tuple[Vec, Vec, Vec]:
+    """What a routine needs: addresses, which lanes are active, and a place for the others."""
+    text = emitter.text
+    return (
+        Vec(text, text.vector_type("ptr"), addresses),
+        Vec(text, text.vector_type("i1"), mask),
+        Vec(text, "ptr", nowhere(emitter)),
+    )
+
+
+def nowhere(emitter: Emitter) -> str:
+    """The address of some bytes that nobody looks at."""
+    context = emitter.context
+    if context.nowhere is None:
+        context.nowhere = emitter.new_slot(f"[{NOWHERE_BYTES // 8} x i64]", "nowhere")
+    return context.nowhere
+
+
+def harmless(places: Vec, active: Vec, nowhere: Vec) -> Vec:
+    """The addresses of active lanes, and another one for the others."""
+    return active.choose(places, splat(nowhere, places.t))
+
+
+def _load_each(places: Vec, stored: str, align: int) -> Vec:
+    text, wide, name = places.text, like(places.t, stored), "poison"
+    for lane in range(lanes(places.t)):
+        place = text.emit(f"extractelement {places.t} {places.name}, i64 {lane}")
+        each = text.emit(f"load {stored}, ptr {place}, align {align}")
+        name = text.emit(f"insertelement {wide} {name}, {stored} {each}, i64 {lane}")
+    return Vec(text, wide, name)
+
+
+def _store_each(places: Vec, value: Vec, stored: str, align: int) -> None:
+    text = places.text
+    for lane in range(lanes(places.t)):
+        place = text.emit(f"extractelement {places.t} {places.name}, i64 {lane}")
+        each = text.emit(f"extractelement {value.t} {value.name}, i64 {lane}")
+        text.do(f"store {stored} {each}, ptr {place}, align {align}")

@@ -1,0 +1,173 @@
+"""Accesses at fixed steps that are not those of an array: the lanes share one address.
+
+Vectors of four numbers are read whole, one for each lane, and turned into components in registers:
+that is how a kernel transposes. Every second or fourth number is picked from vectors of what lies
+between the first and the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.codegen.emitter import Emitter
+from groundstate.compiler.codegen.values import Lanes, Value
+
+QUAD_LANES = 8
+"""Lanes whose vectors of four numbers are turned into components together."""
+Picker = Callable[[Emitter, str, list[tuple[str, int]]], str]
+_PAIR = (0, 1, 2, 3, 4, 5, 6, 7)
+_LOW, _HIGH = (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)
+_FIRST, _SECOND = (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)
+
+
+def load_at_steps(emitter: Emitter, pointer: Lanes, stored: str, align: int) -> str:
+    """One number for each lane, at fixed steps: no lane needs an address of its own."""
+    text, wide = emitter.text, emitter.text.vector_type(stored)
+    if stored in ("float", "i32") and emitter.width % QUAD_LANES == 0:
+        if pointer.stride == 8:
+            return _pick(emitter, pointer, stored, align, _pick_seconds)
+        if pointer.stride == 16:
+            return _pick(emitter, pointer, stored, align, _pick_fourths)
+    name = "poison"
+    for lane in range(emitter.width):
+        each = text.emit(
+            f"load {stored}, ptr {_lane_address(emitter, pointer, lane)}, align {align}"
+        )
+        name = text.emit(f"insertelement {wide} {name}, {stored} {each}, i64 {lane}")
+    return name
+
+
+def store_at_steps(emitter: Emitter, pointer: Lanes, stored: str, name: str, align: int) -> None:
+    """Writes one number of each lane at fixed steps, the first lane first."""
+    text, wide = emitter.text, emitter.text.vector_type(stored)
+    for lane in range(emitter.width):
+        each = text.emit(f"extractelement {wide} {name}, i64 {lane}")
+        place = _lane_address(emitter, pointer, lane)
+        text.do(f"store {stored} {each}, ptr {place}, align {align}")
+
+
+def _lane_address(emitter: Emitter, pointer: Lanes, lane: int) -> str:
+    assert pointer.stride is not None
+    if lane == 0:
+        return pointer.name
+    return emitter.text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {lane * pointer.stride}")
+
+
+def _pick(emitter: Emitter, pointer: Lanes, stored: str, align: int, pick: Picker) -> str:
+    """Numbers of four bytes that lie near each other, from vectors of all that lies there.
+
+    Nothing is read behind the last number that is wanted: the last vector lies further in front,
+    and what is wanted of it is further back."""
+    assert pointer.stride is not None
+    count = pointer.stride // 4
+    groups = []
+    for first in range(0, emitter.width, QUAD_LANES):
+        vectors = []
+        for vector in range(count):
+            is_last = first + QUAD_LANES == emitter.width and vector == count - 1
+            shift = count - 1 if is_last else 0
+            offset = first * pointer.stride + vector * 4 * QUAD_LANES - 4 * shift
+            place = emitter.text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {offset}")
+            loaded = emitter.text.emit(
+                f"load <{QUAD_LANES} x {stored}>, ptr {place}, align {align}"
+            )
+            vectors.append((loaded, shift))
+        groups.append(pick(emitter, stored, vectors))
+    return _joined(emitter, stored, groups)
+
+
+def _pick_seconds(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]]) -> str:
+    """Every second number of two vectors, from the one on that is given with each."""
+    (one, m), (two, n) = vectors
+    picks = (m, m + 2, n + 8, n + 10, m + 4, m + 6, n + 12, n + 14)
+    mixed = _mix(emitter, scalar, 8, one, two, picks)
+    return _mix(emitter, scalar, 8, mixed, "poison", (0, 1, 4, 5, 2, 3, 6, 7))
+
+
+def _pick_fourths(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]]) -> str:
+    """Every fourth number of four vectors, from the one on that is given with each."""
+    pairs = []
+    for (one, m), (two, n) in (vectors[:2], vectors[2:]):
+        picks = (m, m, n + 8, n + 8, m + 4, m + 4, n + 12, n + 12)
+        pairs.append(_mix(emitter, scalar, 8, one, two, picks))
+    mixed = _mix(emitter, scalar, 8, pairs[0], pairs[1], (0, 2, 8, 10, 4, 6, 12, 14))
+    return _mix(emitter, scalar, 8, mixed, "poison", (0, 4, 1, 5, 2, 6, 3, 7))
+
+
+def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Value:
+    """Vectors of four numbers at fixed steps: read whole, then turned in registers."""
+    lanes, turn = _TURNS[scalar]
+    columns: list[list[str]] = [[], [], [], []]
+    for first in range(0, emitter.width, lanes):
+        places = [_lane_address(emitter, pointer, first + lane) for lane in range(lanes)]
+        for column, turned in zip(columns, turn(emitter, places, scalar, align), strict=True):
+            column.append(turned)
+    return [Lanes(scalar, _joined(emitter, scalar, each), None) for each in columns]
+
+
+def _turn_words(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
+    """The components of eight vectors of numbers of four bytes, at eight places."""
+    quads = [_load_part(emitter, place, 0, f"<4 x {scalar}>", align) for place in places]
+    rows = [_mix(emitter, scalar, 4, quads[n], quads[n + 4], _PAIR) for n in range(4)]
+    low, high = (
+        [_mix(emitter, scalar, 8, rows[n], rows[n + 1], picks) for n in (0, 2)]
+        for picks in (_LOW, _HIGH)
+    )
+    return [
+        _mix(emitter, scalar, 8, half[0], half[1], picks)
+        for half in (low, high)
+        for picks in (_FIRST, _SECOND)
+    ]
+
+
+def _turn_doubles(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
+    """The components of four vectors of numbers of eight bytes, at four places."""
+    columns = []
+    for offset in (0, 16):
+        pairs = [_load_part(emitter, place, offset, f"<2 x {scalar}>", align) for place in places]
+        rows = [_mix(emitter, scalar, 2, pairs[n], pairs[n + 2], (0, 1, 2, 3)) for n in (0, 1)]
+        for picks in ((0, 4, 2, 6), (1, 5, 3, 7)):
+            columns.append(_mix(emitter, scalar, 4, rows[0], rows[1], picks))
+    return columns
+
+
+def _load_part(emitter: Emitter, place: str, offset: int, type_: str, align: int) -> str:
+    if offset:
+        place = emitter.text.emit(f"getelementptr i8, ptr {place}, i64 {offset}")
+    return emitter.text.emit(f"load {type_}, ptr {place}, align {align}")
+
+
+_TURNS = {
+    "float": (8, _turn_words),
+    "i32": (8, _turn_words),
+    "double": (4, _turn_doubles),
+    "i64": (4, _turn_doubles),
+}
+"""For numbers of a type: the lanes whose vectors of four are turned together, and how."""
+
+
+def turns_quads(emitter: Emitter, scalar: str) -> bool:
+    """True if vectors of four numbers of a type can be read by `load_quads`."""
+    return scalar in _TURNS and emitter.width % _TURNS[scalar][0] == 0
+
+
+def _mix(
+    emitter: Emitter, scalar: str, count: int, one: str, two: str, picks: tuple[int, ...]
+) -> str:
+    """A vector of elements picked from two."""
+    wide = f"<{count} x {scalar}>"
+    chosen = ", ".join(f"i32 {pick}" for pick in picks)
+    return emitter.text.emit(
+        f"shufflevector {wide} {one}, {wide} {two}, <{len(picks)} x i32> <{chosen}>"
+    )
+
+
+def _joined(emitter: Emitter, scalar: str, parts: list[str]) -> str:
+    """Vectors of equal length, which together have a number for each lane, behind each other."""
+    count = emitter.width // len(parts)
+    while len(parts) > 1:
+        picks = tuple(range(2 * count))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [_mix(emitter, scalar, count, one, two, picks) for one, two in pairs]
+        count *= 2
+    return parts[0]

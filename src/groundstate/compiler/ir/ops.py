@@ -1,0 +1,58 @@
+"""The table of operations: one row for each, which analyses, passes and code generation ask.
+
+An operation has the name of its SPIR-V instruction without "Op" (`IAdd`), of an LLVM intrinsic
+(`llvm.umin`), or one of our own (`ReadGroupCells`). The rows stand in `ops_arithmetic`,
+`ops_memory` and `ops_groups`; `docs/compiler.md` says how to add one.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.ir import ops_arithmetic, ops_groups, ops_memory
+from groundstate.compiler.ir.kernel import Node
+from groundstate.compiler.ir.operation import ROWS, Affine, Category, Effect, LaneRule, Operation
+from groundstate.compiler.spirv.opcodes import GroupOperation, MemoryAccess
+from groundstate.compiler.spirv.types import Pointer
+
+__all__ = ["OPERATIONS", "Affine", "Category", "Effect", "LaneRule", "Operation", "operation"]
+
+OPERATIONS: dict[str, Operation] = ROWS
+del ops_arithmetic, ops_groups, ops_memory  # imported to fill the table
+
+
+def operation(node: Node) -> Operation:
+    """The row of a node's operation."""
+    return OPERATIONS[node.op]
+
+
+def named(category: Category) -> frozenset[str]:
+    """The names of all operations of a category."""
+    return frozenset(name for name, row in OPERATIONS.items() if row.category is category)
+
+
+LEAVES = named(Category.LEAF)
+"""Values that belong to no block."""
+CHAINS = named(Category.CHAIN)
+CASTS = named(Category.CAST)
+SAME_ADDRESS = frozenset(name for name, row in OPERATIONS.items() if row.same_address)
+"""Casts of pointers."""
+
+
+def is_volatile(node: Node) -> bool:
+    """True for an access that must happen exactly as the program says."""
+    return any(isinstance(each, int) and each & MemoryAccess.Volatile for each in node.literals[:1])
+
+
+def is_reduction(node: Node) -> bool:
+    """True for a group operation that gives all work-items the same: no scan."""
+    return "Ballot" not in node.op and node.literals[:1] == (GroupOperation.Reduce,)
+
+
+def has_side_effects(node: Node) -> bool:
+    """True unless an operation does nothing but compute, or read memory: then it may be left out,
+    and done again where nothing was written in between. A shuffle counts as one that computes."""
+    if node.op == "Load":
+        return is_volatile(node)
+    if node.op == "ExtInst":
+        return any(isinstance(each.type, Pointer) for each in node.operands)
+    row = OPERATIONS[node.op]
+    return not row.is_pure and row.category is not Category.SHUFFLE

@@ -1,0 +1,1 @@
+"""Passes that put simpler operations in the place of others."""

@@ -1,0 +1,99 @@
+"""Operations of a whole work-group, in terms of sub-groups, shared cells and barriers.
+
+`GroupIAdd` over a work-group becomes: each sub-group adds up its lanes and adds the sum to a cell,
+one sub-group after the other; barrier; everybody reads the cell; in a loop another barrier, so that
+the cell may be used again.
+The nodes `WriteGroupCell` and `ReadGroupCells` are ours; codegen/groups/workgroups.py writes them.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.facts import observes_subgroups
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
+from groundstate.compiler.ir.ops import Category, operation
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.spirv.opcodes import GroupOperation, MemorySemantics, Scope
+from groundstate.compiler.spirv.types import Int, Void
+
+SEMANTICS = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory
+VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}
+
+
+def lower_group_operations(kernel: Kernel, analyses: Analyses) -> bool:
+    """Makes sub-group operations, cells and barriers of work-group operations."""
+    del analyses
+    kernel.observes_subgroups = observes_subgroups(kernel)  # before there are any of ours
+    cells = 0
+    for block in kernel.blocks:
+        nodes: list[Node] = []
+        for node in block.nodes:
+            if _is_group_operation(node):
+                *operation, barrier = _rewrite(node, cells)
+                nodes += operation
+                if _may_come_again(block):
+                    nodes.append(barrier)
+                cells += 1
+            else:
+                nodes.append(node)
+        block.nodes = nodes
+    kernel.renumber()
+    kernel.cells = cells
+    return cells > 0
+
+
+def _may_come_again(block: Block) -> bool:
+    """True if control may come back to a block."""
+    seen: set[Block] = set()
+    waiting = [block]
+    while waiting:
+        for each in waiting.pop().successors:
+            if each is block:
+                return True
+            if each not in seen:
+                seen.add(each)
+                waiting.append(each)
+    return False
+
+
+def _is_group_operation(node: Node) -> bool:
+    row = operation(node)
+    if row.category is not Category.GROUP or row.is_of_subgroup:
+        return False
+    return constant_int(node.operands[0]) == Scope.Workgroup
+
+
+def _number(value: int) -> Node:
+    return constant_node(Int(32, False), value)
+
+
+def _barrier(where: str) -> Node:
+    scope = _number(Scope.Workgroup)
+    return Node("ControlBarrier", Void(), [scope, scope, _number(SEMANTICS)], where=where)
+
+
+def _rewrite(node: Node, cell: int) -> list[Node]:
+    where = node.where
+    if node.op == "GroupBroadcast":
+        write = Node("WriteGroupCell", Void(), node.operands[1:], (cell, "one"), where)
+        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "one")
+        return [write, _barrier(where), node, _barrier(where)]
+    operation = GroupOperation.Reduce if node.op in VOTES else int(str(node.literals[0]))
+    if node.op in VOTES:
+        part = Node(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (), where)
+        kind = VOTES[node.op]
+    else:
+        scope = _number(Scope.Subgroup)
+        part = Node(node.op, node.type, [scope, node.operands[1]], (GroupOperation.Reduce,), where)
+        kind = node.op
+    mode = "all" if operation == GroupOperation.Reduce else "before"
+    write = Node("WriteGroupCell", Void(), [part], (cell, mode, kind), where)
+    if operation == GroupOperation.Reduce:
+        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode)
+        return [part, write, _barrier(where), node, _barrier(where)]
+    assert operation in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan)
+    inner = Node(
+        node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (operation,), where
+    )
+    before = Node("ReadGroupCells", node.type, [], (cell, mode), where)
+    node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
+    return [part, write, _barrier(where), before, inner, node, _barrier(where)]

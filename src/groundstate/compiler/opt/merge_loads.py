@@ -1,0 +1,136 @@
+"""Loads of numbers that lie next to each other become one load of a vector.
+
+A block may load several numbers at addresses that differ by constants. Where lanes lie as far apart
+as these numbers take up together, all that the lanes read is one piece of memory: it is read once,
+as the vectors of all lanes, instead of in steps for each of the numbers.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.addresses import chain_steps
+from groundstate.compiler.analysis.affine import constant_added
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.shared_variables import SAME_ADDRESS
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CHAINS, has_side_effects
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
+
+MOST_STEPS = 8
+"""Of an address that are looked through to find out where it begins."""
+Place = tuple[Node, tuple[tuple[Node, int], ...]]
+"""Where an address begins: a pointer, and the indices that are not constant with their steps."""
+
+
+def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
+    """Makes one load of a vector of loads that lie next to each other."""
+    divergence = analyses.get(Divergence)
+    if divergence.width == 1:
+        return False
+    joined: dict[Node, Node] = {}
+    for block in kernel.blocks:
+        if sum(_count(divergence, node) > 0 for node in block.nodes) > 1:
+            joined |= _Joining(divergence, block).join()
+    if joined:
+        kernel.replace(joined)
+    return bool(joined)
+
+
+def _count(divergence: Divergence, node: Node) -> int:
+    """How many numbers lie between those that neighbouring lanes load, itself included; 0 for what
+    is not such a load."""
+    if node.op != "Load" or not isinstance(node.type, Int | Float) or node.type.size not in (4, 8):
+        return 0
+    pointer = node.operands[0]
+    if not isinstance(pointer.type, Pointer) or pointer.type.storage == StorageClass.Function:
+        return 0
+    if pointer in divergence.interleaved or has_side_effects(node):
+        return 0
+    assert node.block is not None
+    step = divergence.stride_at(pointer, node.block)
+    if step is None or step % node.type.size:
+        return 0
+    count = step // node.type.size
+    return count if count in divergence.target.merged_loads else 0
+
+
+class _Joining:
+    """The loads of one block."""
+
+    def __init__(self, divergence: Divergence, block: Block) -> None:
+        self.divergence = divergence
+        self.block = block
+        self._joined: dict[Node, Node] = {}
+        self._open: dict[tuple[Place, Type, int], list[tuple[int, Node]]] = {}
+        """The loads since something was last written, each with its offset from a place."""
+        self._vectors: dict[Node, list[Node]] = {}
+        """What stands in the place of the first load of each vector."""
+
+    def join(self) -> dict[Node, Node]:
+        """Puts vectors in the place of loads: for each that is gone, what it is of a vector."""
+        for node in self.block.nodes:
+            count = _count(self.divergence, node)
+            if count:
+                place, offset = _place(node.operands[0])
+                self._open.setdefault((place, node.type, count), []).append((offset, node))
+            elif has_side_effects(node):
+                self._close()
+        self._close()
+        nodes = [self._vectors.get(node, [node]) for node in self.block.nodes]
+        kept = [each for several in nodes for each in several if each not in self._joined]
+        self.block.nodes = kept
+        return self._joined
+
+    def _close(self) -> None:
+        """Joins what has been found so far. The load of the lowest address has to come first, for
+        that address to be known there."""
+        for (_, type_, count), loads in self._open.items():
+            later: dict[int, list[Node]] = {}
+            for offset, node in loads:
+                later.setdefault(offset, []).append(node)
+            for offset, node in loads:
+                if node in self._joined:
+                    continue
+                parts = [later.get(offset + index * type_.size) for index in range(count)]
+                found = [part for part in parts if part]
+                if len(found) == count:
+                    self._join(node, Vector(type_, count), found)
+                later[offset].remove(node)
+        self._open = {}
+
+    def _join(self, first: Node, type_: Vector, parts: list[list[Node]]) -> None:
+        vector = Node("Load", type_, first.operands, first.literals, first.where)
+        self._vectors[first] = [vector]
+        for index, loads in enumerate(parts):
+            part = Node("CompositeExtract", first.type, [vector], (index,), first.where)
+            self._vectors[first].append(part)
+            self._joined |= dict.fromkeys(loads, part)
+
+
+def _place(pointer: Node) -> tuple[Place, int]:
+    """Where an address begins, and how many bytes it lies behind that."""
+    offset = 0
+    indices: list[tuple[Node, int]] = []
+    for _ in range(MOST_STEPS):
+        if pointer.op in CHAINS:
+            for index, (size, fixed) in zip(
+                pointer.operands[1:], chain_steps(pointer), strict=True
+            ):
+                rest, added = _without_constant(index)
+                offset += fixed if size is None else added * size
+                if size is not None and rest is not None:
+                    indices.append((rest, size))
+        elif pointer.op not in SAME_ADDRESS or not isinstance(pointer.operands[0].type, Pointer):
+            break
+        pointer = pointer.operands[0]
+    return (pointer, tuple(indices)), offset
+
+
+def _without_constant(index: Node) -> tuple[Node | None, int]:
+    """An index as another one, if there is any, and a constant that is added to it."""
+    number = constant_int(index)
+    if number is not None:
+        return None, number
+    is_whole = isinstance(index.type, Int) and index.type.width == 64
+    return (constant_added(index) if is_whole else None) or (index, 0)

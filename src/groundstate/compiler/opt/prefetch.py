@@ -1,0 +1,125 @@
+"""What the next group will read is asked for while this one runs.
+
+Where the work-items of a group share a row, each takes some of its elements and jumps over those of
+the others. So the memory is read in pieces, one sub-group after the other, in an order that the
+hardware does not foresee. But groups do the same one after the other, each on another row: while a
+piece of this row is read, the same piece of the next one is fetched into the cache.
+
+This takes loads that read one piece for all lanes, in loops that lanes leave in different rounds,
+at addresses that differ from group to group by something that is plain to see. If that should be
+wrong, nothing happens but that memory is fetched in vain.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.affine import STILL, Step, combined
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir.ops import LEAVES
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
+
+LONGEST_STEP = 1 << 40
+MOST_DEPTH = 30
+"""Of the operations that an address is computed by."""
+SAME_IN_ALL_GROUPS = frozenset(
+    """LocalInvocationId LocalInvocationIndex WorkgroupSize EnqueuedWorkgroupSize GlobalSize
+    NumWorkgroups GlobalOffset WorkDim SubgroupLocalInvocationId SubgroupId SubgroupSize
+    SubgroupMaxSize NumSubgroups NumEnqueuedSubgroups""".split()  # noqa: SIM905
+)
+
+
+def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
+    """Prefetches what the next work-group loads, before each load of this one."""
+    divergence = analyses.get(Divergence)
+    if divergence.width == 1 or not divergence.cfg.reducible:
+        return False
+    steps = _GroupSteps(divergence)
+    added = False
+    for block in kernel.blocks:
+        if divergence.cfg.loop_of.get(block) not in divergence.divergent_loops:
+            continue
+        for load in [node for node in block.nodes if _reads_a_piece(divergence, node)]:
+            step = steps.of(load.operands[0])
+            if step is not None and _can_be_written(divergence, block, step):
+                count, factor = step
+                operands = load.operands[:1] + ([factor] if factor is not None else [])
+                ahead = Node("Prefetch", Void(), operands, (count,), load.where)
+                block.nodes.insert(block.nodes.index(load), ahead)
+                added = True
+    return added
+
+
+def _reads_a_piece(divergence: Divergence, node: Node) -> bool:
+    """True if the vectors that lanes load lie one behind the other in memory of the program."""
+    if node.op != "Load" or not isinstance(node.type, Vector) or node.block is None:
+        return False
+    pointer = node.operands[0]
+    is_global = isinstance(pointer.type, Pointer) and pointer.type.storage in (
+        StorageClass.CrossWorkgroup,
+        StorageClass.Generic,
+    )
+    is_small = node.type.size * divergence.width <= divergence.target.most_prefetched_bytes
+    return is_global and is_small and divergence.stride_at(pointer, node.block) == node.type.size
+
+
+def _can_be_written(divergence: Divergence, block: Block, step: Step) -> bool:
+    """True for a step that leads somewhere else, and is a number of 64 bits for all lanes."""
+    count, factor = step
+    if factor is not None:
+        is_index = isinstance(factor.type, Int) and factor.type.width in (32, 64)
+        if not is_index or divergence.stride_at(factor, block) != 0:
+            return False
+    return 0 < abs(count) < LONGEST_STEP
+
+
+class _GroupSteps:
+    """By how much values go up from one group to the next in a line."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        self.group_size = divergence.group_size
+        self.loops = divergence.cfg.loop_of
+        self._found: dict[Node, Step | None] = {}
+
+    def of(self, node: Node, depth: int = 0) -> Step | None:
+        """The step of a value, or None if it is not plain to see."""
+        if node.op in LEAVES:
+            return STILL
+        if node in self._found:
+            return self._found[node]
+        found = self._step(node, depth + 1) if depth < MOST_DEPTH else None
+        self._found[node] = found
+        return found
+
+    def _step(self, node: Node, depth: int) -> Step | None:
+        if node.op == "Builtin":
+            return self._of_builtin(node)
+        steps = [self.of(each, depth) for each in self._sources(node)]
+        known = [each for each in steps if each is not None]
+        if len(known) < len(steps):
+            return None
+        if all(each == STILL for each in known):
+            return STILL
+        if node.op == "Phi":
+            return known[0] if len(set(known)) == 1 else None
+        return combined(node, known, passes=lambda node: True)
+
+    def _sources(self, node: Node) -> list[Node]:
+        """What a node takes. For a value that changes in a loop that is what it begins with: what
+        is added in a round is most likely the same for all groups."""
+        loop = self.loops.get(node.block) if node.block is not None else None
+        if node.op != "Phi" or loop is None or loop.header is not node.block:
+            return node.operands
+        pairs = zip(node.operands, node.literals, strict=True)
+        return [each for each, source in pairs if source not in loop.blocks]
+
+    def _of_builtin(self, node: Node) -> Step | None:
+        name, *component = node.literals
+        if name in SAME_IN_ALL_GROUPS:
+            return STILL
+        if name not in ("GlobalInvocationId", "WorkgroupId") or not component:
+            return None
+        if component[0] != 0:
+            return STILL
+        return Step(self.group_size[0] if name == "GlobalInvocationId" else 1)

@@ -1,0 +1,147 @@
+"""Frees registers in loops that have more sums than registers.
+
+Two things that programs do for a GPU cost registers on a CPU. What a loop loads ahead of time waits
+in a register for an iteration: here it is loaded when it is needed (software pipelining undone).
+And what all lanes take from one of them by a shuffle is loaded by all: here it is loaded once, from
+that lane's address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.analysis.lane_values import SHUFFLES, shuffled
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, has_side_effects
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.opt.distribute import Sums
+
+DEPTH = 32
+"""How many operations an address may be computed by, one on the other."""
+
+
+def relieve_pressure(kernel: Kernel, analyses: Analyses) -> bool:
+    """Loads less ahead of time in loops that have more sums than registers."""
+    crowded: set[Block] = set()
+
+    def note(loop: SimpleLoop) -> bool:
+        if Sums(loop).are_too_many:
+            crowded.add(loop.header)
+        return False
+
+    def change(what: Callable[[SimpleLoop], None]) -> Callable[[SimpleLoop], bool]:
+        def run(loop: SimpleLoop) -> bool:
+            if loop.header in crowded:
+                what(loop)
+            return loop.header in crowded
+
+        return run
+
+    change_simple_loops(kernel, analyses, note)
+    for step in (undo_software_pipelining, scalarise_shuffled_loads):
+        change_simple_loops(kernel, analyses, change(step))
+    return bool(crowded)
+
+
+def undo_software_pipelining(loop: SimpleLoop) -> None:
+    """What a loop loads for its next round is loaded at the start of that round.
+
+    It would wait in registers, of which there are none to spare."""
+    header, entering = loop.header, loop.entering
+    for phi in list(header.phis):
+        first, following = loop.first_value(phi), loop.next_value(phi)
+        if not _is_same_load(first, following) or first.block is not entering:
+            continue
+        place = entering.nodes.index(first)
+        if any(map(has_side_effects, entering.nodes[place:])):
+            continue  # something may be written before the loop
+        nodes: list[Node] = []
+        address = _phi_of(loop, first.operands[0], following.operands[0], nodes)
+        load = Node("Load", phi.type, [address], following.literals, phi.where)
+        header.phis.remove(phi)
+        header.nodes[:0] = [*nodes, load]
+        loop.kernel.replace({phi: load})
+
+
+def _is_same_load(first: Node, following: Node) -> bool:
+    return first.op == following.op == "Load" and first.literals == following.literals
+
+
+def _phi_of(
+    loop: SimpleLoop, first: Node, following: Node, nodes: list[Node], depth: int = DEPTH
+) -> Node:
+    """One value in the first round and another one in those that follow."""
+    if first is following or _is_same_constant(first, following):
+        return first
+    if (
+        depth
+        and first.op == following.op
+        and first.type == following.type
+        and first.op in CASTS | CHAINS
+        and first.literals == following.literals
+        and len(first.operands) == len(following.operands)
+    ):
+        pairs = zip(first.operands, following.operands, strict=True)
+        operands = [_phi_of(loop, one, other, nodes, depth - 1) for one, other in pairs]
+        nodes.append(Node(first.op, first.type, operands, first.literals, first.where))
+        return nodes[-1]
+    phi = Node("Phi", first.type, [first, following], (loop.entering, loop.latch), first.where)
+    loop.header.phis.append(phi)
+    return phi
+
+
+def _is_same_constant(one: Node, other: Node) -> bool:
+    value = constant_int(one)
+    return value is not None and one.type == other.type and value == constant_int(other)
+
+
+def scalarise_shuffled_loads(loop: SimpleLoop) -> None:
+    """What all lanes take from one of them is loaded from that one's address."""
+    divergence = loop.divergence
+    for block in loop.blocks:
+        for node in list(block.nodes):
+            if node.op not in SHUFFLES or divergence.stride(node) != 0:
+                continue
+            value, _ = shuffled(node)
+            if not _comes_from_load(loop, value):
+                continue
+            nodes: list[Node] = []
+            taken = _of_lane(loop, value, node, nodes)
+            place = block.nodes.index(node)
+            block.nodes[place:place] = nodes
+            loop.kernel.replace({node: taken})
+    _drop_round_trip_casts(loop)
+
+
+def _drop_round_trip_casts(loop: SimpleLoop) -> None:
+    """What became another type only to pass through a shuffle stays as it is."""
+    for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
+        source = node.operands[0]
+        if source.op == "Bitcast" and source.operands[0].type == node.type:
+            loop.kernel.replace({node: source.operands[0]})
+
+
+def _comes_from_load(loop: SimpleLoop, node: Node) -> bool:
+    """True for what a loop loads itself: nothing is written between that and its uses."""
+    for _ in range(DEPTH):
+        if node.op not in CASTS:
+            break
+        node = node.operands[0]
+    return node.op == "Load" and node in loop.inside
+
+
+def _of_lane(
+    loop: SimpleLoop, value: Node, shuffle: Node, nodes: list[Node], depth: int = DEPTH
+) -> Node:
+    """What a shuffle makes of a value: computed again for that lane if it is an address."""
+    if value.op in LEAVES or loop.divergence.stride(value) == 0:
+        return value
+    operands: list[Node]
+    if depth and (value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside)):
+        operands = [_of_lane(loop, each, shuffle, nodes, depth - 1) for each in value.operands]
+        nodes.append(Node(value.op, value.type, operands, value.literals, value.where))
+    else:
+        operands = [*shuffle.operands[:-2], value, shuffle.operands[-1]]
+        nodes.append(Node(shuffle.op, value.type, operands, shuffle.literals, shuffle.where))
+    return nodes[-1]

@@ -1,0 +1,225 @@
+"""Loops of a few rounds at most are also written out, for when there are that many.
+
+A loop of min(n, 4) rounds is how kernels take four elements at a time, and fewer at the end. Lanes
+then read elements that lie four apart. Where the choice falls on the constant, the number of rounds
+is known: they stand in a row, without a counter, and loads that lie next to each other can become
+one (`merge_loads.py`). For loads at an increment that the program was given that is so if it is
+1, which is looked at before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groundstate.compiler.analysis.cfg import Loop
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.lane_values import SHUFFLES
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, retarget
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
+from groundstate.compiler.ir.ops import has_side_effects
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.fold import number
+from groundstate.compiler.spirv.instructions import opencl_rows
+from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv.types import Bool, Int
+
+FOLDED = frozenset(
+    """IAdd ISub IMul ShiftLeftLogical BitwiseAnd BitwiseOr SConvert UConvert IEqual INotEqual
+    SLessThan SLessThanEqual SGreaterThan SGreaterThanEqual ULessThan ULessThanEqual UGreaterThan
+    UGreaterThanEqual""".split()  # noqa: SIM905
+)
+"""What is computed here where all operands are known."""
+AT_LEAST = {"s_min": "SGreaterThanEqual", "u_min": "UGreaterThanEqual"}
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """Where a loop ends: a number that is a constant if a condition has a certain value."""
+
+    node: Node
+    constant: Node
+    condition: Node
+    """Made anew."""
+    wanted: bool
+
+
+def unroll(kernel: Kernel, analyses: Analyses) -> bool:
+    """Gives each short loop that reads memory at steps an unrolled copy."""
+    divergence, changed = analyses.get(Divergence), False
+    if divergence.width == 1:
+        return False
+    for loop in divergence.cfg.loops:
+        limit = _limit_of(loop)
+        straight = SimpleLoop.of(divergence, loop) if limit is not None else None
+        if limit is None or straight is None or not _is_worth_it(straight):
+            continue
+        if _ShortLoop(straight, limit).write_out():
+            kernel.reorder()  # the next loop may begin where this one ends
+            changed = True
+    return changed
+
+
+def _limit_of(loop: Loop) -> _Limit | None:
+    """What a loop's counter is compared with, if that may be a constant."""
+    condition = loop.header.condition
+    if condition is None or condition.block not in loop.blocks:
+        return None
+    limits = [_limit(each) for each in condition.operands if each.block not in loop.blocks]
+    return next((each for each in limits if each is not None), None)
+
+
+def _limit(node: Node) -> _Limit | None:
+    if not isinstance(node.type, Int):
+        return None
+    if node.op == "Select" and isinstance(node.operands[0].type, Bool):
+        question, *choices = node.operands
+        known = [constant_int(each) is not None for each in choices]
+        if sum(known) == 1 and not has_side_effects(question):
+            place = known.index(True)
+            return _Limit(node, choices[place], copy_of(question, {}), place == 0)
+    if node.op == "ExtInst":
+        row = opencl_rows().get(int(str(node.literals[1])))
+        compared = AT_LEAST.get(row.name) if row is not None else None
+        for constant, other in (node.operands, node.operands[::-1]) if compared else ():
+            if compared and constant_int(constant) is not None:
+                question = Node(compared, Bool(), [other, constant], where=node.where)
+                return _Limit(node, constant, question, True)
+    return None
+
+
+def _is_worth_it(loop: SimpleLoop) -> bool:
+    """True if lanes read numbers that differ and do not lie next to each other, and take nothing
+    from other lanes, which might be in the other loop."""
+    stride = loop.divergence.stride
+    reads_at_steps = any(
+        node.op == "Load" and stride(node.operands[0]) not in (0, node.type.size)
+        for node in loop.nodes
+    )
+    is_alone = not any(node.op in SHUFFLES for node in loop.nodes)
+    return reads_at_steps and is_alone and loop.can_be_copied()
+
+
+class _ShortLoop:
+    """A loop, its limit, and the increments that are 1 in its copy."""
+
+    def __init__(self, loop: SimpleLoop, limit: _Limit) -> None:
+        self.loop = loop
+        self.target = loop.divergence.target
+        self.limit = limit
+        found = {self._increment(node) for node in loop.nodes} - {None}
+        self.increments = sorted((each for each in found if each), key=lambda each: each.index)
+
+    def _increment(self, node: Node) -> Node | None:
+        """What a node multiplies an index by that differs between lanes."""
+        if node.op != "IMul" or not isinstance(node.type, Int) or node.type.width != 64:
+            return None
+        stride = self.loop.divergence.stride
+        for factor, index in (node.operands, node.operands[::-1]):
+            is_given = factor not in self.loop.inside and factor.op != "Constant"
+            if is_given and stride(factor) == 0 and stride(index):
+                return factor
+        return None
+
+    def write_out(self) -> bool:
+        """Puts a copy with all rounds beside the loop; false if it would be too long."""
+        copy, after = Block(self.loop.header.where), Block(self.loop.header.where)
+        values = self._write_rounds(copy)
+        if values is None:
+            return False
+        copy.successors, after.successors = [after], [self.loop.exit]
+        self.loop.merge_exits(copy, after, values)
+        self._ask_before(copy)
+        return True
+
+    # --- The rounds -----------------------------------------------------------------------------
+
+    def _write_rounds(self, copy: Block) -> dict[Node, Node] | None:
+        """Fills a block with all rounds; what the loop's values are at its end, or None if that
+        would be too much, or the end is not in sight."""
+        loop = self.loop
+        values = {phi: loop.first_value(phi) for phi in loop.header.phis}
+        values[self.limit.node] = self.limit.constant
+        for _ in range(self.target.most_unrolled_iterations + 1):
+            for block in loop.blocks:
+                for node in block.nodes:
+                    values[node] = self._again(node, values, copy)
+                if block is not loop.header:
+                    continue
+                goes_on = _known(values[loop.condition])
+                if goes_on is None or len(copy.nodes) > self.target.most_unrolled_operations:
+                    return None
+                if loop.header.successors[0 if goes_on.value else 1] is loop.exit:
+                    return values
+            following = {phi: loop.next_value(phi) for phi in loop.header.phis}
+            values |= {phi: values.get(value, value) for phi, value in following.items()}
+        return None
+
+    def _again(self, node: Node, values: dict[Node, Node], copy: Block) -> Node:
+        """A node of the loop in one of the iterations."""
+        copied = copy_of(node, values)
+        increment = self._increment(node)
+        if increment is not None:
+            return copied.operands[1 - node.operands.index(increment)]
+        simple = _folded(copied)
+        if simple is None:
+            copy.nodes.append(copied)
+        return simple or copied
+
+    # --- Before the loop ------------------------------------------------------------------------
+
+    def _ask_before(self, copy: Block) -> None:
+        """Asks, where control comes to the loop, whether the copy does it."""
+        loop, where = self.loop, self.loop.header.where
+        otherwise, guard = Block(where), Block(where)
+        otherwise.successors = [loop.header]
+        self._move_limit(otherwise)
+        retarget(loop.entering, guard, loop.header)
+        loop.enter_from(otherwise)
+        for increment in self.increments:
+            one = constant_node(increment.type, 1)
+            guard.condition = Node("IEqual", Bool(), [increment, one], where=where)
+            guard.nodes.append(guard.condition)
+            following = Block(where)
+            guard.successors = [following, otherwise]
+            guard = following
+        guard.condition = self.limit.condition
+        guard.nodes.append(guard.condition)
+        guard.successors = [copy, otherwise] if self.limit.wanted else [otherwise, copy]
+
+    def _move_limit(self, there: Block) -> None:
+        """Lets the limit be computed where only the loop needs it."""
+        users = self.loop.kernel.users()
+        readers = self.loop.inside
+        limit = self.limit.node
+        for node in (limit, limit.operands[0]) if limit.op == "Select" else (limit,):
+            if node.block is None or not readers.issuperset(users[node]):
+                return
+            if has_side_effects(node) or node.op == "Load":
+                return
+            node.block.nodes.remove(node)
+            there.nodes.insert(0, node)
+            readers = {node}
+
+
+def _known(node: Node) -> Constant | None:
+    """The value of a number that is known."""
+    value = node.literals[0] if node.op == "Constant" else None
+    if isinstance(value, Constant) and isinstance(value.value, int) and not value.undef:
+        return value
+    return None
+
+
+def _folded(node: Node) -> Node | None:
+    """What an operation comes to whose operands are known, or one of them adds nothing."""
+    if node.op not in FOLDED:
+        return None
+    values = [_known(each) for each in node.operands]
+    known = [each for each in values if each is not None]
+    if len(known) == len(values):
+        result = number(node.type, getattr(Op, node.op), known)
+        return Node("Constant", node.type, literals=(result,))
+    for one, other in (node.operands, node.operands[::-1]) if node.op == "IAdd" else ():
+        if constant_int(one) == 0:
+            return other
+    return None

@@ -1,0 +1,62 @@
+"""Observers of passes: text before and after, times, and the verifier."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Collection
+
+from groundstate.compiler.ir import Kernel
+from groundstate.compiler.ir.passes import Observer, Pass
+from groundstate.compiler.ir.printer import print_kernel
+from groundstate.compiler.ir.verifier import verify
+
+
+class Verifier(Observer):
+    """Verifies the kernel after every pass."""
+
+    def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:
+        verify(kernel, step.name)
+
+
+class PassPrinter(Observer):
+    """Prints the kernel before or after some passes."""
+
+    def __init__(self, before: Collection[str], after: Collection[str]) -> None:
+        self._before = before
+        self._after = after
+
+    def before(self, step: Pass, kernel: Kernel) -> None:
+        if step.name in self._before or "all" in self._before:
+            sys.stderr.write(f"; before {step.name}\n{print_kernel(kernel)}\n")
+
+    def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:
+        if step.name in self._after or ("all" in self._after and changed):
+            said = "" if changed else ", which changed nothing"
+            sys.stderr.write(f"; after {step.name}{said}\n{print_kernel(kernel)}\n")
+
+
+class PassTimer(Observer):
+    """Takes the time of each pass."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.changes: dict[str, int] = defaultdict(int)
+        self._start = 0.0
+
+    def before(self, step: Pass, kernel: Kernel) -> None:
+        self._start = time.perf_counter()
+
+    def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:
+        self.seconds[step.name] += time.perf_counter() - self._start
+        self.changes[step.name] += changed
+
+    def table(self) -> str:
+        """The times, longest first."""
+        total = sum(self.seconds.values())
+        lines = [f"{'pass':24} {'ms':>8}  {'share':>5}  kernels changed"]
+        for name, seconds in sorted(self.seconds.items(), key=lambda item: -item[1]):
+            share = 100 * seconds / total if total else 0
+            lines.append(f"{name:24} {1e3 * seconds:8.2f}  {share:4.0f} %  {self.changes[name]}")
+        return "\n".join([*lines, f"{'all passes':24} {1e3 * total:8.2f}"])

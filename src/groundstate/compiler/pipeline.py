@@ -1,0 +1,144 @@
+"""The pipeline: from a kernel in SPIR-V to LLVM IR, as lists of passes.
+
+`lower` runs once for a kernel, and knows nothing of group sizes. `specialise` makes a variant of a
+copy: it chooses how many work-items run side by side, and runs the passes that depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundstate.compiler import machine
+from groundstate.compiler.analysis import facts
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.codegen.control.flow import NeedsOneLane
+from groundstate.compiler.codegen.kernel import Code, KernelWriter
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Kernel
+from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
+from groundstate.compiler.kernel_ir import build_kernel
+from groundstate.compiler.lanes import plan, vector_of_subgroup
+from groundstate.compiler.limits import check_private
+from groundstate.compiler.lower.barriers import split_at_barriers
+from groundstate.compiler.lower.builtins import lower_builtins
+from groundstate.compiler.lower.casts import lower_known_casts
+from groundstate.compiler.lower.copies import lower_copies
+from groundstate.compiler.lower.group_operations import lower_group_operations
+from groundstate.compiler.lower.sampled_images import split_sampled_images
+from groundstate.compiler.opt.dce import eliminate_dead_code
+from groundstate.compiler.opt.distribute import distribute_loops
+from groundstate.compiler.opt.mem2reg import promote_variables
+from groundstate.compiler.opt.merge_loads import merge_loads
+from groundstate.compiler.opt.nowrap import version_for_no_wrap
+from groundstate.compiler.opt.prefetch import prefetch
+from groundstate.compiler.opt.relieve_pressure import relieve_pressure
+from groundstate.compiler.opt.unroll import unroll
+from groundstate.compiler.signature import SUPPORTED_WIDTHS, describe_arguments
+from groundstate.compiler.spirv.opcodes import ExecutionMode
+from groundstate.compiler.storage import place_variables
+from groundstate.compiler.symbols import Symbols
+from groundstate.compiler.target import Target
+
+if TYPE_CHECKING:
+    from groundstate.compiler.program import GroupSize, Program
+
+DEAD_CODE = Pass("dead-code-elimination", eliminate_dead_code, keeps=(CFG,))
+
+LOWERING = (
+    DEAD_CODE,
+    Pass("mem2reg", promote_variables),
+    Pass("split-sampled-images", split_sampled_images, keeps=(CFG,)),
+    Pass("lower-builtins", lower_builtins, keeps=(CFG,)),
+    Pass("lower-known-casts", lower_known_casts, keeps=(CFG,)),
+    Pass("lower-copies", lower_copies, keeps=(CFG,)),
+    Pass("lower-group-operations", lower_group_operations, keeps=(CFG,)),
+    Pass("split-at-barriers", split_at_barriers),
+    DEAD_CODE,
+)
+"""What every target needs, whatever the group size."""
+
+VECTOR = (
+    Pass("unroll", unroll, is_optional=True),
+    Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
+    Pass("prefetch", prefetch, keeps=(CFG,), is_optional=True),
+    Pass("relieve-pressure", relieve_pressure, is_optional=True),
+    Pass("no-wrap", version_for_no_wrap, is_optional=True),
+    Pass("distribute-loops", distribute_loops, is_optional=True),
+    DEAD_CODE,
+)
+"""For a CPU with vectors, when it is known how many work-items run side by side."""
+
+PASSES = {step.name: step for step in (*LOWERING, *VECTOR)}
+
+
+def target() -> Target:
+    """The machine that code is generated for."""
+    return Target(lanes=machine.target().natural_width)
+
+
+def lower(symbols: Symbols, name: str) -> Kernel:
+    """A kernel, built anew, ready to be specialised to any group size."""
+    kernel = build_kernel(symbols, name)
+    run_passes(LOWERING, kernel, Analyses(kernel, target()))
+    check_private(name, facts.private_bytes(kernel))
+    return kernel
+
+
+def specialise(
+    program: Program, name: str, group_size: GroupSize, width: int | None = None
+) -> Divergence:
+    """A copy of a kernel for a group size, with what is known of its values: all that code
+    generation needs."""
+    divergence = _plan(program, name, program.kernel(name).copy(), group_size, width)
+    analyses = Analyses(divergence.kernel, divergence.target, divergence.variant)
+    analyses.put(divergence.cfg)
+    analyses.put(divergence)
+    run_passes(VECTOR, divergence.kernel, analyses)
+    return analyses.get(Divergence)
+
+
+def _plan(
+    program: Program, name: str, kernel: Kernel, group_size: GroupSize, width: int | None
+) -> Divergence:
+    """The kernel's values for the number of lanes asked for, or for the best."""
+    is_promised = ExecutionMode.SubgroupSize in program.modes(name)
+    if width is None and not is_promised and not kernel.observes_subgroups:
+        return plan(kernel, group_size, target())
+    lanes = width or program.signature(name).subgroup_size
+    if lanes not in SUPPORTED_WIDTHS:
+        raise BuildError(
+            f"kernel '{name}', OpExecutionMode SubgroupSize: a sub-group of {lanes} work-items is "
+            "not supported"
+        )
+    if width is None:
+        width = vector_of_subgroup(kernel, group_size, lanes, target().lanes)
+    return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes), target())
+
+
+def write(
+    program: Program,
+    name: str,
+    group_size: GroupSize,
+    width: int | None = None,
+    is_marked: bool = False,
+) -> Code:
+    """LLVM IR of a kernel for a group size, with remarks on where it comes from if `is_marked`."""
+    try:
+        return _write(program, name, group_size, width, is_marked)
+    except NeedsOneLane:
+        return _write(program, name, group_size, 1, is_marked)
+
+
+def _write(
+    program: Program, name: str, group_size: GroupSize, width: int | None, is_marked: bool
+) -> Code:
+    divergence = specialise(program, name, group_size, width)
+    placement, _ = place_variables(program.kernel(name), program.globals)
+    _, types = describe_arguments(*program.function(name))
+    contract = ExecutionMode.ContractionOff not in program.modes(name)
+    registers = machine.target().registers
+    signature = program.signature(name)
+    writer = KernelWriter(divergence, types, signature, placement, contract, registers)
+    writer.context.is_marked = is_marked
+    return writer.write(facts.has_barriers(divergence.kernel), divergence.kernel.cells)
