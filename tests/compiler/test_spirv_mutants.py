@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -14,7 +15,12 @@ from tests.compiler.fuzz_spirv import seed_modules
 from tests.fuzz.spirv_mutate import HEADER_WORDS, mutate
 
 COUNT = 600
-MODULES = seed_modules(None)
+
+
+@cache
+def modules() -> list[bytes]:
+    """What is changed: made of text, which takes an assembler."""
+    return seed_modules(None)
 
 
 def outcomes(data: bytes) -> Iterator[str]:
@@ -36,19 +42,21 @@ def test_a_changed_module_is_taken_or_refused(first: int, monkeypatch: pytest.Mo
     monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
     for seed in range(first, first + 100):
         chance = random.Random(seed)
-        for said in outcomes(mutate(chance.choice(MODULES), chance, MODULES)):
+        for said in outcomes(mutate(chance.choice(modules()), chance, modules())):
             assert said.strip()
             assert not any(words in said for words in MISTAKES), f"seed {seed}: {said}"
 
 
 def test_the_same_seed_gives_the_same_module() -> None:
     for seed in range(50):
-        made = [mutate(MODULES[seed % len(MODULES)], random.Random(seed), MODULES) for _ in "ab"]
+        made = [
+            mutate(modules()[seed % len(modules())], random.Random(seed), modules()) for _ in "ab"
+        ]
         assert made[0] == made[1]
 
 
 def test_most_changes_change_something() -> None:
-    changed = [mutate(MODULES[0], random.Random(seed)) != MODULES[0] for seed in range(200)]
+    changed = [mutate(modules()[0], random.Random(seed)) != modules()[0] for seed in range(200)]
     assert sum(changed) > 150
 
 

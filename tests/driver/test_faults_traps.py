@@ -58,9 +58,10 @@ def test_failed_assertion_is_a_trap(driver: int, device: int, function: str) -> 
         out[x] = x;
     }}
     """
+    code = spirv(source)
     bench = KernelBench(driver, device)
     built, out, commands = (
-        bench.module_of(spirv(source)),
+        bench.module_of(code),
         bench.array(ITEMS, "int32"),
         bench.immediate(),
     )
@@ -78,8 +79,9 @@ def test_failed_assertion_is_a_trap(driver: int, device: int, function: str) -> 
 def test_call_through_a_pointer_to_no_function_is_a_trap(
     driver: int, device: int, bad: int
 ) -> None:
+    code = module(*WHOLE, before=WHOLE_BEFORE)
     bench = KernelBench(driver, device)
-    built, out = bench.module_of(module(*WHOLE, before=WHOLE_BEFORE)), bench.array(ITEMS, "uint32")
+    built, out = bench.module_of(code), bench.array(ITEMS, "uint32")
     target = np.uint64(bad).tobytes()
     kernel = bench.kernel_in(built, "call", target, out, size=(50, 1, 1))
     assert "kernel 'call' in group (" in expect_trap(bench.immediate(), kernel, ITEMS // 50)
@@ -87,8 +89,9 @@ def test_call_through_a_pointer_to_no_function_is_a_trap(
 
 
 def test_one_bad_pointer_among_many_is_a_trap(driver: int, device: int) -> None:
+    code = module(*WHOLE, before=WHOLE_BEFORE)
     bench = KernelBench(driver, device)
-    built, out = bench.module_of(module(*WHOLE, before=WHOLE_BEFORE)), bench.array(ITEMS, "uint32")
+    built, out = bench.module_of(code), bench.array(ITEMS, "uint32")
     table = bench.array(ITEMS)
     table[:] = pointer(built, "add")
     table[77] = pointer(built, "add") + 1

@@ -47,7 +47,7 @@ def live():
 
 def succeeds(program: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROLOGUE + program],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROLOGUE + program],
         capture_output=True,
         text=True,
         timeout=600,
