@@ -84,6 +84,9 @@ void gs_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The first struct of type `stype` in a pNext chain, or NULL. Gives up on a chain longer than 64. */
 const void *gs_find_next(const void *next, ze_structure_type_t stype);
 
+/* Whether memory of the program can be read; not more than 64 bytes are looked at. */
+bool gs_is_readable(const void *address, size_t size);
+
 /* For a pNext chain of which every struct counts: fails if it has no end, or leads where there are no `size` bytes. */
 ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t size);
 

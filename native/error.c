@@ -178,7 +178,7 @@ ze_result_t gs_fail_extension(enum gs_function function) {
 
 /* False for a pointer that leads nowhere, or where nobody may read: much of what the driver itself reserves is of that
  * kind. Programs forget to clear pNext, of which real drivers notice nothing while it happens to be NULL. */
-static bool is_readable(const void *address, size_t size) {
+bool gs_is_readable(const void *address, size_t size) {
     char copy[64];
     struct iovec here = {copy, size < sizeof copy ? size : sizeof copy}, there = {(void *)address, here.iov_len};
     ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
@@ -191,7 +191,7 @@ static bool is_readable(const void *address, size_t size) {
 
 const void *gs_find_next(const void *next, ze_structure_type_t stype) {
     const ze_base_desc_t *link = next;
-    for (int depth = 0; link != NULL && depth < 64 && is_readable(link, sizeof *link); depth++, link = link->pNext)
+    for (int depth = 0; link != NULL && depth < 64 && gs_is_readable(link, sizeof *link); depth++, link = link->pNext)
         if (link->stype == stype)
             return link;
     return NULL;
@@ -200,7 +200,7 @@ const void *gs_find_next(const void *next, ze_structure_type_t stype) {
 ze_result_t gs_check_chain(enum gs_function function, const void *next, size_t size) {
     const ze_base_desc_t *link = next, *behind = next;
     for (uint64_t step = 1; link != NULL; step++) {
-        if (!is_readable(link, size))
+        if (!gs_is_readable(link, size))
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                            "%s: the pNext chain leads to address %p, where there is no struct; end it with a null pointer",
                            gs_function_names[function], (const void *)link);

@@ -225,6 +225,9 @@ static ze_result_t use_external(gs_event *event, const void *next) {
     if (word == NULL || (uintptr_t)word % sizeof *word != 0)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeEventCounterBasedCreate: the external counter must be a non-null, 8-byte aligned address");
+    if (!gs_is_readable(word, sizeof *word))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "zeEventCounterBasedCreate: there is no memory at %p for the external counter", (void *)word);
     if (event->external_value > GS_COUNTER_MAX)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeEventCounterBasedCreate: completionValue is beyond zeDeviceGetCounterBasedEventMaxValue");

@@ -139,6 +139,10 @@ BROKEN = {
         "%s = OpBitcast %p_pair %out\n%m = OpInBoundsAccessChain %ptr %s %minus",
         "has no member -1",
     ),
+    "call of nothing": (
+        "%x = OpFunctionPointerCallINTEL %void",
+        "the function that it calls is missing",
+    ),
     "alignment of three": (
         "OpStore %out %one Aligned 3",
         "its alignment, 3, is not a power of two",
@@ -236,6 +240,19 @@ def test_integers_of_any_width_need_their_extension(width: int) -> None:
     with pytest.raises(BuildError, match=f"OpTypeInt at word .* integers of {width} bits"):
         Program(module(body, types))
     assert Program(module(body, types, WIDE)).compile("k", (8, 1, 1)).address
+
+
+def test_a_built_in_variable_of_floats_is_refused() -> None:
+    types = """
+        OpDecorate %where BuiltIn LocalInvocationId
+        %float = OpTypeFloat 32
+        %f3 = OpTypeVector %float 3
+        %p_f3 = OpTypePointer Input %f3
+        %where = OpVariable %p_f3 Input
+        """
+    program = Program(module("%x = OpLoad %f3 %where", types))
+    with pytest.raises(BuildError, match="OpLoad of LocalInvocationId: it is made of whole"):
+        program.check("k")
 
 
 def test_a_subgroup_of_odd_size_is_refused() -> None:

@@ -176,7 +176,7 @@ class _Piece(ctypes.Structure):
 def _is_readable(address: int) -> bool:
     """False for the address of a struct that is nowhere, as in a pNext that nobody set.
 
-    As `is_readable` in native/error.c: some containers do not allow to ask for more than whether
+    As `gs_is_readable` in native/error.c: some containers do not allow to ask for more than whether
     memory is mapped.
     """
     copy = (ctypes.c_uint8 * _HEADER_BYTES)()

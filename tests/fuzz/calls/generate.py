@@ -318,7 +318,7 @@ class Maker:
         return ["bytes", self.chance.randbytes(size).hex()]
 
     def text(self, name: str) -> Value:
-        if self.is_hostile():
+        if name != "filePath" and self.is_hostile():
             return ["text", self.chance.choice(("", "%s%n", "a" * 5000, "\udcff\n\t", "é" * 40))]
         return ["text", self.chance.choice(TEXTS.get(name, ("", "x")))]
 

@@ -61,7 +61,7 @@ class NativeBinaries(Target):
     name = "native"
     summary = "changed native binaries"
     suffix = ".json"
-    environment = WITHOUT_CACHE
+    environment = {**WITHOUT_CACHE, "GROUNDSTATE_NATIVE": "trusted"}
 
     def generate(self, chance: random.Random) -> bytes:
         return json.dumps(edits.some(chance)).encode()

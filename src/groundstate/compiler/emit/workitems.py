@@ -9,12 +9,16 @@ from groundstate.compiler.emit.text import scalar_type
 from groundstate.compiler.emit.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.spirv.types import Vector
+from groundstate.compiler.spirv.types import Int, Vector
 
 
 @handles("Builtin")
 def _builtin(emitter: Emitter, node: Node) -> None:
     name = str(node.literals[0])
+    component = int(str(node.literals[1])) if len(node.literals) > 1 else 0
+    element = node.type.element if isinstance(node.type, Vector) else node.type
+    if not isinstance(element, Int):
+        raise BuildError(f"it is made of whole numbers, and not a {node.type}")
     if name in MASKS:
         _mask(emitter, node, name)
         return
@@ -26,7 +30,8 @@ def _builtin(emitter: Emitter, node: Node) -> None:
         parts: list[Value] = [_resized(emitter, each, target) for each in known[: node.type.count]]
         emitter.define(node, parts)
         return
-    component = int(str(node.literals[1])) if len(node.literals) > 1 else 0
+    if component >= len(known):
+        raise BuildError(f"it has no component {component}")
     value = _resized(emitter, known[component], scalar_type(node.type))
     if emitter.uniformity.shape(node) is None and not value.is_vector and emitter.width > 1:
         value = Lanes(value.type, emitter.text.as_vector(value), None)

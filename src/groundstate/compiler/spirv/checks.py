@@ -123,6 +123,10 @@ class Checker:
         if operands[0] not in self.module.function_types:
             raise InvalidModule(f"%{operands[0]} is not a function")
 
+    def _pointer_call(self, operands: tuple[int, ...]) -> None:
+        if not operands:
+            raise InvalidModule("the function that it calls is missing")
+
     def _gather(self, operands: tuple[int, ...]) -> None:
         check_power(operands[1])
 
@@ -172,6 +176,7 @@ RULES = {
     Op.Return: Checker._return,
     Op.ReturnValue: Checker._return,
     Op.ConstantFunctionPointerINTEL: Checker._function_pointer,
+    Op.FunctionPointerCallINTEL: Checker._pointer_call,
     Op.MaskedGatherINTEL: Checker._gather,
     Op.MaskedScatterINTEL: Checker._scatter,
 }
