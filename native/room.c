@@ -9,7 +9,7 @@
 
 #include "door.h"
 
-GS_EXPORT bool gs_has_room(size_t bytes) {
+bool gs_has_room(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;

@@ -10,7 +10,7 @@ import pytest
 
 from groundstate import ze
 from groundstate.compiler import room
-from groundstate.driver import module
+from groundstate.driver import ipc, module
 from tests.conftest import check
 from tests.driver.fake_compiler import spirv
 from tests.driver.kernels import KernelBench, module_description
@@ -91,3 +91,12 @@ def test_compiler_asks_for_room_before_it_needs_it() -> None:
     room.need_room(1 << 20, "something small")
     with pytest.raises(MemoryError, match="something large takes up to"):
         room.need_room(1 << 62, "something large")
+
+
+def test_a_file_that_cannot_be_looked_at_was_not_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> str:
+        raise of_system(errno.ENOMEM)
+
+    monkeypatch.setattr(os, "readlink", refuse)
+    with pytest.raises(OSError, match="Cannot allocate memory"), open(os.devnull) as file:
+        ipc.write_handle(0, ipc.SharedFile(0, file.fileno(), 0))

@@ -90,6 +90,8 @@ def write_handle(address: int, shared: SharedFile) -> None:
     try:
         status, secret = os.fstat(shared.fd), _secret_of(f"/proc/self/fd/{shared.fd}")
     except OSError as error:
+        if error.errno in EXHAUSTED:
+            raise
         raise freed_meanwhile() from error
     if secret is None:
         raise Failure(

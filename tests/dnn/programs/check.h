@@ -20,6 +20,11 @@
 #define INVALID(call) EXPECT((call) == dnnl_invalid_arguments)
 #define ZE(call) EXPECT((call) == ZE_RESULT_SUCCESS)
 
+/* Other processes compile the kernels. A thread that forks takes every lock of the driver, which are more than
+ * ThreadSanitizer follows. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "detect_deadlocks=0:die_after_fork=0"; }
+
 enum { ELEMENTS = 1000 };
 enum { IN_ORDER = 1 << 1 }; /* ZE_COMMAND_QUEUE_FLAG_IN_ORDER, which headers before 1.9 do not have */
 
