@@ -34,6 +34,7 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun("clients.md", "app/bin/", DOWNLOAD),
     Unrun("clients.md", "make test-clients", LONG),
     Unrun("compiler.md", 'kernel "scale"', "the text of a kernel: test_passes.py reads such"),
+    Unrun("compiler.md", "in function 'blend', OpStore", "needs a module that no front end makes"),
     Unrun("compiler.md", "kernel 'blend' cannot", "needs a module that no front end makes"),
     Unrun("dnn.md", "make test-dnn", LONG),
     Unrun("dnn.md", "python -m tests.dnn", LONG),
