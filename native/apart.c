@@ -118,6 +118,14 @@ static void *open_image(const image *file) {
     return opened;
 }
 
+/* An executable with an address of its own, such as Debian's python3, has a copy of `environ`, and the C library uses
+ * that one. What binds to the C library first sees the variable there, which nobody has set. */
+static void share_environment(void *opened) {
+    char ***seen = dlsym(opened, "environ");
+    if (seen != NULL && seen != &environ)
+        *seen = environ;
+}
+
 void *gs_open_apart(const char *path, const char *soname) {
     int source = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
@@ -131,6 +139,8 @@ void *gs_open_apart(const char *path, const char *soname) {
             if (edit(&file))
                 opened = open_image(&file);
             munmap(file.bytes, (size_t)about.st_size);
+            if (opened != NULL)
+                share_environment(opened);
         }
     }
     close(source);

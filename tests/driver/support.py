@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.ctypeslib  # now: a process that gives up its rights may not find it later
 import numpy.typing as npt
 
 from groundstate import ze

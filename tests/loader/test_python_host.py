@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,30 @@ def test_the_bindings_share_the_interpreter_of_their_program(library: Path) -> N
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=TIMEOUT
     )
     assert done.stdout == "True\n", done.stderr
+
+
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+COUNT_DEVICES = """
+import ctypes, sys
+
+ze = ctypes.CDLL(sys.argv[1])
+assert ze.zeInit(0) == 0
+count, driver = ctypes.c_uint32(1), ctypes.c_void_p()
+assert ze.zeDriverGet(ctypes.byref(count), ctypes.byref(driver)) == 0
+assert ze.zeDeviceGet(driver, ctypes.byref(count), None) == 0
+print(count.value)
+"""
+
+
+@pytest.mark.skipif(not SYSTEM_PYTHON.exists(), reason="the system has no Python")
+def test_python_of_the_system_sees_the_variables(library: Path) -> None:
+    """Debian's is an executable with an address of its own: `environ` lies in it."""
+    done = subprocess.run(
+        [SYSTEM_PYTHON, "-c", COUNT_DEVICES, str(library)],
+        env={**os.environ, "GROUNDSTATE_TOPOLOGY": "3x1"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("3\n", "")
