@@ -323,10 +323,10 @@ bool gc_memory_waits(void) {
     return is_on && (with_results || (atomic_load(&tracked) > 0 && (device_is_here || gc_compared_count > 0)));
 }
 
-/* Whether somebody besides the device may have written what changed. Only the kernel that tells of pages is known to
+/* Whether somebody besides the call's own work may have written what changed. Only the kernel that tells of pages is known to
  * count the time of threads exactly. */
 static bool others_wrote(const gc_call *call) {
-    if ((call->traits & GC_CALLS_HOST) != 0)
+    if ((call->traits & GC_CALLS_HOST) != 0 || !gc_is_submitting_alone(call))
         return true;
     return kernel_tells ? gc_threads_ran(&call->company) : call->company.is_unknown || call->company.count > 0;
 }

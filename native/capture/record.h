@@ -31,6 +31,8 @@ typedef struct gc_call {
     gc_extents reads, targets;   /* memory that the call's copy reads and writes */
     struct gc_range *taken_out;  /* memory that the call frees */
     bool submits;                /* the call gives work to the device */
+    uint64_t submission;         /* its number among all, if it does */
+    bool began_alone;            /* no other thread was submitting when it began */
     unsigned traits;             /* of that work: gc_trait */
     uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
     ze_event_handle_t timed_event; /* tells when the call's command runs */

@@ -218,15 +218,36 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
 
 /* --- Submissions ------------------------------------------------------------------------------------------ */
 
+/* Threads may submit at the same time. What the device writes for one of them is then found by another, too. */
+static atomic_uint submitting;
+static atomic_ulong submissions;
+
+static void begin(gc_call *call) {
+    call->submits = true;
+    call->submission = atomic_fetch_add(&submissions, 1) + 1;
+    call->began_alone = atomic_fetch_add(&submitting, 1) == 0;
+    gc_memory_before(call, &call->reads, is_under_way() || !call->began_alone);
+}
+
+static void end(gc_call *call) {
+    if (call->submits)
+        atomic_fetch_sub(&submitting, 1);
+    call->submits = false;
+}
+
+bool gc_is_submitting_alone(const gc_call *call) {
+    return call->began_alone && atomic_load(&submissions) == call->submission;
+}
+
 void gc_appending(gc_call *call, ze_command_list_handle_t handle, unsigned traits) {
     call->traits |= traits;
     pthread_mutex_lock(&lock);
     const command_list *list = find_list(handle);
     bool submits = list != NULL && list->immediate;
     pthread_mutex_unlock(&lock);
-    call->submits = submits && !records_graph(handle);
-    if (call->submits)
-        gc_memory_before(call, &call->reads, is_under_way());
+    call->submits = false;
+    if (submits && !records_graph(handle))
+        begin(call);
 }
 
 /* Programs record the same graph again and again. */
@@ -242,12 +263,12 @@ static void join_new(gc_extents *to, const gc_extents *from) {
 }
 
 void gc_appended(gc_call *call, ze_result_t result, ze_command_list_handle_t handle) {
-    if (result != ZE_RESULT_SUCCESS)
-        return;
-    if (call->submits) {
+    bool submitted = call->submits;
+    if (submitted && result == ZE_RESULT_SUCCESS)
         finish(call, handle, false);
+    end(call);
+    if (submitted || result != ZE_RESULT_SUCCESS)
         return;
-    }
     if (call->reads.count == 0 && call->targets.count == 0 && call->traits == 0)
         return;
     pthread_mutex_lock(&lock);
@@ -289,21 +310,23 @@ void gc_gathers_graphs(gc_call *call) {
 }
 
 void gc_executing(gc_call *call) {
-    gc_memory_before(call, &call->reads, is_under_way());
+    begin(call);
 }
 
 void gc_executed(gc_call *call, ze_result_t result, ze_command_queue_handle_t queue) {
     if (result == ZE_RESULT_SUCCESS)
         finish(call, queue, true);
+    end(call);
 }
 
 void gc_signalling(gc_call *call) {
-    call->submits = atomic_load(&unended_count) > 0;
-    if (call->submits)
-        gc_memory_before(call, &call->reads, is_under_way());
+    call->submits = false;
+    if (atomic_load(&unended_count) > 0)
+        begin(call);
 }
 
 void gc_signalled(gc_call *call, ze_result_t result) {
     if (result == ZE_RESULT_SUCCESS && call->submits && gc_memory_waits())
         gc_memory_after(call, &call->targets, stays_under_way() ? GC_UNDER_WAY : GC_DONE);
+    end(call);
 }
