@@ -216,7 +216,7 @@ static void *pass_or_launch(void *number) {
 static void launch_what_goes(void) {
     shared_module = gs_module_new((gs_context *)on.context, (gs_device *)on.device, 1);
     shared_entry = add_kernel(shared_module, count, false);
-    on_threads(3, pass_or_launch);
+    on_threads(2, pass_or_launch); /* a kernel is for one thread at a time */
     CHECK(gs_module_end(shared_module));
 }
 
