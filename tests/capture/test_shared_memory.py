@@ -24,9 +24,8 @@ import groundstate as gs
 launches, pages, sleepers, host_writes = map(int, sys.argv[1:])
 SOURCE = "kernel void add(global uint *x) { size_t i = get_global_id(0); if (i % 4) x[i] += i; }"
 woken = threading.Event()
-threads = [threading.Thread(target=woken.wait) for _ in range(sleepers)]
-for thread in threads:
-    thread.start()
+for _ in range(sleepers):
+    threading.Thread(target=woken.wait, daemon=True).start()  # whatever fails below, they end
 with gs.Context(gs.devices()[0]) as context:
     module = gs.Module(context, opencl=SOURCE)
     x = context.alloc_shared(1024 * pages, "uint32")

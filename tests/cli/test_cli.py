@@ -191,6 +191,22 @@ def test_ctrl_c_is_answered_with_the_usual_status(monkeypatch: pytest.MonkeyPatc
     assert main(["info"]) == 130
 
 
+def test_ctrl_c_leaves_output_of_a_caller_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(**options: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("groundstate.core.drivers", interrupted)
+    with (tmp_path / "log").open("w+") as log:
+        monkeypatch.setattr(sys, "stdout", log)
+        print("before")
+        assert main(["info"]) == 130
+        print("after")
+        log.seek(0)
+        assert log.read() == "before\nafter\n"
+
+
 def test_run_gives_a_program_our_driver() -> None:
     code = (
         "import ctypes; loader = ctypes.CDLL('libze_loader.so.1'); "

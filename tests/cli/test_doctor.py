@@ -17,6 +17,7 @@ from groundstate import standin
 from groundstate.doctor import installed, places, settings
 from groundstate.doctor.finding import State
 
+ROOT = Path(__file__).parents[2]
 SECTIONS = ["Installed", "Programs", "Variables", "Places", "Device"]
 
 
@@ -81,9 +82,19 @@ def test_driver_library_that_ends_the_process_is_wrong(tmp_path: Path) -> None:
 def test_compiler_that_cannot_be_imported_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "llvmlite").mkdir()
     (tmp_path / "llvmlite" / "__init__.py").write_text("raise ImportError('libstdc++ is missing')")
-    found = findings(PYTHONPATH=str(tmp_path))
+    found = findings(PYTHONPATH=os.pathsep.join((str(tmp_path), *sys.path)))
     assert found["Device", "kernel"]["state"] == "wrong"
     assert "libstdc++ is missing" in found["Device", "kernel"]["text"]
+
+
+def test_a_package_that_is_not_installed_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installed, "version_of", lambda name: None)
+    is_not = list(installed.package())[1]
+    assert (is_not.name, is_not.state) == ("package", State.MISSING)
+    assert "runs without being installed" in is_not.text
+    assert is_not.fix.endswith(f"pip install {ROOT}")
+    assert not list(installed.extras())
+    assert not list(installed.required())
 
 
 def test_variables_are_shown_and_misspelt_ones_are_wrong() -> None:
@@ -125,7 +136,7 @@ def test_programs_in_our_environment_get_our_driver() -> None:
 def test_missing_packages_come_with_the_command_that_installs_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(installed, "version_of", lambda name: None)
+    monkeypatch.setattr(installed, "version_of", {"groundstate": gs.__version__}.get)
     finding = installed.optional("monitor", "top, metrics")
     assert finding.state is State.MISSING
     assert finding.text == "for top, metrics: no prometheus-client, textual"

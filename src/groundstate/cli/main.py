@@ -94,11 +94,17 @@ def _say(name: str, sentence: str) -> None:
 
 
 def _forget_output() -> None:
-    """Drops what is not written yet: Python would try, and complain, once more at its end."""
+    """Drops what is not written yet: Python would try, and complain, once more at its end.
+
+    Only of the program's own output: `main` may be called by a program that has put another
+    stream, or a file of its own, in its place.
+    """
+    if sys.stdout is not sys.__stdout__:
+        return
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):
-        return  # a test's, which is no file
+        return  # it is no file
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)

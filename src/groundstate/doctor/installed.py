@@ -8,7 +8,9 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import groundstate
 from groundstate import knobs, standin
 from groundstate.doctor.finding import Finding, State
 from groundstate.version import __version__
@@ -35,6 +37,10 @@ def package() -> Iterator[Finding]:
     libc = " ".join(platform.libc_ver()) or "an unknown C library"
     text = f"Python {platform.python_version()}, {platform.machine()}, {libc}"
     yield Finding(SECTION, f"groundstate {__version__}", State.OK, text)
+    if version_of("groundstate") is None:
+        where = Path(groundstate.__file__).parent
+        text = f"{where} runs without being installed; the packages that it needs are not checked"
+        yield Finding(SECTION, "package", State.MISSING, text, install(str(where.parents[1])))
 
 
 def driver() -> Iterator[Finding]:
@@ -79,6 +85,8 @@ def opencl() -> Iterator[Finding]:
 
 def extras() -> Iterator[Finding]:
     """The optional parts that this version has."""
+    if version_of("groundstate") is None:
+        return
     offered = importlib.metadata.metadata("groundstate").get_all("Provides-Extra") or []
     for extra, purpose in EXTRAS.items():
         if extra in offered:
@@ -98,7 +106,9 @@ def optional(extra: str, purpose: str) -> Finding:
 
 def packages_of(extra: str | None) -> list[str]:
     """The packages that an optional part needs, or all of it, as the package's metadata says."""
-    found = []
+    found: list[str] = []
+    if version_of("groundstate") is None:
+        return found
     for line in importlib.metadata.requires("groundstate") or ():
         requirement, _, marker = line.partition(";")
         name = re.match(r"[\w.-]+", requirement)
