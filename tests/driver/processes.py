@@ -6,12 +6,12 @@ import ctypes
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from groundstate import ze
 from tests.conftest import check
 from tests.driver.support import Bench
+from tests.imports import IMPORT_PATH
 
 PREPARE = """
 import ctypes, os, signal, socket, sys
@@ -34,8 +34,7 @@ def say(*words):
 
 def start(program: str, *arguments: Any, pass_fds: Sequence[int] = ()) -> subprocess.Popen[str]:
     """Starts a Python program with IPC handles or words as its arguments."""
-    root = Path(__file__).parents[2]
-    code = PREPARE.format(path=[str(root), str(root / "src")]) + program
+    code = PREPARE.format(path=IMPORT_PATH) + program
     words = [each if isinstance(each, str) else bytes(each).hex() for each in arguments]
     return subprocess.Popen(
         [sys.executable, "-c", code, *words],

@@ -4,7 +4,6 @@ import ctypes
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.conftest import check, last_error
 from tests.driver.calls import REGISTRY, Call, Calls, functions, hardware_functions
 from tests.driver.spoiling import spoilt
 from tests.driver.support import Bench
+from tests.imports import IMPORT_PATH
 
 RESULTS = dict(REGISTRY.enums["ze_result_t"].values)
 FUNCTIONS = functions()
@@ -145,10 +145,9 @@ def test_each_spoilt_argument_is_refused(calls: Calls, function: Function) -> No
 
 def test_nothing_is_live_before_initialisation() -> None:
     """A program that never calls zeInit may call everything else, with nothing or with garbage."""
-    root = Path(__file__).parents[2]
     program = f"""
 import ctypes, sys
-sys.path[:0] = {[str(root), str(root / "src")]!r}
+sys.path[:0] = {IMPORT_PATH!r}
 from groundstate import ze
 from tests.driver.calls import REGISTRY, functions
 memory = ctypes.create_string_buffer(65536)

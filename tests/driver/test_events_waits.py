@@ -15,6 +15,7 @@ import pytest
 from groundstate import ze
 from tests.conftest import check
 from tests.driver.support import FOREVER, MILLISECOND, Bench, in_another_thread
+from tests.imports import IMPORT_PATH
 
 
 def test_no_time_polls(bench: Bench) -> None:
@@ -117,8 +118,7 @@ print("closed", flush=True)
 
 def run(program: str) -> Child:
     """Starts a Python program that begins with a blocked queue, list and fence."""
-    root = Path(__file__).parents[2]
-    prepare = PREPARE.format(path=[str(root), str(root / "src")])
+    prepare = PREPARE.format(path=IMPORT_PATH)
     return subprocess.Popen(
         [sys.executable, "-c", prepare + program],
         stdout=subprocess.PIPE,

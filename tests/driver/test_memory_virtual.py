@@ -5,7 +5,6 @@ import mmap
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from groundstate import ze
 from tests.conftest import check, last_error
 from tests.driver.support import Bench, address, copy, fill, finish, view
+from tests.imports import IMPORT_PATH
 
 NONE = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE
 READ_WRITE = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE
@@ -204,10 +204,9 @@ def test_access_attributes(space: Space) -> None:
 @pytest.mark.parametrize("attribute", ["NONE", "READONLY"])
 def test_access_is_enforced(attribute: str) -> None:
     """A write to a page that may not be written is a fault, as it is on any CPU."""
-    root = Path(__file__).parents[2]
     program = f"""
 import ctypes, sys
-sys.path[:0] = {[str(root), str(root / "src")]!r}
+sys.path[:0] = {IMPORT_PATH!r}
 from groundstate import ze
 from tests.conftest import check, first_driver
 from tests.driver.support import Bench, view

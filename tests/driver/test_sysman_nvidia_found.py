@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.imports import IMPORT_PATH
+
 ROOT = Path(__file__).parents[2]
 
 PREPARE = f"""
 import ctypes, sys
-sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "src")!r}]
+sys.path[:0] = {IMPORT_PATH!r}
 from groundstate import ze, zes
 from tests.machines.nvml.fake import Fake, NVMLError
 

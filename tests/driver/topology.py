@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+from tests.imports import IMPORT_PATH
+
 ROOT = Path(__file__).parents[2]
 
 PREPARE = """
@@ -72,7 +74,7 @@ def left(device):
 
 def run(program: str, **variables: str) -> str:
     """Runs a program that ends well; the devices have 512 MiB each. Returns what it printed."""
-    prepare = PREPARE.format(path=[str(ROOT), str(ROOT / "src")])
+    prepare = PREPARE.format(path=IMPORT_PATH)
     kept = {name: text for name, text in os.environ.items() if not name.startswith("ZE_")}
     settings = {"GROUNDSTATE_TOPOLOGY": "2x2", "GROUNDSTATE_MEMORY": "1G"}
     child = subprocess.run(

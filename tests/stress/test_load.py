@@ -15,6 +15,7 @@ import pytest
 from groundstate import ze
 from tests.conftest import check
 from tests.driver.support import FOREVER, Bench, address, barrier, copy, finish, is_signalled
+from tests.imports import IMPORT_PATH
 
 THREADS, QUEUES, COPIES, RING, BLOCK = 8, 4, 1000, 32, 3000
 
@@ -96,10 +97,9 @@ def test_threads_with_objects_of_their_own(driver: int, device: int) -> None:
 
 
 def test_many_threads_start_the_driver_at_once() -> None:
-    root = Path(__file__).parents[2]
     program = f"""
 import sys, threading
-sys.path[:0] = {[str(root), str(root / "src")]!r}
+sys.path[:0] = {IMPORT_PATH!r}
 from groundstate import ze
 from tests.conftest import first_driver
 line, seen = threading.Barrier(32), []

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.imports import IMPORT_PATH
+
 BUSY = """
 import sys
 sys.path[:0] = {path!r}
@@ -46,8 +48,7 @@ while True:
 
 
 def start(end: str) -> "subprocess.Popen[str]":
-    root = Path(__file__).parents[2]
-    program = BUSY.format(path=[str(root), str(root / "src")], end=end)
+    program = BUSY.format(path=IMPORT_PATH, end=end)
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

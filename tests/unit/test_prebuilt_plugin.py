@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests import prebuilt
+from tests.imports import IMPORT_PATH
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -40,7 +41,7 @@ def run(folder: Path, strict: str) -> str:
         **os.environ,
         "GROUNDSTATE_CLANG": "no-such-clang",
         "GROUNDSTATE_STRICT_TESTS": strict,
-        "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "src"))),
+        "PYTHONPATH": os.pathsep.join(IMPORT_PATH),
     }
     command = [sys.executable, "-m", "pytest", "-v", "-rs", "-p", "tests.conftest", str(folder)]
     done = subprocess.run(

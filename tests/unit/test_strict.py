@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.imports import IMPORT_PATH
+
 WAYS = {
     "in the test": "import pytest\ndef test(): pytest.skip('a part is missing')\n",
     "in a fixture": (
@@ -52,9 +54,8 @@ def test_a_file_left_in_the_working_tree_fails_the_run(tmp_path: Path, workers: 
 
 
 def run(folder: Path, workers: str, strict: str) -> subprocess.CompletedProcess[str]:
-    root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-n", workers, str(folder)]
-    paths = os.pathsep.join((str(root), str(root / "src")))
+    paths = os.pathsep.join(IMPORT_PATH)
     environment = {**os.environ, "GROUNDSTATE_STRICT_TESTS": strict, "PYTHONPATH": paths}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
