@@ -68,8 +68,10 @@ def test_tests_of_memory_pass_with_large_pages(
     preloaded: dict[int, Path], size: int, tests: str
 ) -> None:
     words = run_with(
-        preloaded[size], "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{tests}"
+        preloaded[size], "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", f"tests/{tests}"
     )
+    if " passed" not in words and " skipped" in words:
+        pytest.skip(words)
     assert " passed" in words
 
 
