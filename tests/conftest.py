@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     They wait for whole devices, on which played recordings may leave work that never ends.
     """
-    items.sort(key=lambda item: item.path.parent.name != "driver")
+    items.sort(key=lambda item: DRIVER_TESTS not in item.path.parents)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .programs import Recordings, all_made
-from .viewed_program import record_program
+from tests.capture.programs import Recordings, all_made
+from tests.capture.views.viewed_program import record_program
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from groundstate.capture import place
+from tests.capture.recorded import PROGRAMS, ROOT, TIMEOUT, built, spirv_of
 from tests.guide.blocks import PROGRAMS as GUIDE_PROGRAMS
 from tests.guide.kernels import write_kernels
-
-from .recorded import PROGRAMS, ROOT, TIMEOUT, built, spirv_of
 
 GUIDE = ROOT / "tests" / "guide"
 EXAMPLES = ROOT / "examples"

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from groundstate.capture.stream import Kind, StreamReader, Writes
-
-from .played import played_elsewhere
-from .recorded import only_stream, record
+from tests.capture.play.played import played_elsewhere
+from tests.capture.recorded import only_stream, record
 
 pytestmark = pytest.mark.usefixtures("library")
 

@@ -14,9 +14,8 @@ from groundstate.capture.play import Player
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.structure import Outline
 from groundstate.capture.subcapture import cut_by_kernel
-
-from .cuts import assert_same_memory, cut_by, memory_after, memory_in
-from .recorded import PROGRAMS, only_stream, record, spirv_of
+from tests.capture.recorded import PROGRAMS, only_stream, record, spirv_of
+from tests.capture.stream.cuts import assert_same_memory, cut_by, memory_after, memory_in
 
 SYCL_PYTHON = Path(sys.prefix) / "sycl" / "bin" / "python"
 

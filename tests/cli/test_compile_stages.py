@@ -12,7 +12,7 @@ from groundstate.cli.main import main
 from groundstate.cli.stages import STAGES
 from groundstate.compiler.ir.parser import parse_kernel
 from groundstate.compiler.ir.printer import print_kernel
-from tests.compiler.test_support import with_instruction
+from tests.compiler.spirv.test_support import with_instruction
 
 SOURCE = """
 kernel void scale(global const float *in, global float *out, float factor, int n) {

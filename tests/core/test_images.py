@@ -10,7 +10,7 @@ import pytest
 
 import groundstate as gs
 from groundstate.core.image import ImageKind
-from tests.compiler.instruction_support import module
+from tests.compiler.instructions.instruction_support import module
 
 EXTENTS: dict[ImageKind, tuple[int, ...]] = {
     "1d": (11,),

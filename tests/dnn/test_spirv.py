@@ -7,7 +7,7 @@ import re
 from groundstate import dnn
 from groundstate.dnn import Algorithm, Descriptor, PropKind
 from groundstate.dnn.programs import spirv_of
-from tests.compiler.frontend_support import disassemble, imports, validate
+from tests.compiler.opencl.frontend_support import disassemble, imports, validate
 
 CAPABILITIES = {
     *("Addresses", "Kernel", "Linkage", "Int8", "Int16", "Int64", "GenericPointer"),

@@ -15,7 +15,7 @@ from groundstate._raw import c_type
 from registry.load import load
 from registry.model import Direction, Function, Parameter
 from tests.conftest import check
-from tests.driver.images import describe, format_of, image
+from tests.driver.images.images import describe, format_of, image
 from tests.driver.support import COPY_ORDINAL, Bench, barrier, close_list, handles
 
 REGISTRY = load()

@@ -15,8 +15,8 @@ from groundstate.driver.sysman.functions import NOUNS
 from tests.conftest import check
 from tests.driver import fake_compiler
 from tests.driver.kernels import KernelBench
-from tests.driver.machines import Recorded
 from tests.driver.support import Bench
+from tests.driver.sysman.machines import Recorded
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from groundstate.core.sysman import SysmanDevice
 from groundstate.monitor.exporter import registry
 from groundstate.monitor.gauges import gauges
 from groundstate.monitor.source import Source
-from tests.driver.nvidia import RecordedGpu
+from tests.driver.sysman.nvidia import RecordedGpu
 
 MACHINES = Path(__file__).parents[1] / "machines"
 

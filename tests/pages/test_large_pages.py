@@ -21,15 +21,15 @@ SIZES = [size for size in (16384, 65536) if size >= mmap.PAGESIZE]
 Run = Callable[..., str]
 
 MEMORY_TESTS = [
-    "driver/test_memory.py",
-    "driver/test_memory_free.py",
-    "driver/test_memory_ipc.py",
-    "driver/test_memory_virtual.py",
-    "driver/test_external_memory.py",
-    "driver/test_copies.py",
+    "driver/memory/test_memory.py",
+    "driver/memory/test_memory_free.py",
+    "driver/memory/test_memory_ipc.py",
+    "driver/memory/test_memory_virtual.py",
+    "driver/memory/test_external_memory.py",
+    "driver/memory/test_copies.py",
     "loader/test_record_memory.py",
     "capture/test_shared_memory.py",
-    "capture/test_play_memory.py",
+    "capture/play/test_play_memory.py",
 ]
 RECORDER_TESTS = ["loader/test_record_memory.py::test_what_work_finds"]
 """With pages of each size: the recorder stores memory in pieces of 4 KiB."""

@@ -40,17 +40,17 @@ def compiler_version() -> str:
 
 def archives() -> list[Path]:
     """All zip files."""
-    return sorted(FOLDER.glob("*/*.zip"))
+    return sorted(FOLDER.glob("**/*.zip"))
 
 
 def archive_of(module: Path) -> Path:
     """The zip file of a test file."""
-    return FOLDER / module.parent.name / f"{module.stem}.zip"
+    return FOLDER / module.resolve().relative_to(TESTS).with_suffix(".zip")
 
 
 def module_of(archive: Path) -> Path:
     """The test file of a zip file."""
-    return TESTS / archive.parent.name / f"{archive.stem}.py"
+    return TESTS / archive.relative_to(FOLDER).with_suffix(".py")
 
 
 def made_by(archive: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.compiler.assembler import assemble
+from tests.compiler.spirv.assembler import assemble
 
 START = """
 OpCapability Addresses

@@ -1,7 +1,7 @@
 """Kernels that mean something else than they did: lanes against one lane, and against PoCL.
 
-A case is a module with one kernel of `tests.compiler.random_kernels`, carefully changed. spirv-val
-must find it valid. One lane is the measure; all widths must leave the same bits, and so must PoCL,
+A case is a module with one kernel of `tests.compiler.random`, carefully changed. spirv-val must
+find it valid. One lane is the measure; all widths must leave the same bits, and so must PoCL,
 which is given the module as LLVM's bitcode, for it reads no SPIR-V in Debian.
 """
 
@@ -31,7 +31,8 @@ CHECKED_BY_PEER = 4
 @lru_cache(maxsize=4)
 def original(seed: int) -> bytes:
     """The module of a random kernel."""
-    from tests.compiler import random_kernels, second_compiler
+    from tests.compiler.opencl import second_compiler
+    from tests.compiler.random import random_kernels
 
     kernel = random_kernels.Generator(seed).kernel(f"k{seed}")
     text = random_kernels.PRELUDE + kernel
@@ -48,7 +49,7 @@ class Kernels(Target):
     environment = {"GROUNDSTATE_CACHE": "0"}
 
     def missing(self) -> str:
-        from tests.compiler.second_compiler import PACKAGES
+        from tests.compiler.opencl.second_compiler import PACKAGES
 
         absent = [name for name in (VALIDATOR, *PACKAGES) if shutil.which(name) is None]
         return f"{absent[0]} is not installed" if absent else ""
@@ -65,7 +66,7 @@ class Kernels(Target):
             number += 1
 
     def prepare(self) -> None:
-        from tests.compiler.peer_pocl import Peer
+        from tests.compiler.random.peer_pocl import Peer
 
         self._agreed: dict[int, bool] = {}
         try:
@@ -122,14 +123,14 @@ def is_valid(module: bytes) -> bool:
 
 
 def ours(program: Any, seed: int, width: int) -> Sequence[Any]:
-    from tests.compiler.fuzz_kernels import run_ours
+    from tests.compiler.random.fuzz_kernels import run_ours
 
     return run_ours(program, seed, width)
 
 
 def theirs(peer: Any, module: bytes, seed: int) -> Sequence[Any] | None:
     """What PoCL leaves in the buffers, or None if the translator or PoCL cannot take the module."""
-    from tests.compiler.fuzz_kernels import run_on_peer
+    from tests.compiler.random.fuzz_kernels import run_on_peer
 
     with tempfile.TemporaryDirectory() as folder:
         spirv, bitcode = Path(folder) / "module.spv", Path(folder) / "module.bc"
@@ -149,6 +150,6 @@ def theirs(peer: Any, module: bytes, seed: int) -> Sequence[Any] | None:
 
 
 def differences(who: str, expected: Sequence[Any], found: Sequence[Any] | None) -> list[str]:
-    from tests.compiler.fuzz_kernels import compare
+    from tests.compiler.random.fuzz_kernels import compare
 
     return compare(0, who, list(expected), list(found)) if found is not None else []

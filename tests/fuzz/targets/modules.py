@@ -29,7 +29,7 @@ class Spirv(Target):
 
     @cached_property
     def _modules(self) -> list[bytes]:
-        from tests.compiler.fuzz_spirv import seed_modules
+        from tests.compiler.spirv.fuzz_spirv import seed_modules
 
         return [KERNELS.read_bytes(), *seed_modules(None)]
 
@@ -37,7 +37,7 @@ class Spirv(Target):
         return mutate(chance.choice(self._modules), chance) or b"\0"
 
     def prepare(self) -> None:
-        from tests.compiler.fuzz_driver import Builder
+        from tests.compiler.random.fuzz_driver import Builder
 
         self._builder = Builder()
 
@@ -73,7 +73,7 @@ class NativeBinaries(Target):
 
     def prepare(self) -> None:
         from groundstate.compiler.program import Program
-        from tests.compiler.fuzz_driver import Builder
+        from tests.compiler.random.fuzz_driver import Builder
 
         self._builder = Builder()
         program = Program(KERNELS.read_bytes())
@@ -110,7 +110,7 @@ class BuildOptions(Target):
         return bytes(raw)
 
     def prepare(self) -> None:
-        from tests.compiler.fuzz_driver import Builder
+        from tests.compiler.random.fuzz_driver import Builder
 
         self._builder = Builder()
 
@@ -120,7 +120,7 @@ class BuildOptions(Target):
 
 def build_with(builder: object, options: bytes) -> str:
     """Builds a module with options; what is wrong with the answer."""
-    from tests.compiler.fuzz_driver import Builder, text_of
+    from tests.compiler.random.fuzz_driver import Builder, text_of
 
     assert isinstance(builder, Builder)
     words = (ctypes.c_uint8 * KERNELS.stat().st_size).from_buffer_copy(KERNELS.read_bytes())

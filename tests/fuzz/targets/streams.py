@@ -29,8 +29,8 @@ class Streams(Target):
 
     @cached_property
     def _originals(self) -> list[list[Record]]:
-        from tests.capture.streams import example, work
-        from tests.capture.test_play_hostile import everyday
+        from tests.capture.play.test_play_hostile import everyday
+        from tests.capture.stream.streams import example, work
 
         example(self._folder / "a.gsstream")
         work(self._folder / "b.gsstream")
@@ -42,7 +42,7 @@ class Streams(Target):
         return found
 
     def generate(self, chance: random.Random) -> bytes:
-        from tests.capture.fuzz_views import mutated
+        from tests.capture.views.fuzz_views import mutated
 
         records = list(chance.choice(self._originals))
         if chance.random() < 0.2:
@@ -51,14 +51,14 @@ class Streams(Target):
         return mutated(records, self._folder / "made.gsstream", chance).read_bytes()
 
     def prepare(self) -> None:
-        from tests.capture.streams import example
+        from tests.capture.stream.streams import example
 
         self._good = example(self._folder / "good.gsstream")
         self._out = self._folder / "out"
         self._out.mkdir()
 
     def run(self, case: bytes) -> Verdict:
-        from tests.capture.fuzz_views import look
+        from tests.capture.views.fuzz_views import look
 
         path = self._folder / "case.gsstream"
         path.write_bytes(case)

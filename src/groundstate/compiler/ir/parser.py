@@ -1,6 +1,6 @@
 """Reads the text of a kernel, as `printer` writes it: the way back to the graph.
 
-A pass is tested on text (`tests/compiler/passes/`): what goes in, the pass, what comes out.
+A pass is tested on text (`tests/compiler/passes/text/`): what goes in, the pass, what comes out.
 """
 
 from __future__ import annotations
