@@ -15,10 +15,10 @@ import pytest
 
 from groundstate import native_binary as envelope
 from groundstate import signing
-from groundstate.compiler import frontend, object_file
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.native_content import NativeContent
-from groundstate.compiler.program import Program
+from groundstate.compiler.opencl import frontend
+from groundstate.compiler.program import Program, object_loader
+from groundstate.compiler.program.native_content import NativeContent
 
 ROUNDS = 4000
 """Mutants of each kind."""
@@ -186,9 +186,9 @@ def test_object_files_changed(content: bytes) -> None:
         for what, piece in NativeContent.unpack(content).known.items()
         if len(what) > 1
     ]
-    assert all(object_file.load(code) for code in codes)
+    assert all(object_loader.load(code) for code in codes)
     for _ in range(ROUNDS):
-        object_file.load(mutated(chosen, chosen.choice(codes)))
+        object_loader.load(mutated(chosen, chosen.choice(codes)))
 
 
 HOSTILE = {
@@ -218,11 +218,11 @@ def test_a_forged_description_is_refused(content: bytes, how: str) -> None:
 def test_sections_on_top_of_each_other_take_no_memory() -> None:
     """65535 sections of the same megabyte would be 64 GiB."""
     data = bytes(1 << 20)
-    table = object_file.HEADER.size + len(data)
+    table = object_loader.HEADER.size + len(data)
     header = struct.pack("<4sBB10xHH4x8x8xQ4x8xH2x", b"\x7fELF", 2, 1, 1, 62, table, 65535)
-    section = object_file.SECTION.pack(0, 1, 2, 0, 64, len(data), 0, 0, 1, 0)
-    symbols = object_file.SECTION.pack(0, 2, 0, 0, 64, 24, 0, 0, 1, 24)
+    section = object_loader.SECTION.pack(0, 1, 2, 0, 64, len(data), 0, 0, 1, 0)
+    symbols = object_loader.SECTION.pack(0, 2, 0, 0, 64, 24, 0, 0, 1, 24)
     code = header + data + symbols + section * 65534
-    sections, _, _ = object_file._read(code)
+    sections, _, _ = object_loader._read(code)
     with pytest.raises(ValueError, match="on top of each other"):
-        object_file._lay_out(code, sections)
+        object_loader._lay_out(code, sections)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groundstate.compiler.record import field, record, replace
+from groundstate.compiler.light_dataclass import field, record, replace
 
 
 @record()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
+from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.bodies import MAX_BLOCKS as BLOCKS_IN_FUNCTION
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.types import Type
-from groundstate.compiler.symbols import Symbols
 
 MAX_NODES = 250_000
 """Operations, when all calls are inlined."""

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from groundstate.compiler import machine
 from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
-from groundstate.compiler.program import LIKELY_GROUP_SIZE, Program, in_memory
+from groundstate.compiler.llvm import machine
+from groundstate.compiler.program.program import LIKELY_GROUP_SIZE, Program, in_memory
 
 COMPILED = "compiled"
 INCOMPLETE = "incomplete"

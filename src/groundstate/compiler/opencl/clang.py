@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groundstate import knobs
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import record
 
 if TYPE_CHECKING:  # imported when a clang is run or looked for: costly for who only asks the cache
     import subprocess

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import record
 
 _CODES = {
     "c": ("char", 8),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import record
 
 _COUNT = re.compile(r"\d+ (warning|error)s?( and \d+ errors?)? generated\.$")
 _MESSAGE = re.compile(

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, record
 from groundstate.printable import printable
 
 INCLUDE_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, record
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import Bool, Float, Int, Type, member_count, member_type
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, record
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import FunctionType, Pointer, Type

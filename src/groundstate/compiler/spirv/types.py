@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, record
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.opcodes import StorageClass
 

@@ -20,7 +20,7 @@ import os
 from collections.abc import Iterator
 
 from groundstate import knobs, private_files, signing
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import record
 from groundstate.private_files import TEMPORARY
 
 DIGEST_BYTES = 32

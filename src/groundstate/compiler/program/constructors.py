@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from groundstate.compiler.dispatch import Dispatch, Memory, RunGroups, aligned
+from groundstate.compiler.program.dispatch import Dispatch, Memory, RunGroups, aligned
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import EntryPoint, Module
 from groundstate.compiler.spirv.opcodes import ExecutionMode

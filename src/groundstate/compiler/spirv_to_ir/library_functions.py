@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from groundstate.compiler.light_dataclass import record
 from groundstate.compiler.opencl import mangling
-from groundstate.compiler.record import record
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, FunctionType, Int, Type, Vector

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from groundstate import knobs
-from groundstate.compiler import cache as disk
+from groundstate.compiler.cache import disk
 from groundstate.version import __version__
 
 LENGTH_BYTES = 4
@@ -80,7 +80,7 @@ def machine_identity() -> str:
 def compiler_state() -> str:
     """Changes with every file of the compiler; looks at their times, which takes no time."""
     digest = hashlib.sha256()
-    folders = [os.path.dirname(os.path.abspath(__file__))]
+    folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     for folder in folders:
         with os.scandir(folder) as files:
             for file in sorted(files, key=lambda each: each.name):

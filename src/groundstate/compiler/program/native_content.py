@@ -11,9 +11,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from groundstate.compiler import kept
+from groundstate.compiler.cache import kernel_cache
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import record
 from groundstate.printable import printable
 
 What = tuple[object, ...]
@@ -38,7 +38,7 @@ class NativeContent:
 
     def pack(self) -> bytes:
         """All in one piece, with a description of this compiler and this CPU in front."""
-        from groundstate.compiler import machine
+        from groundstate.compiler.llvm import machine
 
         head = {
             "version": machine.VERSION.decode(),
@@ -74,7 +74,7 @@ def _head(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _check_machine(head: Mapping[str, Any]) -> None:
-    from groundstate.compiler import machine
+    from groundstate.compiler.llvm import machine
 
     if head["version"] != machine.VERSION.decode():
         version = _shown(head["version"])
@@ -124,7 +124,7 @@ def _constants(given: Any) -> dict[int, bytes]:
 
 def _check_known(what: What, piece: bytes) -> None:
     """Holds a description against what `Program` writes into it."""
-    facts, code = kept.unpack(piece)
+    facts, code = kernel_cache.unpack(piece)
     sizes = ("local_bytes", "private_bytes") if len(what) == 1 else ("private_bytes", "saved_bytes")
     _expect(all(_is_number(facts[name], MOST_BYTES) for name in sizes), "a kernel has no such size")
     if len(what) == 1:

@@ -13,24 +13,30 @@ from typing import TYPE_CHECKING, Any
 
 from groundstate import native_binary
 from groundstate.announce import Announced
-from groundstate.compiler import kept, object_file
-from groundstate.compiler.constructors import Caller, call_directly, find_constructors, run_once
+from groundstate.compiler.cache import kernel_cache
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
-from groundstate.compiler.native_content import NativeContent, What
-from groundstate.compiler.record import field, record
-from groundstate.compiler.refusals import describe, find_refusals
-from groundstate.compiler.signature import Argument, Signature, describe_arguments
+from groundstate.compiler.light_dataclass import field, record
+from groundstate.compiler.program import object_loader
+from groundstate.compiler.program.constructors import (
+    Caller,
+    call_directly,
+    find_constructors,
+    run_once,
+)
+from groundstate.compiler.program.native_content import NativeContent, What
+from groundstate.compiler.program.signature import Argument, Signature, describe_arguments
+from groundstate.compiler.program.symbols import Symbols, needed_imports
+from groundstate.compiler.program.unsupported import describe, find_refusals
+from groundstate.compiler.program.variables import Globals, place_variables
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.opcodes import ExecutionMode, Op
 from groundstate.compiler.spirv.reader import read
-from groundstate.compiler.storage import Globals, place_variables
-from groundstate.compiler.symbols import Symbols, needed_imports
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.codegen.kernel import Code
     from groundstate.compiler.ir import Kernel
-    from groundstate.compiler.llvm_code import Linked
+    from groundstate.compiler.llvm.backend import Linked
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]
 
@@ -218,16 +224,16 @@ class Program:
     def _recall(self, *what: object) -> tuple[dict[str, Any], bytes] | None:
         """Something about a kernel, from a native binary or from the disk."""
         if what in self._known:
-            return kept.unpack(self._known[what])
-        found = kept.get(self.identity, *what)
+            return kernel_cache.unpack(self._known[what])
+        found = kernel_cache.get(self.identity, *what)
         if found is not None:
-            self._known[what] = kept.pack(*found)
+            self._known[what] = kernel_cache.pack(*found)
         return found
 
     def _note(self, description: dict[str, Any], content: bytes, *what: object) -> None:
-        self._known[what] = kept.pack(description, content)
+        self._known[what] = kernel_cache.pack(description, content)
         if self._is_own:  # nothing that began with a stranger's binary stays
-            kept.put(self.identity, description, content, *what)
+            kernel_cache.put(self.identity, description, content, *what)
 
     # --- Kernels --------------------------------------------------------------------------------
 
@@ -255,7 +261,7 @@ class Program:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
         found = self._kernels.get(name)
         if found is None:
-            from groundstate.compiler import machine
+            from groundstate.compiler.llvm import machine
 
             machine.begin()
             from groundstate.compiler import pipeline
@@ -374,7 +380,8 @@ class Program:
     def _compile(
         self, name: str, group_size: GroupSize, width: int
     ) -> tuple[dict[str, Any], bytes]:
-        from groundstate.compiler import machine, pipeline
+        from groundstate.compiler import pipeline
+        from groundstate.compiler.llvm import machine
 
         code = self.write(name, group_size, width or None)
         formats = [each.hex() for each in code.formats]
@@ -386,10 +393,10 @@ class Program:
         try:
             return description, machine.object_code(code.text, code.lanes, self._is_optimised)
         except WrongIrError as problem:
-            from groundstate.compiler import wrong_ir
+            from groundstate.compiler.llvm import diagnose
 
             marked = pipeline.write(self, name, group_size, width or None, is_marked=True)
-            raise BuildError(wrong_ir.explained(name, marked)) from problem
+            raise BuildError(diagnose.explained(name, marked)) from problem
         except BuildError as problem:
             raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem
 
@@ -416,11 +423,11 @@ class Program:
         )
 
 
-def in_memory(binary: bytes) -> object_file.Loaded | Linked:
+def in_memory(binary: bytes) -> object_loader.Loaded | Linked:
     """The code of an object file, ready to run."""
-    loaded = object_file.load(binary)
+    loaded = object_loader.load(binary)
     if loaded is not None:
         return loaded
-    from groundstate.compiler import machine
+    from groundstate.compiler.llvm import machine
 
     return machine.link(binary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import record
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import (
