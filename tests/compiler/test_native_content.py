@@ -18,7 +18,7 @@ from groundstate import signing
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.opencl import frontend
 from groundstate.compiler.program import Program, object_loader
-from groundstate.compiler.program.native_content import NativeContent
+from groundstate.compiler.program.native_binary import NativeBinary
 
 ROUNDS = 4000
 """Mutants of each kind."""
@@ -81,21 +81,20 @@ def read_or_refuse(content: bytes) -> bool:
     except BuildError:
         return False
     for name in program.kernel_names:
-        if (name,) in program._known:
-            program._facts(name)
+        program.cache.get(name)
     return True
 
 
 def test_a_whole_one_is_taken(content: bytes) -> None:
     assert read_or_refuse(content)
-    assert NativeContent.unpack(content).pack() == content
+    assert NativeBinary.unpack(content).pack() == content
 
 
 def test_mutants_without_our_signature_are_not_even_read(
     content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_NATIVE", "own")
-    monkeypatch.setattr(NativeContent, "unpack", staticmethod(lambda _: pytest.fail("was read")))
+    monkeypatch.setattr(NativeBinary, "unpack", staticmethod(lambda _: pytest.fail("was read")))
     chosen, binary = random.Random(1), sealed(content)
     for _ in range(ROUNDS):
         with pytest.raises(BuildError):
@@ -160,11 +159,11 @@ def _times(chosen: random.Random) -> int:
 def test_facts_about_kernels_replaced(content: bytes) -> None:
     """The descriptions of kernels, which decide how much memory a launch takes."""
     chosen = random.Random(5)
-    whole = NativeContent.unpack(content)
+    whole = NativeBinary.unpack(content)
     taken = 0
     for _ in range(ROUNDS):
         known = {what: spoiled(chosen, piece) for what, piece in whole.known.items()}
-        spoilt = NativeContent(whole.options, whole.modules, whole.constants, known)
+        spoilt = NativeBinary(whole.options, whole.modules, whole.constants, known)
         taken += read_or_refuse(spoilt.pack())
     assert taken < ROUNDS
 
@@ -183,7 +182,7 @@ def test_object_files_changed(content: bytes) -> None:
     chosen = random.Random(6)
     codes = [
         piece[4 + struct.unpack_from("<I", piece)[0] :]
-        for what, piece in NativeContent.unpack(content).known.items()
+        for what, piece in NativeBinary.unpack(content).known.items()
         if len(what) > 1
     ]
     assert all(object_loader.load(code) for code in codes)

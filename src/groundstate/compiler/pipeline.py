@@ -41,7 +41,8 @@ from groundstate.compiler.target import Target
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
-    from groundstate.compiler.program.program import GroupSize, Program
+    from groundstate.compiler.program.kernel_compiler import GroupSize
+    from groundstate.compiler.program.program import Program
 
 DEAD_CODE = Pass("dead-code-elimination", eliminate_dead_code, keeps=(CFG,))
 

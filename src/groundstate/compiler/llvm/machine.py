@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from groundstate import knobs
 from groundstate.compiler.codegen.control.masks import Registers
-from groundstate.compiler.light_dataclass import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.llvm import process
 
 if TYPE_CHECKING:  # imported where LLVM runs in this process
@@ -26,7 +26,7 @@ VERSION = b"groundstate-code-3"
 _stays_here = False
 
 
-@record()
+@light_dataclass()
 class Target:
     """The machine that code is compiled for: this one."""
 

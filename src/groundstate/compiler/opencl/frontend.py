@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from groundstate.announce import Announced
 from groundstate.compiler.cache import disk
-from groundstate.compiler.light_dataclass import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl import clang, messages, options, prebuilt
 from groundstate.compiler.opencl.messages import Message
 from groundstate.version import __version__
@@ -67,7 +67,7 @@ class CompileError(Exception):
         return messages.parse(self.log)
 
 
-@record()
+@light_dataclass()
 class Compiled:
     """A module of SPIR-V, and the warnings that came with it."""
 

@@ -18,7 +18,7 @@ import re
 
 from groundstate import knobs
 from groundstate.compiler.cache import kernel_cache
-from groundstate.compiler.light_dataclass import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl.options import Options
 
 SUFFIX = ".spirv"
@@ -27,7 +27,7 @@ _DEPENDS_ON_MORE = re.compile(r"include|embed|__FILE__")
 """What a source may say if more than its text and its options decides what becomes of it."""
 
 
-@record()
+@light_dataclass()
 class Prebuilt:
     """What became of one source."""
 

@@ -4,7 +4,8 @@ The driver imports from here; the other modules of this package are for the comp
 """
 
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.program.program import KernelCode, Program
+from groundstate.compiler.program.kernel_compiler import KernelCode
+from groundstate.compiler.program.program import Program
 from groundstate.compiler.program.signature import Argument, Signature
 
 __all__ = ["Argument", "BuildError", "KernelCode", "Program", "Signature"]

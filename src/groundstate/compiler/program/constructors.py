@@ -17,7 +17,7 @@ from groundstate.compiler.spirv.module import EntryPoint, Module
 from groundstate.compiler.spirv.opcodes import ExecutionMode
 
 if TYPE_CHECKING:
-    from groundstate.compiler.program import KernelCode
+    from groundstate.compiler.program.kernel_compiler import KernelCode
 
 Caller: TypeAlias = "Callable[[str, int, int, int], None]"
 """Calls code by its name and address, with the addresses of its dispatch and its memory."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
-from groundstate.compiler.light_dataclass import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Function, Module, Variable
 from groundstate.compiler.spirv.opcodes import Decoration
@@ -30,7 +30,7 @@ NO_ADDRESS = 0x0F << 56
 """Set in the numbers of functions: at no such address can there be memory."""
 
 
-@record()
+@light_dataclass()
 class Target:
     """A function that a pointer may lead to."""
 

@@ -30,7 +30,7 @@ with gs.Context(gs.devices()[0]) as context:
         kernel = gs.Module(context, opencl=source)["say"]
         kernel(commands, 2, 8, out, 5, gs.Local(8, "int32"))
     print(out.tolist())
-modules = ("emit.kernel", "pipeline", "opencl.llvm_ir")
+modules = ("codegen.kernel", "pipeline", "opencl.llvm_ir")
 print([name for name in modules if f"groundstate.compiler.{name}" in sys.modules])
 """
 SOURCE = "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }"
@@ -75,16 +75,16 @@ def test_another_group_size_or_option_or_constant_is_another_entry() -> None:
         (Program(spirv, options="-ze-opt-disable"), (8, 1, 1)),
         (Program(spirv, constants={0: bytes(4)}), (8, 1, 1)),
     ):
-        assert kernel_cache.get(program.identity, "twice", *size, 0) is None
-    assert kernel_cache.get(Program(spirv).identity, "twice", 8, 1, 1, 0) is not None
+        assert program.cache.get("twice", *size, 0) is None
+    assert Program(spirv).cache.get("twice", 8, 1, 1, 0) is not None
 
 
 def test_a_compiler_that_was_changed_meanwhile_keeps_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kernel_cache, "compiler_state", lambda: "changed")
-    kernel_cache.put(b"program", {"a": 1}, b"code", "kernel")
-    assert kernel_cache.get(b"program", "kernel") is None
+    kernel_cache.KernelCache(lambda: b"program").put({"a": 1}, b"code", "kernel")
+    assert kernel_cache.KernelCache(lambda: b"program").get("kernel") is None
 
 
 def test_packed_parts_come_apart() -> None:
