@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from groundstate.compiler import machine
 from groundstate.compiler.codegen.arithmetic.tables import WRITERS
 from groundstate.compiler.codegen.text import Text
+from groundstate.compiler.llvm import machine
 from groundstate.compiler.spirv import fold_numbers
 from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import Int

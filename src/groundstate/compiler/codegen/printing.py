@@ -6,11 +6,11 @@ from groundstate.compiler.codegen.arithmetic.opencl import SPECIAL
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.ops import CHAINS
-from groundstate.compiler.kernel_ir import CASTS_OF_ADDRESSES
+from groundstate.compiler.program.initial_values import initial_bytes
 from groundstate.compiler.spirv.module import Variable
+from groundstate.compiler.spirv_to_ir.kernel_ir import CASTS_OF_ADDRESSES
 
 MOST_STEPS = 64
 """From the variable of a format to the address of it that is passed."""

@@ -30,7 +30,7 @@ from groundstate.compiler.spirv.types import (
     Type,
     Void,
 )
-from groundstate.compiler.well_known import CLASSIFY, ELEMENTWISE, FLAGGED
+from groundstate.compiler.spirv_to_ir.library_functions import CLASSIFY, ELEMENTWISE, FLAGGED
 
 KINDS: dict[str, tuple[type[Type], ...]] = {
     "integer": (Int, Bool),

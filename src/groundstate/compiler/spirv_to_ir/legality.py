@@ -18,7 +18,6 @@ from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, OPERATIONS
-from groundstate.compiler.operand_rules import KINDS, Rule, Wanted, opencl_rule, rules
 from groundstate.compiler.spirv.types import (
     Array,
     Float,
@@ -30,6 +29,7 @@ from groundstate.compiler.spirv.types import (
     Void,
     member_type,
 )
+from groundstate.compiler.spirv_to_ir.operand_rules import KINDS, Rule, Wanted, opencl_rule, rules
 
 MAX_INTEGER_BITS = 128
 """Wider ones have no conversions to floating-point numbers, and divisions of any length."""
