@@ -89,9 +89,16 @@ lint: $(VENV)/.installed-dev ## check format, lint and types
 	$(PY) -m mypy --strict src registry
 
 .PHONY: generate
-generate: $(VENV)/.installed-dev ## write the generated files from the registry
+generate: $(VENV)/.installed-dev ## write the generated files: from the registry, the commands, the knobs and the guide
 	$(PY) -m registry
-	$(VENV)/bin/groundstate man > docs/groundstate.1
+	$(VENV)/bin/groundstate man > docs/reference/groundstate.1
+	$(PY) -m groundstate.knobs > docs/reference/knobs.md
+	$(PY) -m tests.guide.blocks > docs/reference/guide.md
+
+.PHONY: site
+site: $(VENV)/.installed-dev native ## build the documentation into build/site; every warning is an error
+	$(PY) -m sphinx --fail-on-warning --keep-going --quiet --builder html docs build/site
+	@echo "build/site/index.html"
 
 .PHONY: bench
 bench: $(VENV)/.installed-bench $(DPNP) native ## run the benchmarks, each against a named peer

@@ -20,7 +20,7 @@ from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "src"
-MANUAL = "docs/groundstate.1"
+MANUAL = "docs/reference/groundstate.1"
 
 
 def build_native(package_root: Path, *settings: str) -> None:

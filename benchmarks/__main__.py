@@ -47,7 +47,7 @@ BENCHMARKS = {
     )
 }
 RESULTS = Path(__file__).parent / "results"
-DOCUMENT = programs.ROOT / "docs" / "performance.md"
+DOCUMENT = programs.ROOT / "docs" / "reference" / "performance.md"
 BUSY = 0.3
 
 

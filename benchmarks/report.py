@@ -134,7 +134,7 @@ def update(document: Path, results: Path) -> None:
 
 
 def as_markdown(path: Path) -> str:
-    """Recorded results as tables for docs/performance.md."""
+    """Recorded results as tables for docs/reference/performance.md."""
     document = json.loads(path.read_text(encoding="utf-8"))
     lines = [f"Measured on {Machine(**document['machine']).sentence()}."]
     for benchmark in document["benchmarks"].values():

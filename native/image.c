@@ -80,7 +80,7 @@ static void pack_planes(ze_image_format_layout_t layout, gs_image_view *view) {
 
 static ze_result_t unsupported(enum gs_function function, const ze_image_desc_t *desc) {
     return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT,
-                   "%s: there are no images of type %d with layout %d and format type %d (docs/images.md lists the formats)",
+                   "%s: there are no images of type %d with layout %d and format type %d (docs/reference/images.md lists the formats)",
                    gs_function_names[function], desc->type, desc->format.layout, desc->format.type);
 }
 

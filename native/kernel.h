@@ -6,7 +6,7 @@
 #include "device.h"
 #include "lock.h"
 
-/* What compiled code reads; docs/compiler.md describes it, and the layout is part of that contract. */
+/* What compiled code reads; docs/internals/compiler.md describes it, and the layout is part of that contract. */
 typedef struct gs_dispatch {
     const char *arguments;
     uint64_t global_offset[3];

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lies right before local memory; docs/compiler.md describes it, and the layout is part of that contract. */
+/* Lies right before local memory; docs/internals/compiler.md describes it, and the layout is part of that contract. */
 typedef struct gs_memory_header {
     char *saved;
     char *private;

@@ -1,4 +1,4 @@
-/* printf in kernels. A kernel writes records of arguments (docs/compiler.md, "printf"); this file turns
+/* printf in kernels. A kernel writes records of arguments (docs/internals/compiler.md, "printf"); this file turns
  * them into text on standard output when the launch has ended. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""Print `docs/implemented.md`: which functions the driver has, read from its sources.
+"""Print `docs/reference/implemented.md`: which functions the driver has, read from its sources.
 
 A function is native where `native/*.c` defines `gs_<name>`, and Python where a file of
 `src/groundstate/driver` has a function of that name decorated with `@handler`.

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 Generator = Callable[[], Iterator[str]]
 
 OUTPUTS: dict[str, Generator] = {
-    "docs/implemented.md": generate_implemented.generate,
+    "docs/reference/implemented.md": generate_implemented.generate,
     "native/generated/ze_types.h": generate_types.generate,
     "native/generated/functions.h": generate_functions.generate_header,
     "native/generated/functions.c": generate_functions.generate_source,

@@ -4,7 +4,7 @@ This is the only file that looks at the environment. A knob is read when its val
 driver asks once, when it starts), never when this module is imported. A value that cannot be
 understood is reported on stderr once and the default is used instead.
 
-`docs/knobs.md` is printed by `python -m groundstate.knobs`.
+`docs/reference/knobs.md` is printed by `python -m groundstate.knobs`.
 """
 
 import os
@@ -646,7 +646,7 @@ def library() -> str:
 
 
 def document() -> str:
-    """The text of docs/knobs.md."""
+    """The text of docs/reference/knobs.md."""
     lines = [
         "# Environment variables",
         "",

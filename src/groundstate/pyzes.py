@@ -2,7 +2,7 @@
 
 Functions take and return what those of pyzes 0.1.3 do, and there is one for each function of the
 system management API, also where pyzes has none. `python -m groundstate.pyzes PROGRAM ...` runs a
-program that says `import pyzes` with this module in its place. `docs/pyzes.md` says more.
+program that says `import pyzes` with this module in its place. `docs/howto/pyzes.md` says more.
 """
 
 import glob

@@ -81,7 +81,9 @@ def test_completion_prints_the_script_of_a_shell(capsys: pytest.CaptureFixture[s
 
 
 def test_manual_page_in_docs_is_current() -> None:
-    assert (ROOT / "docs" / "groundstate.1").read_text() == page(), "make generate writes it anew"
+    assert (ROOT / "docs" / "reference" / "groundstate.1").read_text() == page(), (
+        "make generate writes it anew"
+    )
 
 
 def test_manual_page_names_every_command_and_option() -> None:

@@ -25,7 +25,7 @@ from .running import ENDING, FileResult, FileRun, read_journal
 from .suites import CLIENT, ROOT, SUITES, Suite
 
 JOURNALS = ROOT / "build" / "clients"
-DOCUMENT = ROOT / "docs" / "clients.md"
+DOCUMENT = ROOT / "docs" / "howto" / "clients.md"
 
 EXAMPLES = """\
 examples:
@@ -150,7 +150,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--read", action="store_true", help="run nothing: report what is kept")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
-        "--document", action="store_true", help="put the table into docs/clients.md, too"
+        "--document", action="store_true", help="put the table into docs/howto/clients.md, too"
     )
     parser.add_argument(
         "--client", type=Path, default=CLIENT, help="the environment that has the packages"

@@ -1,4 +1,4 @@
-"""Runs compiled kernels without the driver, through the `run` function of docs/compiler.md."""
+"""Runs compiled kernels without the driver, by `run` as docs/internals/compiler.md has it."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def test_an_error_is_printed_once_and_returned(switch: str) -> None:
 
 
 def test_the_python_of_the_page_runs() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "pyzes.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "pyzes.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     assert len(blocks) == 2
     command = [sys.executable, "-c", "\n".join(blocks)]

@@ -85,7 +85,7 @@ class Installs:
 def copy_of_checkout(place: Path) -> Path:
     """What a wheel is built from, with objects that are compiled already; others may use those."""
     parts = ("native", "src", "build/native", "pyproject.toml", "setup.py", "README.md", "LICENSE")
-    parts += ("docs/groundstate.1",)
+    parts += ("docs/reference/groundstate.1",)
     for part in parts:
         if (ROOT / part).exists():
             (place / part).parent.mkdir(parents=True, exist_ok=True)

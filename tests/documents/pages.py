@@ -1,4 +1,4 @@
-"""The README and the pages of docs/, taken apart into what a reader would type.
+"""The README and the pages of docs/, split into what a reader would type.
 
 Every fenced block names its language, and the language says what the tests do with it:
 
@@ -14,6 +14,7 @@ Every fenced block names its language, and the language says what the tests do w
 | `text tree` | a listing of files: each of them is there |
 | `text` | a grammar or a formula: for reading only |
 | `text output` | what a program printed; `exceptions.py` says why it is no `console` |
+| `{name}` | a directive of the site: test_site.py builds it |
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = frozenset(
     "sh console python c cpp lua json ini promql text".split()  # noqa: SIM905 (read as a list)
 )
@@ -31,6 +32,11 @@ LANGUAGES = frozenset(
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<info>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)```$", re.M)
 _INLINE = re.compile(r"(?<!`)`(groundstate\s[^`]+)`(?!`)")
 _INSTALL = re.compile(r"pip install ([^`\n#]+)")
+
+
+def name_of(page: Path) -> str:
+    """How the tests call a page: `README.md`, or its path below docs/ such as `howto/sycl.md`."""
+    return str(page.relative_to(ROOT)).removeprefix("docs/")
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,13 @@ class Block:
         return self.info.partition(" ")[0]
 
     @property
+    def is_directive(self) -> bool:
+        """Whether it is an instruction to the generator of the site."""
+        return self.info.startswith("{")
+
+    @property
     def place(self) -> str:
-        """Where the block is, such as `docs/python.md:35`."""
+        """Where the block is, such as `docs/howto/python.md:35`."""
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property

@@ -13,26 +13,26 @@ import pytest
 
 from groundstate import knobs
 
-from .pages import PAGES, ROOT
+from .pages import PAGES, ROOT, name_of
 from .world import World
 
 ENDINGS = "c|cfg|cl|cpp|h|json|lua|md|py|yml"
 FILE = re.compile(rf"(?<![\w/.*$<{{-])((?:[\w.-]+/)*[\w-]+\.(?:{ENDINGS}))\b(?![\w/*-])")
 NOT_OURS = {
-    "add.py": "a program that docs/running.md shows",
+    "add.py": "a program that docs/howto/running.md shows",
     "app.py": "the reader's",
     "build/fuzz/calls/seed-77.json": "is written by 'make fuzz'",
     "interpreter.cfg": "is built",
     "kernel/pipelining.py": "a file of numba-dpex",
     "layout.json": "is written by 'groundstate stream dump'",
-    "learn.py": "a program that docs/running.md shows",
-    "product.cpp": "a program that docs/running.md shows",
+    "learn.py": "a program that docs/howto/running.md shows",
+    "product.cpp": "a program that docs/howto/running.md shows",
     "trace.json": "is written by 'groundstate stream timeline'",
 }
 """Files that are named and not in the repository."""
 OTHER_VARIABLES = {"GROUNDSTATE_STRICT_TESTS"}
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The promises of docs/security.md: each has a test, and each test that is named exists."""
+"""The promises of docs/reference/security.md: each names a test, and that test exists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from .pages import ROOT
 
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 

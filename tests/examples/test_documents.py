@@ -13,8 +13,8 @@ import groundstate as gs
 from groundstate.cli.commands import make_parser
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "dnn.md"]
-EVERY_PAGE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / "howto" / name for name in ("python.md", "dnn.md"))]
+EVERY_PAGE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def anchors(page: Path) -> set[str]:
@@ -23,7 +23,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
@@ -56,7 +56,7 @@ def commands(parser: argparse.ArgumentParser, name: str) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_and_their_options_exist(page: Path) -> None:
     known = all_commands()
     text = page.read_text(encoding="utf-8")

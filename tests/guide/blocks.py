@@ -1,6 +1,6 @@
 """The blocks of pseudo-code in Level Zero's core programming guide, and the programs that are them.
 
-`python -m tests.guide.blocks` prints docs/guide.md.
+`python -m tests.guide.blocks` prints docs/reference/guide.md.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ program run through a loader and with our library in its place.
 A section that makes a promise without a block has a program too.
 
 The C programs run the kernels of the Python programs, which they find in a folder. To run one by
-hand, with libze-dev and libpython as in the [README](../README.md#run-a-c-program-on-it), and with
+hand, you need libze-dev and libpython, as in [Run a C program](../tutorial/hello.md), and
 `pip install 'groundstate[opencl]'`, which compiles the kernels:
 
 ```sh
@@ -243,13 +243,13 @@ def rows() -> Iterator[str]:
                     knobs = "".join(f", with `{a}={b}`" for a, b in program.environment.items())
                     yield (
                         f"| {section} | {number or '(text)'} | {program.shows}{knobs} "
-                        f"| [{name}.c](../tests/guide/{name}.c) "
-                        f"| [{name}.py](../examples/guide/{name}.py) |\n"
+                        f"| [{name}.c](../../tests/guide/{name}.c) "
+                        f"| [{name}.py](../../examples/guide/{name}.py) |\n"
                     )
 
 
 def page() -> str:
-    """The page docs/guide.md."""
+    """The page docs/reference/guide.md."""
     return HEAD + "".join(rows())
 
 

@@ -130,5 +130,5 @@ def test_every_program_is_in_the_list() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    written = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    assert written == page(), "run: python -m tests.guide.blocks > docs/guide.md"
+    written = (ROOT / "docs" / "reference" / "guide.md").read_text(encoding="utf-8")
+    assert written == page(), "run: python -m tests.guide.blocks > docs/reference/guide.md"

@@ -27,7 +27,7 @@ def compiler() -> str:
 
 
 def built(compiler: str, sycl: Path, source: Path, target: Path, *link: str) -> Path:
-    """A program made as docs/running.md says."""
+    """A program made as docs/howto/running.md says."""
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-isystem", str(sycl / "include")]
     link = (f"-L{sycl}/lib", f"-Wl,-rpath,{sycl}/lib", "-lsycl", *link)
     done = subprocess.run(

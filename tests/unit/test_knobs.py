@@ -160,7 +160,7 @@ def test_knobs_have_distinct_names_and_sentences() -> None:
 
 
 def test_the_page_about_knobs_is_current() -> None:
-    assert (REPOSITORY / "docs" / "knobs.md").read_text() == knobs.document()
+    assert (REPOSITORY / "docs" / "reference" / "knobs.md").read_text() == knobs.document()
 
 
 @pytest.mark.parametrize("word", ["0", "off", "OFF", "no", "False", " off "])

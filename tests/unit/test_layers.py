@@ -1,4 +1,4 @@
-"""Dependencies point one way, as docs/architecture.md says."""
+"""Dependencies point one way, as docs/internals/architecture.md says."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Recordings of what programs say to Level Zero (docs/stream-format.md), and hooks in their calls
-(docs/scripting.md)."""
+"""Recordings of what programs say to Level Zero (docs/reference/stream-format.md), and hooks in
+their calls (docs/howto/scripting.md)."""
 
 from __future__ import annotations
 

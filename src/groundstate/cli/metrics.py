@@ -28,7 +28,7 @@ examples:
   groundstate metrics --processes            with a series for each process and device
   groundstate metrics --once                 print the metrics instead
 
-docs/monitoring.md has a scrape configuration, and a dashboard for Grafana.
+docs/howto/monitoring.md has a scrape configuration, and a dashboard for Grafana.
 """
 
 

@@ -20,7 +20,7 @@ Runs a program with a script in front of the driver.
 A function of the script with the name of an API function takes that function's place: it gets
 the arguments, may change them, and calls on with drvl0.<function>. Calls that the script has no
 function for cost nothing. Scripts are written in Lua 5.4 (FILE.lua), where those made for GITS run
-unchanged, or in Python (FILE.py); docs/scripting.md says what they can do.
+unchanged, or in Python (FILE.py); docs/howto/scripting.md says what they can do.
 
 A script runs inside the program, with all of your rights: Lua scripts have the whole standard
 library (files, programs, modules), and can read and write the program's memory. Run one that you do

@@ -56,7 +56,7 @@ class Module(OwnedHandle):
         OpenCL C, if that is the source, and `name` is what its messages call it. `constants` are
         values for specialization constants by number: integers, NumPy scalars or bytes. A build
         that fails raises `ModuleBuildFailure` (or `InvalidNativeBinary`) with the build log.
-        Native binaries are taken that a driver of this user has made; see docs/security.md.
+        A native binary must come from a driver of the same user: docs/reference/security.md.
         """
         if sum(each is not None for each in (spirv, opencl, native)) != 1:
             raise TypeError("a module is made from one of spirv=, opencl= and native=")

@@ -82,7 +82,7 @@ class _Mapping:
 class VirtualMemory(OwnedHandle):
     """A range of addresses that has pages only where some were mapped.
 
-    Commands work on `part`s of it.
+    Commands work on ranges of it, which `part` returns.
 
     >>> import groundstate as gs
     >>> with gs.Context(gs.devices()[0]) as context:

@@ -53,7 +53,7 @@ class Network(Steps):
     ) -> Memory:
         """A convolution in one to three dimensions, added `onto` what a tensor has if there is one.
 
-        Weights are (outputs, inputs, *window), with the number of groups before that if there are
+        Weights are `(outputs, inputs, *window)`, with the number of groups before that if there are
         groups.
         """
         axes = len(x.shape) - 2
@@ -80,7 +80,7 @@ class Network(Steps):
     def inner_product(
         self, name: str, x: Memory, weights: Any, bias: Any = None, *, then: Then = ()
     ) -> Memory:
-        """A weighted sum of everything for each output; weights are (outputs, *inputs)."""
+        """A weighted sum of everything for each output; weights are `(outputs, *inputs)`."""
         attributes, tensors = _attributes(None, then)
         described = create(
             "inner_product_forward",

@@ -2,7 +2,7 @@
 
 A family is a file in `primitives/` whose classes describe the operation: they check what they are
 given, settle layouts that were left open, and make a plan. `@creates` ties a class to the C
-function that makes it; `docs/dnn.md` says how to add one.
+function that makes it; `docs/howto/dnn.md` says how to add one.
 """
 
 from __future__ import annotations

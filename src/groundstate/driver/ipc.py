@@ -3,7 +3,7 @@
 Everything that can be shared lies in a memory file (memfd). A handle names the process, its file
 descriptor and the file's identity; whoever receives the bytes opens the file through
 `/proc/PID/fd`, which the system allows for processes of the same user only. Nothing is left behind
-anywhere when a process dies. docs/sharing.md says what that means for programs.
+anywhere when a process dies. docs/howto/sharing.md says what that means for programs.
 
 The bytes may come from anybody, and must not make a process open another of its user's files. So a
 handle carries the secret that the driver put into the file's name (native/memory_file.c), and only

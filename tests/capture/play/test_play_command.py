@@ -59,7 +59,7 @@ def test_addresses_in_buffers_are_left_unless_told(recording: Recording) -> None
 
 
 def test_the_python_of_the_page_runs(recording: Recording, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "playing.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "playing.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     (tmp_path / "trace").symlink_to(recording("indirect_launch"))
     command = [sys.executable, "-c", code]

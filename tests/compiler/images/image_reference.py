@@ -31,7 +31,7 @@ class Channel(ctypes.Structure):
 
 
 class View(ctypes.Structure):
-    """gs_image_view of docs/images.md."""
+    """gs_image_view of docs/reference/images.md."""
 
     _fields_ = (
         ("texels", ctypes.c_void_p),

@@ -1,4 +1,4 @@
-/* The program that docs/dnn.md compiles: it asks the first device for an engine, and one for a matrix. */
+/* The program that docs/howto/dnn.md compiles: it asks the first device for an engine, and one for a matrix. */
 #include <groundstate/dnnl.h>
 #include <stdio.h>
 

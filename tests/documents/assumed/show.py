@@ -1,4 +1,4 @@
-"""The program that docs/streams.md records: a few kernels, in several threads."""
+"""The program that docs/howto/streams.md records: a few kernels, in several threads."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/implemented.md, the extensions that are advertised and what the driver runs agree."""
+"""docs/reference/implemented.md, the advertised extensions and what the driver runs agree."""
 
 import ctypes
 import re
@@ -14,7 +14,7 @@ from registry.model import Function
 from tests.conftest import check
 from tests.driver.support import Bench
 
-PAGE = Path(__file__).parents[3] / "docs" / "implemented.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "implemented.md"
 UNSUPPORTED = ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
 
 

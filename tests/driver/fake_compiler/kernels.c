@@ -1,4 +1,4 @@
-/* Kernels written by hand in the form that the compiler gives them (docs/compiler.md), to test launches. */
+/* Kernels written by hand in the form that the compiler gives them (docs/internals/compiler.md), to test launches. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -120,7 +120,7 @@ def download(bench: Bench, commands: int, source: int, like: Array, part: Any = 
 
 
 class Channel(ctypes.Structure):
-    """gs_texel_channel of docs/images.md."""
+    """gs_texel_channel of docs/reference/images.md."""
 
     word: int
     shift: int
@@ -130,7 +130,7 @@ class Channel(ctypes.Structure):
 
 
 class View(ctypes.Structure):
-    """gs_image_view of docs/images.md."""
+    """gs_image_view of docs/reference/images.md."""
 
     _fields_ = (
         ("texels", ctypes.c_void_p),

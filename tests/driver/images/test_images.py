@@ -209,7 +209,7 @@ def test_formats_that_do_not_exist_here_say_so(bench: Bench, name: str) -> None:
     description = describe("2D", (4, 4), format_of(name))
     assert properties_of(bench, description) == (0, False)
     assert failure(bench, description) == ze.ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT
-    assert "docs/images.md" in last_error()
+    assert "docs/reference/images.md" in last_error()
 
 
 # --- Sizes --------------------------------------------------------------------------------------

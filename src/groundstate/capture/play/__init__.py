@@ -1,4 +1,4 @@
-"""Plays recordings on any Level Zero driver; see docs/playing.md."""
+"""Plays recordings on any Level Zero driver; see docs/howto/playing.md."""
 
 from groundstate.capture.play.errors import PlayError, UnplayableError
 from groundstate.capture.play.options import Options

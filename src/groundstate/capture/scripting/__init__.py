@@ -1,1 +1,1 @@
-"""Scripts that take the place of API functions; see docs/scripting.md."""
+"""Scripts that take the place of API functions; see docs/howto/scripting.md."""

@@ -1,4 +1,4 @@
-"""Writer and reader of streams, whose grammar is in docs/stream-format.md."""
+"""Writer and reader of streams, whose grammar is in docs/reference/stream-format.md."""
 
 from groundstate.capture.stream.calls import Block, Call
 from groundstate.capture.stream.layout import Damage, Kind, Record, StreamError

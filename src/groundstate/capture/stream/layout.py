@@ -1,5 +1,6 @@
-"""The fixed parts of a stream: its header, chunks, records and footer, as docs/stream-format.md has
-them.
+"""The fixed parts of a stream: its header, chunks, records and footer.
+
+docs/reference/stream-format.md is the grammar.
 
 Every function here takes bytes from anybody and either gives back what they say or raises
 `StreamError`; none takes memory for a size that it has not checked.

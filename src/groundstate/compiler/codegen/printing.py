@@ -1,4 +1,7 @@
-"""printf: each active lane writes a record into the print buffer (docs/compiler.md, "printf")."""
+"""printf: each active lane writes a record into the print buffer.
+
+docs/internals/compiler.md, "printf", has the format.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 An operation has the name of its SPIR-V instruction without "Op" (`IAdd`), of an LLVM intrinsic
 (`llvm.umin`), or one of our own (`ReadGroupCells`). The rows stand in `ops_arithmetic`,
-`ops_memory` and `ops_groups`; `docs/compiler.md` says how to add one.
+`ops_memory` and `ops_groups`; `docs/internals/compiler.md` says how to add one.
 """
 
 from __future__ import annotations

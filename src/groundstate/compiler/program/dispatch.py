@@ -1,4 +1,4 @@
-"""How compiled code is called: the structure that it reads (docs/compiler.md)."""
+"""How compiled code is called: the structure that it reads (docs/internals/compiler.md)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class SamplerValue:
 
     @property
     def flags(self) -> int:
-        """What a sampler is to compiled code: see docs/images.md."""
+        """What a sampler is to compiled code: see docs/reference/images.md."""
         return self.normalized & 1 | self.addressing << 1 | (self.filter & 1) << 4
 
 

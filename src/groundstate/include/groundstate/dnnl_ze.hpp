@@ -136,7 +136,7 @@ inline memory make_memory(const memory::desc &shape, const engine &on, void *han
 
 /* --- Executing --------------------------------------------------------------------------------------- */
 
-/* Appends a primitive to the stream's list, after the events; the event that it signals, or null (docs/dnn.md). */
+/* Appends a primitive to the stream's list, after the events; the event that it signals, or null (docs/howto/dnn.md). */
 inline ze_event_handle_t execute(const primitive &what, const stream &in,
                                  const std::unordered_map<int, memory> &arguments,
                                  const std::vector<ze_event_handle_t> &after = {}) {

@@ -1,4 +1,4 @@
-"""The structure that describes an image to compiled code: see docs/images.md."""
+"""The structure that describes an image to compiled code: see docs/reference/images.md."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """NVIDIA's GPUs, as the management library of their driver (NVML) tells of them.
 
 No program can compute on them through this driver: they are devices of system management alone.
-What NVML does not answer for a GPU is not listed; docs/nvidia.md says where each number comes from.
-Neither NVML nor the package `nvidia-ml-py`, through which it is asked, is loaded on a machine
-without NVIDIA's kernel driver.
+What NVML does not answer for a GPU is not listed; docs/howto/nvidia.md has the source of each
+number. Neither NVML nor the package `nvidia-ml-py`, through which it is asked, is loaded on a
+machine without NVIDIA's kernel driver.
 """
 
 from __future__ import annotations
