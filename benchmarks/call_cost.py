@@ -40,7 +40,7 @@ def plan(options: Options) -> Plan:
         return step
 
     def counters() -> None:
-        built = programs.build("counters", f"-I{programs.ROOT / 'native' / 'generated'}")
+        built = programs.build("counters")
         samples.add(programs.run(built, 5, 100000, env=direct.env))
 
     def from_python() -> None:

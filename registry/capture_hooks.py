@@ -1,8 +1,9 @@
 """What recorders do besides recording, so that a stream has the memory that submitted work reads
 and the times at which it ran.
 
-The functions are those of `native/capture/hooks.h`, `memory.h` and `times.h`. In the lines, the
-parameters of a call go by their names in the API, and `result` is what it returned.
+The functions are those of `native/capture`: `recorder/hooks.h`, `memory/tracking.h` and
+`timing/timing.h`. In the lines, the parameters of a call go by their names in the API, and `result`
+is what it returned.
 """
 
 from __future__ import annotations

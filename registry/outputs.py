@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from registry import (
-    generate_capture,
-    generate_capture_script,
-    generate_capture_structs,
-    generate_dnnl,
-    generate_dnnl_c,
-    generate_dnnl_cpp,
-    generate_functions,
-    generate_implemented,
-    generate_pointers,
-    generate_python,
-    generate_python_types,
-    generate_pyzes_types,
-    generate_stubs,
-    generate_sysman,
-    generate_tables,
-    generate_tracer,
-    generate_types,
+from registry.generators import (
+    capture,
+    capture_script,
+    capture_structs,
+    dnnl,
+    dnnl_c,
+    dnnl_cpp,
+    functions,
+    implemented,
+    pointers,
+    python,
+    python_types,
+    pyzes_types,
+    stubs,
+    sysman,
+    tables,
+    tracer,
+    types,
 )
 from registry.model import NAMESPACES
 
@@ -33,46 +33,46 @@ ROOT = Path(__file__).parent.parent
 Generator = Callable[[], Iterator[str]]
 
 OUTPUTS: dict[str, Generator] = {
-    "docs/reference/implemented.md": generate_implemented.generate,
-    "native/generated/ze_types.h": generate_types.generate,
-    "native/generated/functions.h": generate_functions.generate_header,
-    "native/generated/functions.c": generate_functions.generate_source,
-    "native/generated/tables.c": generate_tables.generate,
-    "native/generated/tracer.c": generate_tracer.generate,
+    "docs/reference/implemented.md": implemented.generate,
+    "native/generated/ze_types.h": types.generate,
+    "native/generated/functions.h": functions.generate_header,
+    "native/generated/functions.c": functions.generate_source,
+    "native/generated/tables.c": tables.generate,
+    "native/generated/tracer.c": tracer.generate,
     **{
-        f"native/generated/stubs_{namespace}.c": partial(generate_stubs.generate, namespace)
+        f"native/generated/stubs_{namespace}.c": partial(stubs.generate, namespace)
         for namespace in NAMESPACES
     },
-    "native/capture/generated/exports.c": generate_capture.generate_exports,
-    "native/capture/generated/loader.c": generate_capture.generate_loader,
-    "native/capture/generated/script_hooks.c": generate_capture_script.generate_hooks,
-    "native/capture/generated/script_tables.c": generate_capture_script.generate_tables,
-    "native/capture/generated/structs.h": generate_capture_structs.generate_header,
-    "native/capture/generated/structs.c": generate_capture_structs.generate_source,
+    "native/capture/generated/exports.c": capture.generate_exports,
+    "native/capture/generated/loader.c": capture.generate_loader,
+    "native/capture/generated/script_hooks.c": capture_script.generate_hooks,
+    "native/capture/generated/script_tables.c": capture_script.generate_tables,
+    "native/capture/generated/structs.h": capture_structs.generate_header,
+    "native/capture/generated/structs.c": capture_structs.generate_source,
     **{
         f"native/capture/generated/record_{namespace}.c": partial(
-            generate_capture.generate_recorders, namespace
+            capture.generate_recorders, namespace
         )
         for namespace in NAMESPACES
     },
-    "src/groundstate/capture/pointers.py": generate_pointers.generate,
-    "src/groundstate/driver/sysman/functions.py": generate_sysman.generate,
+    "src/groundstate/capture/pointers.py": pointers.generate,
+    "src/groundstate/driver/sysman/functions.py": sysman.generate,
     **{
-        f"src/groundstate/{namespace}.py": partial(generate_python.generate, namespace)
+        f"src/groundstate/{namespace}.py": partial(python.generate, namespace)
         for namespace in NAMESPACES
     },
     **{
-        f"src/groundstate/{namespace}.pyi": partial(generate_python_types.generate, namespace)
+        f"src/groundstate/{namespace}.pyi": partial(python_types.generate, namespace)
         for namespace in NAMESPACES
     },
-    "src/groundstate/pyzes.pyi": generate_pyzes_types.generate,
-    "src/groundstate/include/groundstate/dnnl.h": generate_dnnl_c.generate_header,
-    "src/groundstate/include/groundstate/dnnl_enums.hpp": generate_dnnl_cpp.generate,
-    "native/dnnl/generated/functions.h": generate_dnnl_c.generate_functions_header,
-    "native/dnnl/generated/stubs.c": generate_dnnl_c.generate_stubs,
-    "src/groundstate/dnn/types.py": generate_dnnl.generate_types,
-    "src/groundstate/dnn/tags.py": generate_dnnl.generate_tags,
-    "src/groundstate/dnn/declarations.py": generate_dnnl.generate_declarations,
+    "src/groundstate/pyzes.pyi": pyzes_types.generate,
+    "src/groundstate/include/groundstate/dnnl.h": dnnl_c.generate_header,
+    "src/groundstate/include/groundstate/dnnl_enums.hpp": dnnl_cpp.generate,
+    "native/dnnl/generated/functions.h": dnnl_c.generate_functions_header,
+    "native/dnnl/generated/stubs.c": dnnl_c.generate_stubs,
+    "src/groundstate/dnn/types.py": dnnl.generate_types,
+    "src/groundstate/dnn/tags.py": dnnl.generate_tags,
+    "src/groundstate/dnn/declarations.py": dnnl.generate_declarations,
 }
 
 

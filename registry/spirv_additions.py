@@ -1,6 +1,6 @@
 """What newer SPIR-V extensions added to the grammar that Debian's `spirv-headers` carries.
 
-The rows have the form of the generated tables (see `registry.generate_spirv`).
+The rows have the form of the generated tables (see `registry.generators.spirv`).
 """
 
 from __future__ import annotations

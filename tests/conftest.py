@@ -32,7 +32,7 @@ WORKING_TREE = pytest.StashKey[set[Path]]()
 # A GPU that this machine may have changes no test: those about GPUs bring recorded ones.
 os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
 
-# A thread of the driver that waits with a lock that others need ends the process: native/lock.h.
+# A driver thread that waits with a lock that others need ends the process: native/threads/lock.h.
 os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
 
 

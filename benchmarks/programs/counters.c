@@ -1,8 +1,8 @@
 /* What it costs a launch that its time is counted, beside reading the clock twice and nothing else.
  * Usage: counters ROUNDS LAUNCHES_PER_ROUND */
-#include "activity.c"
 #include "measure.h"
-#include "memory_file.c"
+#include "memory/memory_file.c"
+#include "runtime/activity.c"
 
 int main(int count, char **arguments) {
     REQUIRE(count == 3);

@@ -1,6 +1,6 @@
 /* The functions that programs call for each step of their work, which do without Python unless sizes were left open. */
-#include "door.h"
-#include "primitive.h"
+#include "dnnl/abi.h"
+#include "dnnl/primitive.h"
 
 static dnnl_status_t execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int nargs,
                              const dnnl_exec_arg_t *args, int ndeps, const ze_event_handle_t *deps,

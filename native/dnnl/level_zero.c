@@ -1,6 +1,6 @@
 /* Finds the functions of Level Zero in the library that a program uses. */
 #define _GNU_SOURCE
-#include "level_zero.h"
+#include "dnnl/level_zero.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

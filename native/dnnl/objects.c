@@ -1,5 +1,5 @@
 /* Objects and the set of those that live: an open-addressed table of addresses. */
-#include "objects.h"
+#include "dnnl/objects.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "level_zero.h"
+#include "dnnl/level_zero.h"
 
 #define GS_EXPORT __attribute__((visibility("default")))
 

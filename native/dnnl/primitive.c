@@ -1,5 +1,5 @@
 /* Executes primitives: sets the arguments of kernels and appends their launches, without Python. */
-#include "primitive.h"
+#include "dnnl/primitive.h"
 
 #include <stdarg.h>
 #include <stdio.h>

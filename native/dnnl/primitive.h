@@ -2,7 +2,7 @@
 #ifndef GS_DNNL_PRIMITIVE_H
 #define GS_DNNL_PRIMITIVE_H
 
-#include "stream.h"
+#include "dnnl/stream.h"
 
 /* What a parameter of a kernel is: see plan.py, which has the same kinds. */
 enum gs_parameter_kind {

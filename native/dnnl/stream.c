@@ -1,5 +1,5 @@
 /* Streams: a command list, the events that were handed out for it, and its times. */
-#include "stream.h"
+#include "dnnl/stream.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef GS_DNNL_STREAM_H
 #define GS_DNNL_STREAM_H
 
-#include "objects.h"
+#include "dnnl/objects.h"
 
 typedef struct gs_pool {
     struct gs_pool *next;

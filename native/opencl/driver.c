@@ -1,9 +1,9 @@
 /* The driver beside this library: what its device is, and the Python that compiles. */
-#include "opencl.h"
+#include "opencl/opencl.h"
 
-#include "beside.h"
+#include "abi/driver_library.h"
+#include "abi/word.h"
 #include "generated/ze_types.h"
-#include "word.h"
 
 #define MODULE "groundstate.compiler.opencl.entry_points"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl.h"
+#include "opencl/opencl.h"
 
 #define NAME "Groundstate compiler"
 #define VERSION "OpenCL 1.2 Groundstate"

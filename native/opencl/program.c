@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl.h"
+#include "opencl/opencl.h"
 
 enum {
     PROGRAM_REFERENCES = 0x1160,

@@ -16,7 +16,7 @@ import pytest
 
 from groundstate.capture import place
 from groundstate.capture.scripting.script import Script
-from registry.generate_functions import prototype
+from registry.generators.functions import prototype
 from registry.load import load
 from registry.model import Function, Registry
 

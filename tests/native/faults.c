@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#include "kernel.h"
-#include "kernel_memory.h"
+#include "memory/kernel_memory.h"
+#include "objects/kernel.h"
 
 /* AddressSanitizer takes a lock when a handler jumps away, and does not expect another signal meanwhile. */
 #if defined(__SANITIZE_ADDRESS__)

@@ -3,8 +3,8 @@
 
 #include <sched.h>
 
-#include "kernel.h"
-#include "kernel_memory.h"
+#include "memory/kernel_memory.h"
+#include "objects/kernel.h"
 
 enum { THREADS = 8, TURNS = 2000 / SLOWER, SIZES = 3 };
 

@@ -14,10 +14,10 @@ from groundstate import standin
 PROGRAMS = Path(__file__).parents[1] / "native"
 
 
-@pytest.mark.parametrize("program", sorted(PROGRAMS.glob("*.c")), ids=lambda path: str(path.stem))
+@pytest.mark.parametrize("program", sorted(PROGRAMS.rglob("*.c")), ids=lambda path: str(path.stem))
 def test_program(program: Path, tmp_path: Path) -> None:
     library = standin.library().parent
-    built = tmp_path / program.stem
+    built = tmp_path / program.relative_to(PROGRAMS).with_suffix("")
     make = ["make", "-C", str(PROGRAMS), f"LIBRARY={library}", f"BUILD={tmp_path}", str(built)]
     subprocess.run(make, check=True, capture_output=True)
     recordings = tmp_path / "recorded"

@@ -7,7 +7,12 @@ import pytest
 
 from groundstate import ze
 from groundstate.driver.extensions import NOT_ADVERTISED, Extension, advertised
-from registry.generate_implemented import extension_names, native_functions, python_functions
+from registry.generators.implemented import (
+    driver_sources,
+    extension_names,
+    native_functions,
+    python_functions,
+)
 from registry.load import load
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +22,7 @@ DRIVER = ROOT / "src" / "groundstate" / "driver"
 
 def sources() -> str:
     """The hand-written source of the driver, without the list that is being checked."""
-    files = [*NATIVE.glob("*.c"), *DRIVER.rglob("*.py")]
+    files = [*driver_sources(NATIVE), *DRIVER.rglob("*.py")]
     return "\n".join(file.read_text() for file in files if file.name != "extensions.py")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from registry import generate_implemented, outputs
+from registry import outputs
 from registry.checks import CheckKind, checks_of, expression, is_executable
+from registry.generators import implemented
 from registry.load import load
 from registry.model import CType
 
@@ -196,13 +197,14 @@ def test_every_comparison_among_the_conditions_is_executed() -> None:
 
 
 def test_implementations_are_found_in_sources(tmp_path: Path) -> None:
-    (tmp_path / "memory.c").write_text(
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.c").write_text(
         "ze_result_t gs_zeMemFree(ze_context_handle_t hContext, void *ptr);\n"
         "ze_result_t gs_zeMemAllocHost(ze_context_handle_t hContext,\n"
         "                              void **pptr)\n{\n    return gs_zeInit(0);\n}\n"
         "ze_context_handle_t\ngs_zerGetDefaultContext(void)\n{\n}\n"
     )
-    assert generate_implemented.native_functions(tmp_path) == {
+    assert implemented.native_functions(tmp_path) == {
         "zeMemAllocHost",
         "zerGetDefaultContext",
     }
@@ -210,4 +212,4 @@ def test_implementations_are_found_in_sources(tmp_path: Path) -> None:
         "@handler\ndef zeInit(flags): ...\n@api.handler\ndef zeDriverGet(a, b): ...\n"
         "def zeInitDrivers(a): ...\n@cache\ndef zeDeviceGet(a): ...\n"
     )
-    assert generate_implemented.python_functions(tmp_path) == {"zeInit", "zeDriverGet"}
+    assert implemented.python_functions(tmp_path) == {"zeInit", "zeDriverGet"}

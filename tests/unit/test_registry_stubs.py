@@ -15,7 +15,7 @@ import pytest
 from groundstate import ze
 from groundstate._raw import Library, c_type, namespace_of
 from registry.checks import Check, CheckKind, checks_of
-from registry.generate_functions import own_kinds
+from registry.generators.functions import own_kinds
 from registry.load import load
 from registry.model import Function, Parameter, Table
 

@@ -2,7 +2,7 @@
 #ifndef GC_STRUCTS_H
 #define GC_STRUCTS_H
 
-#include "record.h"
+#include "capture/recorder/record.h"
 
 void gc_structs_ze_ipc_mem_handle_t(gc_call *, const ze_ipc_mem_handle_t *, size_t, gc_phase);
 void gc_structs_ze_ipc_event_pool_handle_t(gc_call *, const ze_ipc_event_pool_handle_t *, size_t, gc_phase);

@@ -107,7 +107,7 @@ class _Ends(NamedTuple):
 
 @cache
 def _ends() -> _Ends:
-    """Those of the driver, which put an exception that is on its way aside: see native/dlpack.c."""
+    """Those of the driver, which put a pending exception aside: see native/python/dlpack.c."""
     library = _raw.default_library()
     names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Fetch", "PyErr_Restore")
     functions = (*(getattr(ctypes.pythonapi, name) for name in names), *_callbacks)

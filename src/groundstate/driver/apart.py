@@ -2,9 +2,9 @@
 
 A process that runs Python already may call the driver from any thread, under any lock, and wait
 for it while it holds the lock of its interpreter. So the driver has an interpreter of its own
-there, in a second copy of libpython (native/apart.c). An extension module names no libpython: it
-takes what the process has. Here each one is loaded from a copy that needs the driver's libpython,
-and finds everything there first.
+there, in a second copy of libpython (native/python/isolated_library.c). An extension module names
+no libpython: it takes what the process has. Here each one is loaded from a copy that needs the
+driver's libpython, and finds everything there first.
 
 This file runs before anything is imported that is not built into the interpreter.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 DRIVER_APART = b"__gmon_start__"
-"""What native/apart.c calls the driver's copy of libpython: a string that every module has."""
+"""The soname of the driver's copy of libpython: a string that every module has."""
 
 SEGMENT_LOAD, SEGMENT_DYNAMIC = 1, 2
 TAG_NULL, TAG_NEEDED, TAG_STRINGS, TAG_STRINGS_SIZE = 0, 1, 5, 10

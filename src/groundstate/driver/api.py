@@ -39,7 +39,7 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
 
 
 NOT_OF_THE_INPUT = (MemoryError, OSError, ImportError)
-"""What goes wrong because of the machine: native/python.c finds the result for each of them."""
+"""What goes wrong because of the machine: native/python/ finds the result for each of them."""
 
 
 Kept = TypeVar("Kept")
@@ -176,8 +176,8 @@ class _Piece(ctypes.Structure):
 def _is_readable(address: int) -> bool:
     """False for the address of a struct that is nowhere, as in a pNext that nobody set.
 
-    As `gs_is_readable` in native/error.c: some containers do not allow to ask for more than whether
-    memory is mapped.
+    As `gs_is_readable` in native/abi/error.c: some containers do not allow to ask for more than
+    whether memory is mapped.
     """
     copy = (ctypes.c_uint8 * _HEADER_BYTES)()
     pieces = _Piece(ctypes.addressof(copy), len(copy)), _Piece(address, len(copy))

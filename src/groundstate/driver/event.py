@@ -1,4 +1,4 @@
-"""Events across processes. Everything else about events is in native/event.c and event_pool.c."""
+"""Events across processes. All else is in native/objects/event.c and event_pool.c."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device says of its images, and their export. native/image.c makes them."""
+"""What a device says of its images, and their export. native/images/image.c makes them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MAX_1D = MAX_2D = 32768
 MAX_3D = 4096
 MAX_LAYERS = 4096
 MAX_BUFFER_BYTES = 1 << 31
-"""The same as in native/image.h: the native half holds images to them."""
+"""The same as in native/images/image.h: the native half holds images to them."""
 
 MAX_ARGUMENTS = MAX_ARGUMENTS_SIZE // 8
 """An image or a sampler takes eight bytes of a kernel's arguments, and nothing else is scarce."""
 
 PITCH_ALIGNMENT_BYTES = 16
-"""Enough for the largest texel: GS_IMAGE_PITCH_ALIGNMENT in native/image.h."""
+"""Enough for the largest texel: GS_IMAGE_PITCH_ALIGNMENT in native/images/image.h."""
 
 MAX_PITCH_BYTES = 1 << 31
 

@@ -6,8 +6,8 @@ descriptor and the file's identity; whoever receives the bytes opens the file th
 anywhere when a process dies. docs/howto/sharing.md says what that means for programs.
 
 The bytes may come from anybody, and must not make a process open another of its user's files. So a
-handle carries the secret that the driver put into the file's name (native/memory_file.c), and only
-a sealed memory file of that name is opened.
+handle carries the secret that the driver put into the file's name (native/memory/memory_file.c),
+and only a sealed memory file of that name is opened.
 
 The first four bytes are the descriptor, because programs send it over a socket (SCM_RIGHTS) and
 write the number they receive over it; such a handle is recognised by the file's identity.

@@ -1,4 +1,4 @@
-"""Kernels: what is asked of them and compiled for them. native/kernel.c holds their arguments."""
+"""Kernels: what is asked of them and compiled. native/objects/kernel.c holds their arguments."""
 
 from __future__ import annotations
 

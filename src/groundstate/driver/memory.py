@@ -1,6 +1,6 @@
 """Memory that is shared with other processes, and what an allocation tells about itself.
 
-Plain allocations never come here: native/memory.c serves them.
+Plain allocations never come here: native/memory/memory.c serves them.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ _library: ctypes.CDLL | None = None
 _library_under_gil: ctypes.PyDLL | None = None
 
 COUNTER_MAX = (1 << 42) - 1
-"""The largest value of a counter-based event: GS_COUNTER_MAX in native/counter.h."""
+"""The largest value of a counter-based event: GS_COUNTER_MAX in native/objects/counter.h."""
 
 QUEUE_GROUPS = 2
-"""Compute and copy, then copy only: what native/queue.c accepts as ordinals."""
+"""Compute and copy, then copy only: what native/runtime/queue.c accepts as ordinals."""
 
 _P, _U32, _U64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
 _INT, _BOOL = ctypes.c_int, ctypes.c_bool
@@ -120,7 +120,7 @@ _UNDER_GIL = frozenset(
     }
 )
 """What takes no longer than to let another thread have the GIL, waits for nothing and cannot fail
-with a sentence: native/lock.h."""
+with a sentence: native/threads/lock.h."""
 
 
 _functions: dict[str, Callable[..., Any]] = {}
@@ -182,13 +182,13 @@ def device_locate(device: int, path: Sequence[int]) -> None:
 
 
 def activity_page() -> tuple[int, int]:
-    """The address and the size of what this process counts: native/activity.h."""
+    """The address and the size of what this process counts: native/runtime/activity.h."""
     size = _U64()
     return _new("gs_activity_page", "page of counters", ctypes.byref(size)), size.value
 
 
 class _Speed(ctypes.Structure):
-    """gs_speed in native/measure.c."""
+    """gs_speed in native/memory/bandwidth.c."""
 
     copy: int
     read: int
@@ -270,7 +270,7 @@ def reset_device(device: int) -> None:
 
 
 def check_waits(enable: bool) -> None:
-    """Ends the process where a thread waits with a lock that others need: native/lock.h."""
+    """Ends the process where a thread waits with a lock that others need: native/threads/lock.h."""
     _call("gs_check_waits", enable)
 
 

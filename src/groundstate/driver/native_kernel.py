@@ -1,4 +1,4 @@
-"""Modules and kernels of the native half: native/module.c and native/kernel.c as Python sees them.
+"""Modules and kernels of the native half: native/objects/module.c and kernel.c as Python sees them.
 
 Their functions are declared in native.py with all others; here are the structs that they take.
 """
@@ -13,7 +13,7 @@ from groundstate.driver.native import _call, _check, _new
 Size = tuple[int, int, int]
 
 ARGUMENT_KINDS = ("value", "pointer", "local", "image", "sampler")
-"""In the order of gs_argument_kind in native/kernel.h."""
+"""In the order of gs_argument_kind in native/objects/kernel.h."""
 
 
 class _Argument(ctypes.Structure):

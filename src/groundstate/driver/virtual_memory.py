@@ -92,7 +92,7 @@ class Reservation:
         self.end = end
         self.segments = [Segment(start, end)]
         self.known: set[tuple[int, int, int]] = set()
-        """What native/memory.c was told: start, size and device of each mapped stretch."""
+        """What native/memory/memory.c was told: start, size and device of each mapped stretch."""
 
     def split_at(self, address: int) -> None:
         """Makes sure that a segment starts at an address."""

@@ -16,7 +16,7 @@ from groundstate.compiler.spirv.instructions import (
     opencl_rows,
 )
 from groundstate.compiler.spirv.opcodes import CL, Capability, Decoration, MemoryAccess, Op
-from registry import generate_spirv
+from registry.generators import spirv as generate_spirv
 
 
 @pytest.mark.parametrize("path", generate_spirv.OUTPUTS, ids=lambda path: path.name)

@@ -1,4 +1,4 @@
-"""No call waits for the device with a lock that other calls need: native/lock.h.
+"""No call waits for the device with a lock that other calls need: native/threads/lock.h.
 
 The tests set GROUNDSTATE_CHECK_WAITS, so each of them would end where a thread breaks that rule;
 here is what happens then, and what happened before there was one. Each test is a process of its

@@ -1,7 +1,7 @@
-/* What becomes of printf in kernels, native/print.c: the first byte is the length of a format string, which follows;
+/* What becomes of printf in kernels, native/runtime/print.c: the first byte is the length of a format string, which follows;
  * the rest is what a kernel left in its buffer. */
-#include "lock.c"
-#include "print.c"
+#include "threads/lock.c"
+#include "runtime/print.c"
 
 bool gs_holds_python(void) { return false; }
 

@@ -1,7 +1,7 @@
-/* The recorder's reader of SPIR-V modules, native/capture/spirv.c. */
+/* The recorder's reader of SPIR-V modules, native/capture/recorder/spirv.c. */
 #include <stdlib.h>
 
-#include "capture/spirv.h"
+#include "capture/recorder/spirv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gc_signature *each = gc_spirv_signatures(data, size);

@@ -45,8 +45,8 @@ class Harness(Target):
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as made:
                 new = Path(made.name)
-            where = [f"-I{ROOT / 'native' / each}" for each in ("", "generated", "capture")]
-            command = [CLANG, SANITIZERS, *FLAGS, *where, *map(str, self._sources), "-o", str(new)]
+            where = f"-I{ROOT / 'native'}"
+            command = [CLANG, SANITIZERS, *FLAGS, where, *map(str, self._sources), "-o", str(new)]
             subprocess.run(command, check=True)
             self._program = new.replace(folder / self.name)
         return self._program
@@ -101,6 +101,6 @@ class Harness(Target):
 
 
 TARGETS = (
-    Harness("spirv_signatures", "the recorder's SPIR-V reader", "capture/spirv.c"),
+    Harness("spirv_signatures", "the recorder's SPIR-V reader", "capture/recorder/spirv.c"),
     Harness("kernel_printf", "what a kernel leaves for printf"),
 )

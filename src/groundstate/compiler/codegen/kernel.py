@@ -53,10 +53,10 @@ from groundstate.compiler.spirv.types import Pointer, Type
 OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32
 OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES = 68, 72, 80, 88
 OFFSET_STREAMS = 96
-"""Where native/kernel.h puts the members of gs_dispatch."""
+"""Where native/objects/kernel.h puts the members of gs_dispatch."""
 
 OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = -24, -16, -8
-"""Where native/kernel_memory.h puts the members of the header, from local memory."""
+"""Where native/memory/kernel_memory.h puts the members of the header, from local memory."""
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "

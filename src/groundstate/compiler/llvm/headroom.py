@@ -6,7 +6,7 @@ import errno
 import mmap
 
 EXHAUSTED = (errno.ENOMEM, errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
-"""What the system says when memory, files or threads run out: gs_is_exhaustion in native/room.c."""
+"""What the system says when memory, files or threads run out: native/memory/resources.c."""
 
 LIBRARY_BYTES = 176 << 20
 """What LLVM takes when it is loaded."""

@@ -9,7 +9,7 @@ ALIGNMENT = 128
 
 
 class Dispatch(ctypes.Structure):
-    """gs_dispatch of native/kernel.h."""
+    """gs_dispatch of native/objects/kernel.h."""
 
     _fields_ = (
         ("arguments", ctypes.c_void_p),
@@ -25,7 +25,7 @@ class Dispatch(ctypes.Structure):
 
 
 class _Header(ctypes.Structure):
-    """gs_memory_header of native/kernel_memory.h."""
+    """gs_memory_header of native/memory/kernel_memory.h."""
 
     _fields_ = (
         ("saved", ctypes.c_void_p),

@@ -1,9 +1,9 @@
 """What all processes on this machine do on the devices, read from the page of each.
 
-A process that uses a device keeps its counters in a memory file (native/activity.c) and a socket
-whose name says where that is: both go away with the process, however it ends. Pages are opened
-once, through `/proc`, and then only looked at. A page of another user stays closed to all but root;
-of such a process only its number is known.
+A process that uses a device keeps its counters in a memory file (native/runtime/activity.c) and a
+socket whose name says where that is: both go away with the process, however it ends. Pages are
+opened once, through `/proc`, and then only looked at. A page of another user stays closed to all
+but root; of such a process only its number is known.
 
 A page says what its process likes. It is believed for that process alone, and no more than the
 machine can have: a page has one size, a process one page, and memory an end. A name that leads to

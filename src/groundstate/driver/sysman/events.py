@@ -1,8 +1,8 @@
 """Events: a program says what it wants to hear of, and listens until something happens.
 
 What happens on a machine shows in its files, and most of them cannot be waited for: a listener
-looks at those that matter for its events, and sleeps in between (native/listen.c). Each process
-watches for itself.
+looks at those that matter for its events, and sleeps in between (native/objects/sysman_events.c).
+Each process watches for itself.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def zesDeviceEventRegister(hDevice: int, events: int) -> None:
 def zesDriverEventListenEx(
     hDriver: int, timeout: int, count: int, phDevices: int, pNumDeviceEvents: int, pEvents: int
 ) -> int:
-    """Looks once, for native/listen.c, which waits in between.
+    """Looks once, for native/objects/sysman_events.c, which waits in between.
 
     If no events come in time, that is a success with no events. `NOT_READY` says to it that none
     can come, because none are registered.

@@ -1,0 +1,243 @@
+/* Writes chunks, compressed with the machine's libzstd if it has one, and the index at the end. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/stream/stream.h"
+#include "capture/stream/digest.h"
+
+enum { MAJOR = 1, MINOR = 2, CHUNK_HEADER = 32, LEVEL = 1, INDEX_ENTRIES = 100000 };
+enum { KIND_RECORDS = 1, KIND_INDEX = 2, CODEC_STORED = 0, CODEC_ZSTD = 1 };
+enum { RECORD_CHUNKS = 16, RECORD_CONTENTS = 17 };
+
+typedef struct __attribute__((packed)) chunk_entry {
+    uint64_t place, first;
+    uint32_t count, zero;
+} chunk_entry;
+
+typedef struct __attribute__((packed)) content_entry {
+    uint8_t digest[GC_DIGEST_SIZE];
+    uint64_t record;
+} content_entry;
+
+static int file = -1;
+static uint64_t place;
+static bool broken;
+
+static chunk_entry *chunks;
+static size_t chunk_count, chunk_room;
+
+/* A table of contents by digest, open addressing; a record number of UINT64_MAX is an empty place. */
+static content_entry *contents;
+static size_t content_count, content_room;
+
+static struct {
+    size_t (*compress)(void *to, size_t room, const void *from, size_t size, int level);
+    size_t (*bound)(size_t size);
+    unsigned (*is_error)(size_t code);
+} zstd;
+
+static void put(uint8_t **to, const void *from, size_t size) {
+    memcpy(*to, from, size);
+    *to += size;
+}
+
+void gc_stream_header(uint8_t *to, const char *magic, uint32_t size, uint64_t start, uint32_t process) {
+    uint8_t *at = to;
+    uint16_t version[2] = {MAJOR, MINOR};
+    put(&at, magic, 8);
+    put(&at, version, sizeof version);
+    put(&at, &size, sizeof size);
+    put(&at, &start, sizeof start);
+    put(&at, &process, sizeof process);
+    uint32_t crc = gc_crc(0, to, (size_t)(at - to));
+    put(&at, &crc, sizeof crc);
+}
+
+static bool write_all(const void *from, size_t size) {
+    const uint8_t *at = from;
+    while (size > 0 && !broken) {
+        ssize_t done = write(file, at, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            fprintf(stderr, "groundstate: the recording ends here, its file cannot be written: %s\n", strerror(errno));
+            broken = true;
+            break;
+        }
+        at += done;
+        size -= (size_t)done;
+        place += (uint64_t)done;
+    }
+    return !broken;
+}
+
+static void find_zstd(void) {
+    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return;
+    *(void **)&zstd.bound = dlsym(library, "ZSTD_compressBound");
+    *(void **)&zstd.is_error = dlsym(library, "ZSTD_isError");
+    *(void **)&zstd.compress = dlsym(library, "ZSTD_compress");
+    if (zstd.bound == NULL || zstd.is_error == NULL)
+        zstd.compress = NULL;
+}
+
+bool gc_stream_create(const char *path, const uint8_t *header) {
+    file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0)
+        return false;
+    find_zstd();
+    return write_all(header, GC_HEADER_SIZE);
+}
+
+/* The payload's zstd frame, if that is smaller; to be freed. */
+static uint8_t *compressed(const uint8_t *payload, uint32_t size, uint32_t *stored) {
+    if (zstd.compress == NULL)
+        return NULL;
+    size_t room = zstd.bound(size);
+    uint8_t *frame = malloc(room);
+    if (frame == NULL)
+        return NULL;
+    size_t length = zstd.compress(frame, room, payload, size, LEVEL);
+    if (zstd.is_error(length) || length >= size) {
+        free(frame);
+        return NULL;
+    }
+    *stored = (uint32_t)length;
+    return frame;
+}
+
+static bool write_chunk(uint8_t kind, const uint8_t *payload, uint32_t size, uint64_t first, uint32_t count) {
+    uint32_t stored = size;
+    uint8_t *frame = compressed(payload, size, &stored);
+    const uint8_t *bytes = frame != NULL ? frame : payload;
+    uint8_t header[CHUNK_HEADER], *at = header;
+    uint8_t how[4] = {kind, frame != NULL ? CODEC_ZSTD : CODEC_STORED, 0, 0};
+    put(&at, "GCHK", 4);
+    put(&at, how, sizeof how);
+    put(&at, &stored, sizeof stored);
+    put(&at, &size, sizeof size);
+    put(&at, &first, sizeof first);
+    put(&at, &count, sizeof count);
+    uint32_t crc = gc_crc(gc_crc(0, header, (size_t)(at - header)), bytes, stored);
+    put(&at, &crc, sizeof crc);
+    bool done = write_all(header, sizeof header) && write_all(bytes, stored);
+    free(frame);
+    return done;
+}
+
+bool gc_stream_chunk(const uint8_t *payload, uint32_t size, uint64_t first, uint32_t count) {
+    if (chunk_count == chunk_room) {
+        size_t room = chunk_room * 2 + 16;
+        chunk_entry *more = realloc(chunks, room * sizeof *more);
+        if (more == NULL)
+            broken = true;
+        else
+            chunks = more, chunk_room = room;
+    }
+    if (broken)
+        return false;
+    chunk_entry entry = {place, first, count, 0};
+    if (!write_chunk(KIND_RECORDS, payload, size, first, count))
+        return false;
+    chunks[chunk_count++] = entry;
+    return true;
+}
+
+static content_entry *content_place(const uint8_t *digest) {
+    uint64_t hash;
+    memcpy(&hash, digest, sizeof hash);
+    size_t at = hash % content_room;
+    while (contents[at].record != UINT64_MAX && memcmp(contents[at].digest, digest, GC_DIGEST_SIZE) != 0)
+        at = (at + 1) % content_room;
+    return &contents[at];
+}
+
+bool gc_stream_has_content(const uint8_t *digest) {
+    return content_room != 0 && content_place(digest)->record != UINT64_MAX;
+}
+
+static bool grow_contents(void) {
+    content_entry *old = contents;
+    size_t old_room = content_room, room = old_room * 2 + 64;
+    content_entry *more = malloc(room * sizeof *more);
+    if (more == NULL)
+        return false;
+    memset(more, 0xff, room * sizeof *more);
+    contents = more;
+    content_room = room;
+    for (size_t each = 0; each < old_room; each++)
+        if (old[each].record != UINT64_MAX)
+            *content_place(old[each].digest) = old[each];
+    free(old);
+    return true;
+}
+
+/* Without memory for the note the content will be stored again, and be found by going through the stream. */
+void gc_stream_note_content(const uint8_t *digest, uint64_t record) {
+    if (content_count * 2 >= content_room && !grow_contents())
+        return;
+    content_entry *entry = content_place(digest);
+    if (entry->record != UINT64_MAX)
+        return; /* two threads stored it at once */
+    memcpy(entry->digest, digest, GC_DIGEST_SIZE);
+    entry->record = record;
+    content_count++;
+}
+
+/* Index records of one kind, each in a chunk of its own; how many there were. */
+static uint32_t write_entries(uint32_t kind, const uint8_t *entries, size_t count, size_t size) {
+    uint32_t written = 0;
+    for (size_t begin = 0; begin < count; begin += INDEX_ENTRIES, written++) {
+        size_t entries_here = count - begin < INDEX_ENTRIES ? count - begin : INDEX_ENTRIES;
+        uint32_t head[2] = {kind, (uint32_t)(entries_here * size)};
+        uint8_t *payload = malloc(sizeof head + head[1]);
+        if (payload == NULL)
+            break;
+        memcpy(payload, head, sizeof head);
+        memcpy(payload + sizeof head, entries + begin * size, head[1]);
+        write_chunk(KIND_INDEX, payload, (uint32_t)sizeof head + head[1], 0, 0);
+        free(payload);
+    }
+    return written;
+}
+
+/* Moves the table's entries together; it is no table afterwards. */
+static void close_ranks(void) {
+    size_t to = 0;
+    for (size_t each = 0; each < content_room; each++)
+        if (contents[each].record != UINT64_MAX)
+            contents[to++] = contents[each];
+}
+
+bool gc_stream_finish(void) {
+    uint64_t index = place;
+    close_ranks();
+    uint32_t written = write_entries(RECORD_CHUNKS, (const uint8_t *)chunks, chunk_count, sizeof *chunks);
+    written += write_entries(RECORD_CONTENTS, (const uint8_t *)contents, content_count, sizeof *contents);
+    uint8_t footer[24], *at = footer;
+    put(&at, "GSINDEX1", 8);
+    put(&at, &index, sizeof index);
+    put(&at, &written, sizeof written);
+    uint32_t crc = gc_crc(0, footer, (size_t)(at - footer));
+    put(&at, &crc, sizeof crc);
+    bool done = write_all(footer, sizeof footer);
+    gc_stream_abandon();
+    return done;
+}
+
+void gc_stream_abandon(void) {
+    if (file >= 0)
+        close(file);
+    file = -1;
+    free(chunks);
+    free(contents);
+    chunks = NULL;
+    contents = NULL;
+    chunk_count = chunk_room = content_count = content_room = 0;
+}

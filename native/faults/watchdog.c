@@ -1,0 +1,115 @@
+/* A thread that looks after launches: one that runs longer than the limit loses its context, which stops it. The
+ * limit is the same for all, so the launch that began first is the first to reach it. */
+#include "faults/watchdog.h"
+
+#include <stdio.h>
+
+#include "faults/fault.h"
+#include "faults/lost_context.h"
+#include "threads/fork.h"
+#include "threads/lock.h"
+#include "threads/thread.h"
+#include "threads/wait.h"
+
+uint64_t gs_kernel_limit;
+
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
+static gs_limited *first, **last = &first; /* guarded by lock */
+static bool is_started;                     /* likewise */
+static gs_bell arrivals;                    /* rings when a launch comes and there was none */
+
+/* The Python half says what the knob says. */
+GS_EXPORT void gs_limit_set(uint64_t nanoseconds) { gs_kernel_limit = nanoseconds; }
+
+/* Called with the lock held, so that the launch does not end meanwhile. */
+static void stop(gs_limited *late) {
+    char sentence[256];
+    snprintf(sentence, sizeof sentence, "kernel '%.100s' ran for more than %g seconds (GROUNDSTATE_KERNEL_LIMIT)",
+             late->code->name, (double)gs_kernel_limit / 1e9);
+    gs_context_lose(late->context, sentence);
+}
+
+static void take_out(gs_limited *launch) {
+    *launch->link = launch->next;
+    if (launch->next != NULL)
+        launch->next->link = launch->link;
+    else
+        last = launch->link;
+    launch->link = NULL;
+}
+
+/* Stops what is too late. Returns how long there is nothing to do. */
+static uint64_t stop_late(void) {
+    uint64_t idle = GS_FOREVER;
+    gs_lock(&lock);
+    while (first != NULL && idle == GS_FOREVER) {
+        uint64_t now = gs_clock(CLOCK_MONOTONIC);
+        if (first->deadline > now) {
+            idle = first->deadline - now;
+            continue;
+        }
+        gs_limited *late = first;
+        take_out(late);
+        stop(late);
+    }
+    gs_unlock(&lock);
+    return idle;
+}
+
+typedef struct arrival {
+    uint32_t seen;
+} arrival;
+
+static bool has_arrived(void *state) { return atomic_load(&arrivals.value) != ((arrival *)state)->seen; }
+
+static void *watch(void *unused) {
+    (void)unused;
+    for (;;) {
+        arrival since = {atomic_load(&arrivals.value)};
+        gs_bell_wait(&arrivals, has_arrived, &since, stop_late(), false);
+    }
+    return NULL;
+}
+
+/* A child process has one thread, and no launch runs on it. */
+void gs_limit_after_fork(void) {
+    first = NULL;
+    last = &first;
+    is_started = false;
+}
+
+/* Called with the lock held. */
+static bool start(void) {
+    return is_started = gs_thread_start("gs-limit", watch, NULL);
+}
+
+void gs_limit_watch(gs_limited *launch, const gs_code *code) {
+    const gs_errand *errand = gs_errand_current();
+    launch->link = NULL;
+    if (errand == NULL)
+        return; /* faults are left to a debugger, and nothing can be stopped */
+    launch->context = errand->context;
+    launch->code = code;
+    launch->next = NULL;
+    gs_lock(&lock);
+    bool is_watched = is_started || start();
+    if (is_watched) {
+        launch->deadline = gs_clock(CLOCK_MONOTONIC) + gs_kernel_limit;
+        launch->link = last;
+        *last = launch;
+        last = &launch->next;
+    }
+    bool was_first = launch == first;
+    gs_unlock(&lock);
+    if (was_first)
+        gs_bell_ring(&arrivals);
+    if (!is_watched) /* then the launch does nothing */
+        gs_context_lose(launch->context, "there is no thread to watch how long its kernels run (GROUNDSTATE_KERNEL_LIMIT)");
+}
+
+void gs_limit_leave(gs_limited *launch) {
+    gs_lock(&lock);
+    if (launch->link != NULL)
+        take_out(launch);
+    gs_unlock(&lock);
+}

@@ -1,0 +1,150 @@
+#include "memory/kernel_memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "memory/resources.h"
+
+/* How far an index is caught, in either direction: any 32-bit one in local memory whose elements have 8 bytes. In
+ * private memory elements of all lanes lie side by side, so that an index reaches further. Nothing but the compiler's
+ * own offsets lead to what is saved. Guards are address space and take no memory. */
+static const size_t LOCAL_GUARD = (size_t)16 << 30;
+static const size_t PRIVATE_GUARD = (size_t)64 << 30;
+static const size_t SMALL_GUARD = (size_t)1 << 20;
+static const size_t GRANULARITY = 65536; /* a multiple of every page size */
+
+/* Memory between two guards. */
+typedef struct region {
+    char *start;
+    size_t size;
+    size_t guard; /* bytes on either side */
+} region;
+
+typedef struct memory {
+    region local, private, saved;
+} memory;
+
+static _Thread_local memory mine;
+static pthread_key_t at_thread_end;
+
+/* --- Address space ----------------------------------------------------------------------------------- */
+
+/* Bytes of large guards of all threads. They leave most of the address space to the program. */
+static _Atomic size_t reserved;
+
+/* An eighth of all addresses: the stack is near the last one. */
+static size_t most_reserved(void) {
+    int unused_bits = __builtin_clzll((uintptr_t)__builtin_frame_address(0));
+    return (size_t)1 << (64 - unused_bits - 3);
+}
+
+/* ThreadSanitizer allows memory in a few places only, which large guards soon leave. */
+#ifdef __SANITIZE_THREAD__
+static const bool IS_CROWDED = true;
+#else
+static const bool IS_CROWDED = false;
+#endif
+
+static bool address_space_is_limited(void) {
+    return IS_CROWDED || gs_room_limit() != 0;
+}
+
+static bool claim(size_t guard) {
+    if (address_space_is_limited())
+        return false;
+    if (atomic_fetch_add(&reserved, 2 * guard) + 2 * guard <= most_reserved())
+        return true;
+    atomic_fetch_sub(&reserved, 2 * guard);
+    return false;
+}
+
+static void give_up(size_t guard) {
+    if (guard > SMALL_GUARD)
+        atomic_fetch_sub(&reserved, 2 * guard);
+}
+
+/* --- Regions ----------------------------------------------------------------------------------------- */
+
+static void release(region *of) {
+    if (of->start != NULL) {
+        munmap(of->start - of->guard, of->size + 2 * of->guard);
+        give_up(of->guard);
+    }
+    *of = (region){0};
+}
+
+static void release_all(void *unused) {
+    (void)unused;
+    release(&mine.local);
+    release(&mine.private);
+    release(&mine.saved);
+}
+
+__attribute__((constructor)) static void prepare(void) { pthread_key_create(&at_thread_end, release_all); }
+
+static bool reserve(region *of, size_t size, size_t guard) {
+    char *memory = mmap(NULL, size + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    if (mprotect(memory + guard, size, PROT_READ | PROT_WRITE) != 0) {
+        munmap(memory, size + 2 * guard);
+        return false;
+    }
+    *of = (region){memory + guard, size, guard};
+    return true;
+}
+
+/* With guards of that size, or smaller ones if there is not that much address space. */
+static bool grow(region *of, size_t size, size_t guard) {
+    region grown;
+    if (size > SIZE_MAX / 4)
+        return false;
+    size = (size + GRANULARITY - 1) & ~(GRANULARITY - 1);
+    if (pthread_setspecific(at_thread_end, &mine) != 0)
+        return false;
+    bool made = guard > SMALL_GUARD && claim(guard);
+    if (made && !reserve(&grown, size, guard)) {
+        give_up(guard);
+        made = false;
+    }
+    if (!made && !reserve(&grown, size, SMALL_GUARD))
+        return false;
+    release(of);
+    *of = grown;
+    return true;
+}
+
+static inline bool has_room(region *of, size_t size, size_t guard) { return size <= of->size || grow(of, size, guard); }
+
+/* Memory ends where its guard begins: most indices that go wrong are too large. */
+char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved) {
+    memory *own = &mine;
+    if (!has_room(&own->local, local + sizeof(gs_memory_header), LOCAL_GUARD) ||
+        !has_room(&own->private, private, PRIVATE_GUARD) || !has_room(&own->saved, saved, SMALL_GUARD))
+        return NULL;
+    char *start = own->local.start + own->local.size - local;
+    gs_memory_header *header = gs_header_of(start);
+    header->saved = own->saved.start;
+    header->private = own->private.start + own->private.size - private;
+    return start;
+}
+
+/* --- Sentences --------------------------------------------------------------------------------------- */
+
+static bool describe(const region *of, const char *name, const char *address, char *text, size_t room) {
+    const char *end = of->start + of->size;
+    if (of->start == NULL || address < of->start - of->guard || address >= end + of->guard)
+        return false;
+    if (address >= end)
+        snprintf(text, room, "%zu bytes behind %s memory", (size_t)(address - end), name);
+    else
+        snprintf(text, room, "before %s memory", name);
+    return true;
+}
+
+bool gs_kernel_memory_describe(const void *address, char *text, size_t room) {
+    return describe(&mine.local, "local", address, text, room) ||
+           describe(&mine.private, "private", address, text, room);
+}

@@ -1,0 +1,158 @@
+/* Command queues and fences: the API over queue.c. */
+#include <stdlib.h>
+
+#include "faults/lost_context.h"
+#include "objects/list.h"
+
+static void release_queue(gs_object *object) { gs_queue_close(&((gs_command_queue *)object)->queue); }
+
+ze_result_t gs_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                    const ze_command_queue_desc_t *desc, ze_command_queue_handle_t *phCommandQueue) {
+    gs_context *context = (gs_context *)hContext;
+    gs_device *device = (gs_device *)hDevice;
+    ze_result_t result = gs_queue_check(GS_FN_zeCommandQueueCreate, context, device, desc->ordinal, desc->index);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    gs_command_queue *created = gs_object_new(GS_KIND_COMMAND_QUEUE, release_queue);
+    if (created == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command queue");
+    gs_queue_open(&created->queue, &created->object, context, device, desc);
+    gs_object_complete(created, context);
+    *phCommandQueue = (ze_command_queue_handle_t)created;
+    return ZE_RESULT_SUCCESS;
+}
+
+static bool is_idle(void *queue) { return !gs_queue_is_busy(&((gs_command_queue *)queue)->queue); }
+
+ze_result_t gs_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
+    if (!gs_wait_moment(is_idle, hCommandQueue))
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                       "zeCommandQueueDestroy: the queue still runs; call zeCommandQueueSynchronize first");
+    gs_object_close(hCommandQueue);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists,
+                                                 ze_command_list_handle_t *phCommandLists, ze_fence_handle_t hFence) {
+    gs_queue *queue = &((gs_command_queue *)hCommandQueue)->queue;
+    gs_fence *fence = (gs_fence *)hFence;
+    ze_result_t result =
+        gs_lists_check(GS_FN_zeCommandQueueExecuteCommandLists, queue, numCommandLists, phCommandLists);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (fence != NULL && &fence->queue->queue != queue)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
+                       "zeCommandQueueExecuteCommandLists: the fence belongs to another queue");
+    gs_command *command = gs_command_for_lists(numCommandLists, phCommandLists);
+    if (command == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to submit %u command lists", numCommandLists);
+    result = gs_queue_prepare(queue, command);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_command_cancel(command);
+        gs_command_free(command);
+        return result;
+    }
+    if (fence != NULL) {
+        gs_object_hold(fence);
+        command->run.fence = fence;
+    }
+    /* What goes wrong in these lists is for a wait to say, even if they have run when the submission returns. */
+    result = gs_unless_lost(GS_FN_zeCommandQueueExecuteCommandLists, queue->context, ZE_RESULT_SUCCESS);
+    gs_queue_submit(queue, command);
+    if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+        return gs_unless_lost(GS_FN_zeCommandQueueExecuteCommandLists, queue->context, ZE_RESULT_SUCCESS);
+    return result;
+}
+
+ze_result_t gs_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
+    gs_queue *queue = &((gs_command_queue *)hCommandQueue)->queue;
+    bool done = gs_queue_synchronise(queue, timeout);
+    return gs_unless_lost(GS_FN_zeCommandQueueSynchronize, queue->context,
+                          done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeCommandQueueSynchronize));
+}
+
+ze_result_t gs_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {
+    *pOrdinal = ((gs_command_queue *)hCommandQueue)->queue.ordinal;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex) {
+    *pIndex = ((gs_command_queue *)hCommandQueue)->queue.index;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t *pFlags) {
+    *pFlags = ((gs_command_queue *)hCmdQueue)->queue.flags;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t *pMode) {
+    *pMode = ((gs_command_queue *)hCmdQueue)->queue.mode;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t *pPriority) {
+    *pPriority = ((gs_command_queue *)hCmdQueue)->queue.priority;
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Waits for everything that any context has given the device, or its sub-devices, so far. */
+ze_result_t gs_zeDeviceSynchronize(ze_device_handle_t hDevice) {
+    gs_queues_wait(NULL, (gs_device *)hDevice);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* --- Fences -------------------------------------------------------------------------------------- */
+
+static void release_fence(gs_object *object) { gs_object_drop(((gs_fence *)object)->queue); }
+
+ze_result_t gs_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t *desc,
+                             ze_fence_handle_t *phFence) {
+    gs_fence *fence = gs_object_new(GS_KIND_FENCE, release_fence);
+    if (fence == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another fence");
+    fence->queue = (gs_command_queue *)hCommandQueue;
+    gs_object_hold(fence->queue);
+    if (desc->flags & ZE_FENCE_FLAG_SIGNALED)
+        gs_bell_set(&fence->bell, 1);
+    gs_object_complete(fence, fence->queue->queue.context);
+    *phFence = (ze_fence_handle_t)fence;
+    return ZE_RESULT_SUCCESS;
+}
+
+static bool is_unused(void *fence) { return ((gs_fence *)fence)->pending == 0; }
+
+ze_result_t gs_zeFenceDestroy(ze_fence_handle_t hFence) {
+    if (!gs_wait_moment(is_unused, hFence))
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                       "zeFenceDestroy: a submission still has to signal the fence; wait for it first");
+    gs_object_close(hFence);
+    return ZE_RESULT_SUCCESS;
+}
+
+static bool is_signalled(void *fence) {
+    return atomic_load_explicit(&((gs_fence *)fence)->bell.value, memory_order_acquire) != 0;
+}
+
+static bool is_signalled_or_lost(void *fence) {
+    return is_signalled(fence) || gs_context_is_lost(((gs_fence *)fence)->queue->queue.context);
+}
+
+ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
+    gs_fence *fence = (gs_fence *)hFence;
+    gs_queue *queue = &fence->queue->queue;
+    if (timeout == GS_FOREVER && !is_signalled(fence))
+        gs_queue_help(queue, is_signalled_or_lost, fence);
+    bool done = gs_bell_wait(&fence->bell, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
+    return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context,
+                          done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceHostSynchronize));
+}
+
+ze_result_t gs_zeFenceQueryStatus(ze_fence_handle_t hFence) {
+    return is_signalled(hFence) ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceQueryStatus);
+}
+
+ze_result_t gs_zeFenceReset(ze_fence_handle_t hFence) {
+    gs_bell_set(&((gs_fence *)hFence)->bell, 0);
+    return ZE_RESULT_SUCCESS;
+}

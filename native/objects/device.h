@@ -1,0 +1,47 @@
+/* Drivers, devices and contexts as the native half needs them. Their properties live in Python. */
+#ifndef GS_DEVICE_H
+#define GS_DEVICE_H
+
+#include "objects/object.h"
+#include "runtime/activity.h"
+#include "runtime/thread_pool.h"
+#include "threads/affinity.h"
+
+typedef struct gs_driver {
+    gs_object object;
+    struct gs_context *default_context; /* all devices; made on first use */
+    _Atomic uint32_t resets; /* of its devices, that the program has not been told of by zeDeviceGetStatus */
+} gs_driver;
+
+typedef struct gs_device {
+    gs_object object;
+    gs_driver *driver;
+    struct gs_device *parent; /* the root device of a sub-device, else NULL */
+    gs_pool *pool;
+    const gs_place *place; /* its CPUs, if the machine is divided, else NULL */
+    gs_record *record;     /* what is done on it and how much of its memory is used */
+    uint64_t memory_bytes;
+    uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */
+    uint32_t queues_per_group;
+    _Atomic bool was_reset; /* and the program has not been told; of a root device */
+} gs_device;
+
+enum { GS_ORDINAL_COMPUTE = 0 };
+
+typedef struct gs_context {
+    gs_object object;
+    struct gs_context *next, **link; /* in the list of all */
+    gs_driver *driver;
+    uint32_t device_count; /* 0: every device of the driver */
+    gs_device **devices;
+    char *_Atomic loss; /* NULL, or a sentence that says by what the context was lost */
+} gs_context;
+
+/* True if the context may be used with the device: the device or one of its parents was named. */
+bool gs_context_has_device(const gs_context *context, const gs_device *device);
+
+/* INVALID_ARGUMENT with a sentence if the context does not have the device, else success. */
+ze_result_t gs_context_check_device(enum gs_function function, const gs_context *context,
+                                    const gs_device *device);
+
+#endif

@@ -1,0 +1,163 @@
+/* Modules and kernels as launches need them. What they were compiled from, and how, is known to Python. */
+#ifndef GS_KERNEL_H
+#define GS_KERNEL_H
+
+
+#include "objects/device.h"
+#include "threads/lock.h"
+
+/* What compiled code reads; docs/internals/compiler.md describes it, and the layout is part of that contract. */
+typedef struct gs_dispatch {
+    const char *arguments;
+    uint64_t global_offset[3];
+    uint64_t group_counts[3];
+    uint32_t group_size[3];
+    uint32_t work_dimensions;
+    void *print_buffer;
+    char *globals;
+    uint64_t local_bytes;
+    uint64_t streams; /* not 0: results will not fit into the cache, so that writing around it is faster */
+} gs_dispatch;
+
+typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
+
+/* Local memory and each local argument begin at multiples of this. */
+enum { GS_LOCAL_ALIGNMENT = 128 };
+
+static inline uint64_t gs_align_local(uint64_t bytes) {
+    return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
+}
+
+/* The kinds of driver/native.py, in the same order. */
+typedef enum gs_argument_kind {
+    GS_ARGUMENT_VALUE,
+    GS_ARGUMENT_POINTER,
+    GS_ARGUMENT_LOCAL,
+    GS_ARGUMENT_IMAGE,
+    GS_ARGUMENT_SAMPLER,
+} gs_argument_kind;
+
+/* Mirrored in driver/native.py, like the other descriptions below. */
+typedef struct gs_argument {
+    uint32_t kind;
+    uint32_t size;   /* bytes that a caller passes */
+    uint32_t offset; /* in the argument block */
+} gs_argument;
+
+/* A kernel compiled for one group size. */
+typedef struct gs_code {
+    struct gs_code *next;
+    const char *name; /* of the kernel */
+    uint32_t group_size[3];
+    gs_run_groups run;
+    uint64_t local_bytes, private_bytes, saved_bytes;
+    bool has_loops;
+    bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
+    uint32_t format_count;
+    char **formats; /* of its printf calls */
+    _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
+} gs_code;
+
+/* What a module knows of one of its kernels. */
+typedef struct gs_entry_point {
+    struct gs_entry_point *next;
+    char *name;
+    gs_argument *arguments;
+    uint32_t argument_count, local_argument_count;
+    uint64_t block_bytes;
+    uint32_t default_size[3]; /* for a kernel that is launched without a group size */
+    bool size_is_required;    /* the default is the only one allowed */
+    uint32_t most_items;      /* in a group */
+    uint32_t subgroup_size;
+    uint64_t most_local_bytes;
+    gs_code *_Atomic codes; /* only ever added to */
+} gs_entry_point;
+
+/* The program-scope variables of a module, or of several that were linked. */
+typedef struct gs_globals {
+    _Atomic uint32_t references;
+    gs_context *context;
+    char *base;
+} gs_globals;
+
+typedef struct gs_module {
+    gs_object object;
+    gs_context *context;
+    gs_device *device;
+    struct gs_tombstone *tombstone; /* tells Python when the last user of the code is gone */
+    gs_globals *globals;            /* NULL: none, or not needed so far */
+    gs_entry_point *entry_points;
+    gs_mutex lock;
+    _Atomic uint32_t kernels; /* live handles */
+} gs_module;
+
+typedef struct gs_kernel {
+    gs_object object;
+    gs_module *module; /* held */
+    gs_entry_point *entry_point;
+    uint32_t group_size[3]; /* as it was set; zeros: the default of the entry point */
+    gs_code *code;     /* for that group size; NULL: it is found or compiled at the next launch */
+    uint64_t global_offset[3];
+    char *block;       /* the arguments; for a local one its size */
+    bool *is_set;      /* each argument */
+    uint32_t unset;    /* arguments that were not set so far */
+    ze_kernel_indirect_access_flags_t indirect_access;
+} gs_kernel;
+
+/* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
+ * size is set: programs try sizes that they never launch. */
+ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel);
+
+/* Each sets one thing, or says what is wrong with it and changes nothing. */
+ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
+                                   const void *value);
+ze_result_t gs_kernel_set_group_size(enum gs_function function, gs_kernel *kernel, uint32_t x, uint32_t y, uint32_t z);
+
+/* A kernel of the driver's own, which is no object of the API, or NULL if memory ran out. */
+gs_kernel *gs_kernel_copy(const gs_kernel *kernel);
+void gs_kernel_free_copy(gs_kernel *copy);
+
+/* --- What the Python half calls (native_kernel.py), and the tests in C ------------------------------- */
+
+/* module.c: the key comes back from gs_module_next_dead when nothing refers to the module any more. */
+void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
+ze_result_t gs_module_end(gs_module *module);
+uint64_t gs_module_next_dead(void);
+
+/* Runs code without arguments for one work-item, now. False: the context is lost, by this or another. */
+bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
+                        const char *name);
+
+typedef struct gs_entry_point_description {
+    const gs_argument *arguments;
+    uint32_t argument_count;
+    uint32_t block_bytes;
+    uint32_t default_size[3];
+    uint32_t size_is_required;
+    uint32_t most_items;
+    uint32_t most_local_bytes;
+    uint32_t subgroup_size;
+    const char *name;
+} gs_entry_point_description;
+void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from);
+
+typedef struct gs_code_description {
+    gs_run_groups run;
+    uint64_t local_bytes, private_bytes, saved_bytes;
+    const char *const *formats;
+    uint32_t format_count;
+    uint32_t has_loops, may_wait;
+    uint32_t group_size[3];
+} gs_code_description;
+bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from);
+
+void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point);
+
+/* --- Printing ---------------------------------------------------------------------------------------- */
+
+/* print.c: where a launch prints to, and turning that into text on standard output when it has ended. */
+enum { GS_PRINT_BYTES = 4 << 20 }; /* printfBufferSize of the device's module properties */
+void *gs_print_begin(void);
+void gs_print_end(void *buffer, const gs_code *code);
+
+#endif

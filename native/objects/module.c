@@ -1,0 +1,235 @@
+/* Modules: what launches share. Compiled code is kept by Python, which learns from a tombstone that no
+ * handle and no command refers to a module any more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults/fault.h"
+#include "faults/watchdog.h"
+#include "memory/memory.h"
+#include "objects/kernel.h"
+#include "threads/lock.h"
+
+/* Made with the module, so that its end needs no memory. */
+typedef struct gs_tombstone {
+    struct gs_tombstone *next;
+    uint64_t key; /* Python's name for the module */
+} gs_tombstone;
+
+static gs_tombstone *tombstones;
+GS_STATIC_LOCK(tombstones_lock, GS_SHORT_LOCK)
+
+/* --- Program-scope variables ------------------------------------------------------------------------ */
+
+GS_EXPORT ze_result_t gs_globals_new(gs_context *context, gs_device *device, const void *image, uint64_t size,
+                                     gs_globals **created) {
+    const ze_device_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    gs_globals *globals = calloc(1, sizeof *globals);
+    if (globals == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for the module's variables");
+    ze_result_t result = gs_zeMemAllocDevice((ze_context_handle_t)context, &description, size, 0,
+                                             (ze_device_handle_t)device, (void **)&globals->base);
+    if (result != ZE_RESULT_SUCCESS) {
+        free(globals);
+        return result;
+    }
+    memcpy(globals->base, image, size);
+    globals->references = 1;
+    globals->context = context;
+    gs_object_hold(context);
+    *created = globals;
+    return ZE_RESULT_SUCCESS;
+}
+
+GS_EXPORT void *gs_globals_base(const gs_globals *globals) { return globals->base; }
+
+GS_EXPORT void gs_globals_drop(gs_globals *globals) {
+    if (globals == NULL || atomic_fetch_sub(&globals->references, 1) != 1)
+        return;
+    gs_zeMemFree((ze_context_handle_t)globals->context, globals->base);
+    gs_object_drop(globals->context);
+    free(globals);
+}
+
+/* Gives a module its variables, or those it shares with what it was linked with. */
+GS_EXPORT void gs_module_set_globals(gs_module *module, gs_globals *globals) {
+    globals->references++;
+    gs_globals *before = module->globals;
+    module->globals = globals;
+    gs_globals_drop(before);
+}
+
+/* --- Life ------------------------------------------------------------------------------------------- */
+
+static void free_code(gs_code *code) {
+    for (uint32_t each = 0; each < code->format_count; each++)
+        free(code->formats[each]);
+    free(code->formats);
+    free(code);
+}
+
+static void free_entry_point(gs_entry_point *entry_point) {
+    for (gs_code *each = entry_point->codes, *next; each != NULL; each = next) {
+        next = each->next;
+        free_code(each);
+    }
+    free(entry_point->arguments);
+    free(entry_point->name);
+    free(entry_point);
+}
+
+static void bury(gs_tombstone *tombstone) {
+    gs_lock(&tombstones_lock);
+    tombstone->next = tombstones;
+    tombstones = tombstone;
+    gs_unlock(&tombstones_lock);
+}
+
+static void release_module(gs_object *object) {
+    gs_module *module = (gs_module *)object;
+    for (gs_entry_point *each = module->entry_points, *next; each != NULL; each = next) {
+        next = each->next;
+        free_entry_point(each);
+    }
+    gs_globals_drop(module->globals);
+    gs_object_drop(module->context);
+    gs_mutex_close(&module->lock);
+    bury(module->tombstone);
+}
+
+GS_EXPORT void *gs_module_new(gs_context *context, gs_device *device, uint64_t key) {
+    gs_tombstone *tombstone = calloc(1, sizeof *tombstone);
+    if (tombstone == NULL)
+        return NULL;
+    tombstone->key = key;
+    gs_module *module = gs_object_new(GS_KIND_MODULE, release_module);
+    if (module == NULL) {
+        free(tombstone);
+        return NULL;
+    }
+    module->tombstone = tombstone;
+    module->context = context;
+    module->device = device;
+    gs_object_hold(context);
+    gs_mutex_open(&module->lock, GS_SHORT_LOCK);
+    gs_object_complete(module, context);
+    return module;
+}
+
+/* --- Initializers and finalizers, which run in no queue ---------------------------------------------- */
+
+typedef struct single {
+    gs_run_groups run;
+    const gs_dispatch *dispatch;
+    char *local;
+    const char *name;
+} single;
+
+static void run_single(void *argument, uint64_t number) {
+    const single *work = argument;
+    work->run(work->dispatch, number, 1, work->local);
+}
+
+static void describe_single(const void *subject, char *text, size_t room) {
+    snprintf(text, room, "the initializer or finalizer '%.100s'", ((const single *)subject)->name);
+}
+
+GS_EXPORT bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
+                                  const char *name) {
+    single work = {run, dispatch, local, name};
+    const gs_errand errand = {context, describe_single, &work};
+    const gs_code code = {.name = name};
+    const gs_errand *before = gs_errand_begin(&errand);
+    gs_limited limited;
+    gs_limit_begin(&limited, &code);
+    bool is_done = gs_guard(run_single, &work, 0, NULL);
+    gs_limit_end(&limited);
+    gs_errand_begin(before);
+    return is_done;
+}
+
+GS_EXPORT ze_result_t gs_module_end(gs_module *module) {
+    if (module->kernels > 0)
+        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                       "%u of the module's kernels still exist; destroy them first (zeKernelDestroy)",
+                       module->kernels);
+    gs_object_close(module);
+    return ZE_RESULT_SUCCESS;
+}
+
+/* The key of a module that nothing refers to any more, each told once; 0 if there is none. */
+GS_EXPORT uint64_t gs_module_next_dead(void) {
+    gs_lock(&tombstones_lock);
+    gs_tombstone *taken = tombstones;
+    if (taken != NULL)
+        tombstones = taken->next;
+    gs_unlock(&tombstones_lock);
+    uint64_t key = taken != NULL ? taken->key : 0;
+    free(taken);
+    return key;
+}
+
+/* --- What a module contains -------------------------------------------------------------------------- */
+
+GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from) {
+    gs_entry_point *made = calloc(1, sizeof *made);
+    gs_argument *arguments = calloc(from->argument_count + 1, sizeof *arguments);
+    char *name = strdup(from->name != NULL ? from->name : "");
+    if (made == NULL || arguments == NULL || name == NULL) {
+        free(made);
+        free(arguments);
+        free(name);
+        return NULL;
+    }
+    made->name = name;
+    if (from->argument_count > 0)
+        memcpy(arguments, from->arguments, from->argument_count * sizeof *arguments);
+    made->arguments = arguments;
+    made->argument_count = from->argument_count;
+    for (uint32_t each = 0; each < from->argument_count; each++)
+        made->local_argument_count += arguments[each].kind == GS_ARGUMENT_LOCAL;
+    made->block_bytes = from->block_bytes;
+    memcpy(made->default_size, from->default_size, sizeof made->default_size);
+    made->size_is_required = from->size_is_required;
+    made->most_items = from->most_items;
+    made->most_local_bytes = from->most_local_bytes;
+    made->subgroup_size = from->subgroup_size;
+    gs_lock(&module->lock);
+    made->next = module->entry_points;
+    module->entry_points = made;
+    gs_unlock(&module->lock);
+    return made;
+}
+
+static bool copy_formats(gs_code *code, const gs_code_description *from) {
+    code->formats = calloc(from->format_count + 1, sizeof *code->formats);
+    if (code->formats == NULL)
+        return false;
+    for (; code->format_count < from->format_count; code->format_count++)
+        if ((code->formats[code->format_count] = strdup(from->formats[code->format_count])) == NULL)
+            return false;
+    return true;
+}
+
+/* Python calls this for one size of one kernel at a time; launches may look for code meanwhile. */
+GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from) {
+    gs_code *code = calloc(1, sizeof *code);
+    if (code == NULL || !copy_formats(code, from)) {
+        if (code != NULL)
+            free_code(code);
+        return false;
+    }
+    code->name = entry_point->name;
+    code->run = from->run;
+    code->local_bytes = from->local_bytes;
+    code->private_bytes = from->private_bytes;
+    code->saved_bytes = from->saved_bytes;
+    code->has_loops = from->has_loops;
+    code->may_wait = from->may_wait;
+    memcpy(code->group_size, from->group_size, sizeof code->group_size);
+    gs_lock(&module->lock);
+    code->next = entry_point->codes;
+    entry_point->codes = code;
+    gs_unlock(&module->lock);
+    return true;
+}

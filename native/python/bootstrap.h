@@ -1,0 +1,40 @@
+/* What is said to Python when it starts; only python.c includes it. */
+#ifndef GS_START_TEXT_H
+#define GS_START_TEXT_H
+
+/* Imports the Python half from beside this library, wherever the process's own sys.path points. */
+static const char START[] =
+    "def _groundstate_start(library, root, site, apart):\n"
+    "    import os, sys\n"
+    "    package = os.path.join(root, 'groundstate')\n"
+    "    if apart:\n"
+    "        path, scope = os.path.join(package, 'driver', 'apart.py'), {'__name__': 'apart'}\n"
+    "        with open(path, encoding='utf-8') as file:\n"
+    "            exec(compile(file.read(), path, 'exec'), scope)\n"
+    "        scope['prepare']()\n"
+    "    import importlib, importlib.util\n"
+    "    loaded = sys.modules.get('groundstate')\n"
+    "    if loaded is None:\n"
+    "        spec = importlib.util.spec_from_file_location(\n"
+    "            'groundstate', os.path.join(package, '__init__.py'), submodule_search_locations=[package])\n"
+    "        loaded = importlib.util.module_from_spec(spec)\n"
+    "        sys.modules['groundstate'] = loaded\n"
+    "        try:\n"
+    "            spec.loader.exec_module(loaded)\n"
+    "        except BaseException:\n"
+    "            del sys.modules['groundstate']\n"
+    "            raise\n"
+    "    elif os.path.realpath(os.path.dirname(loaded.__file__)) != os.path.realpath(package):\n"
+    "        raise ImportError(f'this process has loaded groundstate from {loaded.__file__}, but the driver '\n"
+    "                          f'library is {library}: use the library of that installation')\n"
+    "    if site and site not in sys.path:\n"
+    "        sys.path.append(site)\n"
+    "    return importlib.import_module('groundstate.driver.entry').start(library)\n";
+
+/* What another library of this package asks for: see embedded.h. */
+static const char START_GUEST[] =
+    "def _groundstate_start(module, library):\n"
+    "    import importlib\n"
+    "    return importlib.import_module(module).start(library)\n";
+
+#endif

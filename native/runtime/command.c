@@ -1,0 +1,244 @@
+#define _GNU_SOURCE
+#include "runtime/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "faults/fault.h"
+#include "memory/page.h"
+#include "objects/external_semaphore.h"
+#include "objects/mutable.h"
+#include "runtime/launch.h"
+#include "runtime/queue.h"
+
+/* Copies and fills up to this size take less time than waking another thread. A row of a region takes as long as
+ * some bytes more than it has. */
+enum { SHORT_BYTES = 16 << 10, ROW_BYTES = 64 };
+
+bool gs_command_is_short(const gs_command *command) {
+    switch (command->operation) {
+    case GS_NOTHING:
+    case GS_WRITE_TIMESTAMP:
+    case GS_RESET_EVENT:
+        return true;
+    case GS_COPY:
+        return command->copy.size <= SHORT_BYTES;
+    case GS_COPY_REGION:
+        return (command->region.width + ROW_BYTES) * command->region.height * command->region.depth <= SHORT_BYTES;
+    case GS_FILL:
+        return command->fill.size <= SHORT_BYTES;
+    case GS_LAUNCH:
+        return gs_launch_is_short(command->launch);
+    default:
+        return false;
+    }
+}
+
+void gs_command_describe(const void *subject, char *text, size_t room) {
+    const gs_command *command = subject;
+    switch (command->operation) {
+    case GS_COPY:
+        snprintf(text, room, "a copy of %llu bytes from %p to %p", (unsigned long long)command->copy.size,
+                 (const void *)command->copy.source, (void *)command->copy.destination);
+        break;
+    case GS_COPY_REGION:
+        snprintf(text, room, "a copy of %llu x %llu x %llu bytes from %p to %p",
+                 (unsigned long long)command->region.width, (unsigned long long)command->region.height,
+                 (unsigned long long)command->region.depth, (const void *)command->region.source,
+                 (void *)command->region.destination);
+        break;
+    case GS_FILL:
+        snprintf(text, room, "a fill of %llu bytes at %p", (unsigned long long)command->fill.size,
+                 (void *)command->fill.destination);
+        break;
+    case GS_WRITE_TIMESTAMP:
+    case GS_QUERY_TIMESTAMPS:
+        snprintf(text, room, "a command that writes timestamps");
+        break;
+    case GS_LAUNCH:
+        gs_launch_describe(command->launch, text, room);
+        break;
+    default:
+        snprintf(text, room, "a command");
+    }
+}
+
+static void write_timestamp(void *argument, uint64_t unused) {
+    (void)unused;
+    *(uint64_t *)argument = gs_timestamp();
+}
+
+static void query_timestamps(void *argument, uint64_t unused) {
+    (void)unused;
+    const gs_command *command = argument;
+    for (uint32_t each = 0; each < command->query.count; each++) {
+        const uint64_t *offsets = command->query.offsets;
+        uint64_t offset = offsets != NULL ? offsets[each] : each * sizeof(ze_kernel_timestamp_result_t);
+        ze_kernel_timestamp_result_t result = gs_event_timestamps(command->query.events[each]);
+        memcpy(command->query.destination + offset, &result, sizeof result);
+    }
+}
+
+/* Brings the pages in, as far as the system can: untouched memory gets its pages now. */
+static void prefetch(char *start, uint64_t size) {
+    uintptr_t first = gs_page_start((uintptr_t)start);
+    madvise((void *)first, size + ((uintptr_t)start - first), MADV_POPULATE_WRITE);
+}
+
+void gs_command_perform(const gs_command *command, gs_device *device) {
+    switch (command->operation) {
+    case GS_COPY:
+        gs_copy(device->pool, command->copy.destination, command->copy.source, command->copy.size);
+        break;
+    case GS_COPY_REGION:
+        gs_copy_region(device->pool, &command->region);
+        break;
+    case GS_FILL:
+        gs_fill(device->pool, command->fill.destination, command->fill.size,
+                command->fill.pattern != NULL ? command->fill.pattern : command->fill.pattern_bytes,
+                command->fill.pattern_size);
+        break;
+    case GS_PREFETCH:
+        prefetch(command->prefetch.start, command->prefetch.size);
+        break;
+    case GS_WRITE_TIMESTAMP:
+        gs_guard(write_timestamp, command->timestamp, 0, NULL);
+        break;
+    case GS_QUERY_TIMESTAMPS:
+        gs_guard(query_timestamps, (void *)command, 0, NULL);
+        break;
+    case GS_RESET_EVENT:
+        gs_bell_set(&command->reset->slot->bell, 0);
+        break;
+    case GS_HOST_FUNCTION:
+        command->host.function(command->host.argument);
+        break;
+    case GS_LAUNCH:
+        gs_launch_perform(command->launch, device);
+        break;
+    case GS_NOTHING:
+    case GS_SIGNAL_SEMAPHORES:
+    case GS_WAIT_SEMAPHORES:
+    case GS_RUN_PROGRAMS:
+        break;
+    }
+}
+
+bool gs_command_targets_are_reached(const gs_command *command) {
+    for (uint32_t each = 0; each < command->target_count; each++)
+        if (!gs_target_is_reached(&command->targets[each]))
+            return false;
+    return true;
+}
+
+bool gs_command_is_work(const gs_command *command) {
+    switch (command->operation) {
+    case GS_LAUNCH:
+    case GS_COPY:
+    case GS_COPY_REGION:
+    case GS_FILL:
+    case GS_PREFETCH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void *copy_of(const void *bytes, size_t size) {
+    void *copy = bytes != NULL ? malloc(size) : NULL;
+    return copy != NULL ? memcpy(copy, bytes, size) : NULL;
+}
+
+bool gs_command_copy_contents(gs_command *copy, const gs_command *original) {
+    switch (original->operation) {
+    case GS_FILL:
+        copy->fill.pattern = copy_of(original->fill.pattern, original->fill.pattern_size);
+        return (copy->fill.pattern == NULL) == (original->fill.pattern == NULL);
+    case GS_RESET_EVENT:
+        gs_object_hold(copy->reset);
+        return true;
+    case GS_LAUNCH:
+        copy->launch = gs_launch_copy(original->launch);
+        return copy->launch != NULL;
+    case GS_QUERY_TIMESTAMPS:
+        copy->query.events = copy_of(original->query.events, original->query.count * sizeof(gs_event *));
+        copy->query.offsets = copy_of(original->query.offsets, original->query.count * sizeof(uint64_t));
+        if (copy->query.events == NULL || (copy->query.offsets == NULL) != (original->query.offsets == NULL)) {
+            free(copy->query.events);
+            free(copy->query.offsets);
+            return false;
+        }
+        for (uint32_t each = 0; each < original->query.count; each++)
+            gs_object_hold(original->query.events[each]);
+        return true;
+    case GS_SIGNAL_SEMAPHORES:
+    case GS_WAIT_SEMAPHORES:
+        copy->semaphores.all = copy_of(original->semaphores.all, original->semaphores.count * sizeof(gs_semaphore *));
+        for (uint32_t each = 0; copy->semaphores.all != NULL && each < original->semaphores.count; each++)
+            gs_object_hold(original->semaphores.all[each]);
+        return copy->semaphores.all != NULL || original->semaphores.count == 0;
+    default:
+        return true;
+    }
+}
+
+void gs_command_release(gs_command *command) {
+    for (uint32_t each = 0; each < command->target_count; each++)
+        gs_target_drop(&command->targets[each]);
+    free(command->targets);
+    if (command->signal != NULL)
+        gs_object_drop(command->signal);
+    if (command->operation == GS_FILL) {
+        free(command->fill.pattern);
+    } else if (command->operation == GS_RESET_EVENT) {
+        gs_object_drop(command->reset);
+    } else if (gs_command_has_semaphores(command)) {
+        gs_semaphores_drop(command);
+    } else if (command->operation == GS_LAUNCH) {
+        gs_launch_free(command->launch);
+    } else if (command->operation == GS_QUERY_TIMESTAMPS) {
+        for (uint32_t each = 0; each < command->query.count; each++)
+            gs_object_drop(command->query.events[each]);
+        free(command->query.events);
+        free(command->query.offsets);
+    } else if (command->operation == GS_RUN_PROGRAMS) {
+        for (uint32_t each = 0; each < command->run.count; each++)
+            gs_program_drop(command->run.runs[each].program);
+        free(command->run.runs);
+        if (command->run.fence != NULL)
+            gs_object_drop(command->run.fence);
+        gs_counter_drop(command->run.turns);
+    }
+}
+
+void gs_command_free(gs_command *command) {
+    gs_command_release(command);
+    free(command);
+}
+
+gs_program *gs_program_new(bool in_order) {
+    gs_program *program = calloc(1, sizeof *program);
+    if (program == NULL)
+        return NULL;
+    program->references = 1;
+    if (in_order && (program->counter = gs_counter_new()) == NULL) {
+        free(program);
+        return NULL;
+    }
+    return program;
+}
+
+void gs_program_drop(gs_program *program) {
+    if (program == NULL || atomic_fetch_sub(&program->references, 1) != 1)
+        return;
+    for (gs_command *each = program->first, *next; each != NULL; each = next) {
+        next = each->next;
+        gs_command_free(each);
+    }
+    gs_mutable_free(program->mutables);
+    gs_counter_drop(program->counter);
+    free(program->events);
+    free(program);
+}

@@ -1,0 +1,343 @@
+/* Running a launch: its groups, numbered from 0, are cut into parts that the device's CPUs share.
+ *
+ * Waking another thread costs some microseconds, so how a launch is run depends on how long it will take.
+ * That is judged by what a group of the same kernel took in its last launch. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/printable.h"
+#include "faults/fault.h"
+#include "faults/lost_context.h"
+#include "faults/watchdog.h"
+#include "memory/kernel_memory.h"
+#include "runtime/activity.h"
+#include "runtime/launch.h"
+#include "threads/thread.h"
+#include "threads/wait.h"
+
+/* A launch that takes no longer than this stays on one thread. */
+static const uint64_t SMALL_NANOSECONDS = 10000;
+/* One that takes no longer than this, all CPUs together, may run on the thread that appends it. */
+static const uint64_t SHORT_NANOSECONDS = 50000;
+/* Without a measurement, a launch of a kernel without loops is small up to this number of work-items. */
+enum { SMALL_ITEMS = 1024 };
+/* From this number of work-items on, what they write is taken for more than the cache holds. */
+enum { STREAM_ITEMS = 8 << 20 };
+/* Parts take about this long: long against the handing out, short against the whole. */
+static const uint64_t PART_NANOSECONDS = 20000;
+/* And there are this many for each CPU if possible, so that all end at about the same time. */
+enum { PARTS_PER_CPU = 8, SMALL_STEPS = 4 };
+
+/* --- The floating-point environment ------------------------------------------------------------------ */
+
+/* Kernels round to nearest and keep denormals, whatever the program has set for the thread they run on. */
+#if defined(__x86_64__)
+enum { DEFAULT_MXCSR = 0x1f80 };
+typedef uint32_t float_environment;
+static float_environment enter_floats(void) {
+    uint32_t before = __builtin_ia32_stmxcsr();
+    if ((before & ~0x3fu) != DEFAULT_MXCSR) /* the low bits only say what has happened so far */
+        __builtin_ia32_ldmxcsr(DEFAULT_MXCSR);
+    return before;
+}
+static void leave_floats(float_environment before) {
+    if ((before & ~0x3fu) != DEFAULT_MXCSR)
+        __builtin_ia32_ldmxcsr(before);
+}
+#elif defined(__aarch64__)
+typedef uint64_t float_environment;
+static float_environment enter_floats(void) {
+    uint64_t before;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    if (before != 0)
+        __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)));
+    return before;
+}
+static void leave_floats(float_environment before) {
+    if (before != 0)
+        __asm__ volatile("msr fpcr, %0" : : "r"(before));
+}
+#endif
+
+/* --- Parts ------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const gs_dispatch *dispatch;
+    gs_code *code;
+    uint64_t first, end;       /* groups */
+    uint64_t groups_per_part;
+    _Atomic uint64_t busy;     /* nanoseconds that threads spent on it */
+} job;
+
+/* Some of a job's groups, for one thread. */
+typedef struct stretch {
+    const job *job;
+    uint64_t first, count;
+    char *local; /* the memory of the code, as gs_kernel_memory gave it */
+} stretch;
+
+static const uint64_t NO_GROUP = UINT64_MAX;
+
+static void run_stretch(void *argument, uint64_t unused) {
+    (void)unused;
+    const stretch *of = argument;
+    of->job->code->run(of->job->dispatch, of->first, of->count, of->local);
+}
+
+typedef struct place {
+    unsigned long long x, y, z;
+} place;
+
+static place place_of(uint64_t group, const gs_dispatch *dispatch) {
+    const uint64_t *counts = dispatch->group_counts;
+    return (place){group % counts[0], group / counts[0] % counts[1], group / counts[0] / counts[1]};
+}
+
+/* The global id of a group's first work-item, or of its last. */
+static place item_of(place group, const gs_dispatch *dispatch, bool last) {
+    const uint32_t *size = dispatch->group_size;
+    const uint64_t *offset = dispatch->global_offset;
+    return (place){offset[0] + group.x * size[0] + (last ? size[0] - 1 : 0),
+                   offset[1] + group.y * size[1] + (last ? size[1] - 1 : 0),
+                   offset[2] + group.z * size[2] + (last ? size[2] - 1 : 0)};
+}
+
+/* Code says what group it is at; code from an older compiler does not. */
+static void describe_stretch(const void *argument, char *text, size_t room) {
+    const stretch *of = argument;
+    const gs_dispatch *dispatch = of->job->dispatch;
+    uint64_t said = gs_header_of(of->local)->group, end = of->first + of->count - 1;
+    bool is_known = said - of->first < of->count;
+    place first = place_of(is_known ? said : of->first, dispatch), last = place_of(is_known ? said : end, dispatch);
+    place from = item_of(first, dispatch, false), to = item_of(last, dispatch, true);
+    char up_to[80] = "";
+    if (!is_known && of->count > 1)
+        snprintf(up_to, sizeof up_to, " to (%llu, %llu, %llu)", last.x, last.y, last.z);
+    snprintf(text, room,
+             "kernel '%.100s' in group (%llu, %llu, %llu)%s, work-items (%llu, %llu, %llu) to (%llu, %llu, %llu),",
+             of->job->code->name, first.x, first.y, first.z, up_to, from.x, from.y, from.z, to.x, to.y, to.z);
+}
+
+static void lose_for_want_of(const char *what, const gs_code *code) {
+    char sentence[256];
+    const gs_errand *errand = gs_errand_current();
+    snprintf(sentence, sizeof sentence, "there is no %s for kernel '%.100s'", what, code->name);
+    if (errand != NULL)
+        gs_context_lose(errand->context, sentence);
+    else if (!gs_errand_is_refused())
+        gs_say("", sentence, "; a part of its launch did not run");
+}
+
+static void run_groups(const job *job, uint64_t first, uint64_t count) {
+    const gs_code *code = job->code;
+    stretch here = {job, first, count,
+                    gs_kernel_memory(job->dispatch->local_bytes, code->private_bytes, code->saved_bytes)};
+    if (here.local == NULL) {
+        lose_for_want_of("memory for local and private variables", code);
+        return;
+    }
+    gs_header_of(here.local)->group = NO_GROUP;
+    float_environment before = enter_floats();
+    gs_guard(run_stretch, &here, 0, describe_stretch);
+    leave_floats(before);
+}
+
+static void run_part(void *argument, uint64_t part) {
+    job *job = argument;
+    uint64_t first = job->first + part * job->groups_per_part;
+    uint64_t left = job->end - first;
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    run_groups(job, first, left < job->groups_per_part ? left : job->groups_per_part);
+    job->busy += gs_clock(CLOCK_MONOTONIC) - start;
+}
+
+/* How long the rest of a job will take on one CPU, in nanoseconds; 0: nobody knows. */
+static double estimate(const gs_code *code, uint64_t groups) {
+    return (double)atomic_load_explicit(&code->group_picoseconds, memory_order_relaxed) * (double)groups / 1000;
+}
+
+static void remember_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) {
+    double each = (double)nanoseconds * 1000 / (double)groups;
+    uint64_t cost = each < 1 ? 1 : (uint64_t)each;
+    atomic_store_explicit(&code->group_picoseconds, cost, memory_order_relaxed);
+}
+
+/* Runs a job that should be small, in steps, and gives up if it turns out not to be. Returns the time.
+ * Looking at the clock is not worth it for a job that should be over in a moment. */
+static uint64_t run_small(job *job) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0, groups = job->end - job->first;
+    uint64_t steps = estimate(job->code, groups) * SMALL_STEPS < (double)SMALL_NANOSECONDS ? 1 : SMALL_STEPS;
+    uint64_t step = (groups + steps - 1) / steps;
+    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS && !gs_errand_is_vain(gs_errand_current())) {
+        uint64_t left = job->end - job->first, count = left < step ? left : step;
+        run_groups(job, job->first, count);
+        job->first += count;
+        spent = gs_clock(CLOCK_MONOTONIC) - start;
+    }
+    return spent;
+}
+
+static uint64_t size_of_parts(const gs_code *code, uint64_t groups, uint32_t width) {
+    uint64_t balanced = groups / ((uint64_t)width * PARTS_PER_CPU);
+    uint64_t each = atomic_load_explicit(&code->group_picoseconds, memory_order_relaxed);
+    uint64_t timely = each > 0 ? PART_NANOSECONDS * 1000 / each : balanced;
+    uint64_t size = timely < balanced ? timely : balanced;
+    return size > 0 ? size : 1;
+}
+
+static uint64_t items_of(const gs_code *code) {
+    return (uint64_t)code->group_size[0] * code->group_size[1] * code->group_size[2];
+}
+
+static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanoseconds) {
+    double expected = estimate(code, groups);
+    if (expected > 0)
+        return expected <= (double)nanoseconds;
+    return !code->has_loops && groups <= SMALL_ITEMS / items_of(code);
+}
+
+/* Runs a job on this thread. Without loops its cost is plain to see; with them it is remembered. */
+static void run_alone(job *job) {
+    uint64_t start = job->code->has_loops ? gs_clock(CLOCK_MONOTONIC) : 0;
+    run_groups(job, 0, job->end);
+    if (job->code->has_loops)
+        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end);
+}
+
+static void run_shared(job *job, gs_pool *pool) {
+    uint64_t groups = job->end - job->first, spent = 0;
+    if (takes_at_most(job->code, groups, SMALL_NANOSECONDS))
+        spent = run_small(job);
+    uint64_t left = job->end - job->first;
+    if (left > 0) {
+        job->groups_per_part = size_of_parts(job->code, left, gs_pool_width(pool));
+        gs_pool_run(pool, run_part, job, (left + job->groups_per_part - 1) / job->groups_per_part);
+    }
+    remember_cost(job->code, spent + job->busy, groups);
+}
+
+/* --- Cooperative launches ---------------------------------------------------------------------------- */
+
+/* Each group has a thread of its own, so that they may wait for each other. */
+typedef struct cooperation {
+    const job *job;
+    const gs_errand *errand;
+    gs_activity work;
+    _Atomic uint64_t next;  /* the group that the next thread to come takes */
+    _Atomic uint64_t ended; /* threads, without the one that waits for them */
+    uint64_t started;
+} cooperation;
+
+/* Not in the cooperation, which is gone as soon as the last thread has ended. */
+static gs_bell ending;
+
+static void run_next(cooperation *together) { run_groups(together->job, together->next++, 1); }
+
+static void *run_cooperating(void *argument) {
+    cooperation *together = argument;
+    gs_errand_begin(together->errand);
+    gs_activity_begin(together->work);
+    run_next(together);
+    gs_activity_end();
+    gs_errand_begin(NULL);
+    together->ended++;
+    gs_bell_ring(&ending);
+    return NULL;
+}
+
+static bool all_have_ended(void *state) {
+    cooperation *together = state;
+    return together->ended == together->started;
+}
+
+/* The last group runs here. If not every group gets a thread, those that did would wait for ever. */
+static void run_cooperatively(const job *job) {
+    cooperation together = {.job = job, .errand = gs_errand_current(), .work = gs_activity_current()};
+    while (together.started + 1 < job->end && !gs_errand_is_vain(together.errand) &&
+           gs_thread_start("gs-group", run_cooperating, &together))
+        together.started++;
+    if (together.started + 1 == job->end)
+        run_next(&together);
+    else
+        lose_for_want_of("thread for each group", job->code);
+    gs_activity_end(); /* waiting is not working */
+    gs_bell_wait(&ending, all_have_ended, &together, GS_FOREVER, false);
+    gs_activity_begin(together.work);
+}
+
+/* --- Launches ---------------------------------------------------------------------------------------- */
+
+/* The number of groups, or 0 if it is beyond what can be counted, let alone run. */
+static uint64_t count_groups(const gs_dispatch *dispatch) {
+    unsigned __int128 plane = (unsigned __int128)dispatch->group_counts[0] * dispatch->group_counts[1];
+    if (plane > UINT64_MAX / 4 || plane * dispatch->group_counts[2] > UINT64_MAX / 4)
+        return 0;
+    return (uint64_t)plane * dispatch->group_counts[2];
+}
+
+/* What get_work_dim() answers: the API has no word for it, so it is as small as the range allows. */
+static uint32_t count_dimensions(const gs_dispatch *dispatch) {
+    for (uint32_t axis = 2; axis > 0; axis--)
+        if (dispatch->group_counts[axis] * dispatch->group_size[axis] > 1)
+            return axis + 1;
+    return 1;
+}
+
+/* Words that a program left for when the launch runs. */
+typedef struct indirection {
+    const void *from;
+    uint32_t words[3];
+} indirection;
+
+static void read_words(void *argument, uint64_t count) {
+    indirection *reading = argument;
+    memcpy(reading->words, reading->from, count * sizeof(uint32_t));
+}
+
+static void perform_one(const gs_launch *launch, gs_device *device) {
+    gs_dispatch dispatch = launch->dispatch;
+    indirection counts = {.from = launch->indirect_counts};
+    if (launch->indirect_counts != NULL) {
+        gs_guard(read_words, &counts, 3, NULL);
+        for (int axis = 0; axis < 3; axis++)
+            dispatch.group_counts[axis] = counts.words[axis];
+    }
+    job job = {.dispatch = &dispatch, .code = launch->code, .end = count_groups(&dispatch)};
+    if (job.end == 0)
+        return;
+    dispatch.work_dimensions = count_dimensions(&dispatch);
+    dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
+    if (job.code->format_count > 0)
+        dispatch.print_buffer = gs_print_begin();
+    gs_limited limited;
+    gs_limit_begin(&limited, job.code);
+    if (launch->cooperative)
+        run_cooperatively(&job);
+    else if (job.end == 1 || (gs_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
+        run_alone(&job);
+    else
+        run_shared(&job, device->pool);
+    gs_limit_end(&limited);
+    if (dispatch.print_buffer != NULL)
+        gs_print_end(dispatch.print_buffer, job.code);
+}
+
+void gs_launch_perform(const gs_launch *launch, gs_device *device) {
+    indirection number = {launch->indirect_number, {UINT32_MAX}};
+    if (number.from != NULL && !gs_guard(read_words, &number, 1, NULL))
+        return;
+    uint32_t limit = number.words[0];
+    for (; launch != NULL && launch->index < limit && !gs_errand_is_vain(gs_errand_current()); launch = launch->next)
+        perform_one(launch, device);
+}
+
+void gs_launch_describe(const gs_launch *launch, char *text, size_t room) {
+    snprintf(text, room, "kernel '%.100s'", launch->code->name);
+}
+
+bool gs_launch_is_short(const gs_launch *launch) {
+    if (launch->cooperative || launch->indirect_counts != NULL || launch->code->may_wait)
+        return false;
+    return takes_at_most(launch->code, count_groups(&launch->dispatch), SHORT_NANOSECONDS);
+}

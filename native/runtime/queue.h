@@ -1,0 +1,106 @@
+/* Queues and the engines that work them off. */
+#ifndef GS_QUEUE_H
+#define GS_QUEUE_H
+
+
+#include "runtime/command.h"
+#include "runtime/priority.h"
+#include "threads/lock.h"
+
+/* The queue inside a command queue or an immediate list. Commands run one after the other. */
+typedef struct gs_queue {
+    gs_object *owner; /* the API object that contains the queue */
+    uint64_t id;      /* never used again */
+    gs_context *context;
+    gs_device *device;
+    struct gs_queue *next, **link; /* in the list of all queues */
+    struct gs_queue *stalled;      /* the next one that waits for an engine: engine.c */
+    gs_mutex lock;
+    gs_command *first, *last; /* guarded by lock */
+    bool running;             /* someone executes the queue's commands, or is about to; guarded by lock */
+    bool executing;           /* and has begun; guarded by lock */
+    bool called;              /* an engine is on its way and has not come yet; guarded by lock */
+    _Atomic uint64_t submitted, retired, completed;
+    _Atomic bool waits; /* its command waits for something that somebody else does, or is a function of the program */
+    gs_bell bell; /* rings when a command completes */
+    uint32_t ordinal, index;
+    ze_command_queue_flags_t flags;
+    ze_command_queue_mode_t mode;
+    ze_command_queue_priority_t priority;
+    gs_runnable runnable;
+} gs_queue;
+
+typedef struct gs_command_queue {
+    gs_object object;
+    gs_queue queue;
+} gs_command_queue;
+
+typedef struct gs_fence {
+    gs_object object;
+    gs_command_queue *queue;
+    gs_bell bell; /* 1: signalled */
+    _Atomic uint32_t pending;
+} gs_fence;
+
+/* Checks ordinal, index and device; says what is wrong. */
+ze_result_t gs_queue_check(enum gs_function function, const gs_context *context, const gs_device *device,
+                           uint32_t ordinal, uint32_t index);
+void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_device *device,
+                   const ze_command_queue_desc_t *desc);
+void gs_queue_close(gs_queue *queue);
+
+/* OUT_OF_HOST_MEMORY if there is no thread that could execute a command which is submitted now. */
+ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command);
+
+/* Gives the queue a command, which it takes over. Waits for it on a synchronous queue. */
+void gs_queue_submit(gs_queue *queue, gs_command *command);
+
+/* If the queue is idle, makes the caller its engine for one command, to be done with gs_queue_do_claimed.
+ * The command stays the caller's. */
+bool gs_queue_claim(gs_queue *queue);
+void gs_queue_do_claimed(gs_queue *queue, gs_command *command);
+
+/* For a thread that is going to wait for a queue for ever: executes the queue's commands until `done(state)`,
+ * if nobody has begun with them. That saves waking an engine, and a CPU on which to run it. */
+void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state);
+void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state);
+
+bool gs_queue_is_busy(gs_queue *queue);
+/* Waits until everything submitted so far has run; false if the time is over before. */
+bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
+bool gs_queues_are_busy(const gs_context *context);
+
+/* True if a queue of the context has a kernel or a copy to do that nobody holds up. */
+bool gs_queues_work(const gs_context *context);
+
+/* How far each busy queue must come until all that it was given so far is done. */
+typedef struct gs_tickets gs_tickets;
+
+/* For the queues of a context: false if all are idle. The tickets are NULL also if there is no memory for them. */
+bool gs_tickets_take(const gs_context *context, gs_tickets **tickets);
+bool gs_tickets_are_done(const gs_tickets *tickets);
+void gs_tickets_drop(gs_tickets *tickets);
+
+/* False once the queues of a context have done everything. */
+bool gs_queues_have_more(const gs_context *context);
+
+/* Waits for what the queues of a context, or of a device and its sub-devices (the other is NULL), were given so far. */
+void gs_queues_wait(const gs_context *context, const gs_device *device);
+
+/* Holds all engines between two commands; for changes to memory that commands may use. */
+void gs_engines_pause(void);
+void gs_engines_resume(void);
+bool gs_engines_are_paused(void);
+
+/* Around the work of each command: what a pause waits for. */
+void gs_gate_enter(void);
+void gs_gate_leave(void);
+
+/* engine.c: finds a thread that will call gs_queue_work_off(queue). */
+void gs_engine_assign(gs_queue *queue);
+
+/* engine.c: false if no thread waits for a queue, and none can be started. */
+bool gs_engine_is_ready(void);
+void gs_queue_work_off(gs_queue *queue);
+
+#endif

@@ -1,0 +1,76 @@
+#include "threads/affinity.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "objects/device.h"
+
+/* Bits as the kernel takes them, for CPUs and for memory nodes. */
+enum { MOST = 4096, WORD_BITS = 8 * sizeof(unsigned long), WORDS = MOST / WORD_BITS };
+
+struct gs_place {
+    unsigned long cpus[WORDS];
+    unsigned long nodes[WORDS];
+    uint32_t node_count; /* 0: the machine has only one, or all of them are near */
+};
+
+/* Of linux/mempolicy.h, which not every system installs. */
+enum { POLICY_DEFAULT = 0, POLICY_PREFERRED = 1, POLICY_PREFERRED_MANY = 5, MOVE_PAGES = 2 };
+
+/* Smaller blocks are carved from common chunks: a policy for each would cut the chunk into many mappings. */
+static const uint64_t SMALLEST_PLACED = 1 << 20;
+
+/* Set before the first allocation, when devices are made. */
+static bool has_nodes;
+
+static _Thread_local const gs_place *here;
+
+static bool set_bits(unsigned long *words, const uint32_t *numbers, uint32_t count) {
+    bool any = false;
+    for (uint32_t each = 0; each < count; each++) {
+        if (numbers[each] >= MOST)
+            continue;
+        words[numbers[each] / WORD_BITS] |= 1UL << numbers[each] % WORD_BITS;
+        any = true;
+    }
+    return any;
+}
+
+/* Gives a device its part of a divided machine. No nodes: memory is equally near everywhere. */
+GS_EXPORT bool gs_device_confine(gs_device *device, const uint32_t *cpus, uint32_t cpu_count, const uint32_t *nodes,
+                                 uint32_t node_count) {
+    gs_place *place = calloc(1, sizeof *place);
+    if (place == NULL || !set_bits(place->cpus, cpus, cpu_count)) {
+        free(place);
+        return false;
+    }
+    if (set_bits(place->nodes, nodes, node_count)) {
+        place->node_count = node_count;
+        has_nodes = true;
+    }
+    device->place = place;
+    return true;
+}
+
+/* A CPU that was taken from the process meanwhile is no reason to fail: the thread then runs where it may. */
+void gs_place_enter(const gs_place *place) {
+    if (place == NULL || place == here)
+        return;
+    syscall(SYS_sched_setaffinity, 0, sizeof place->cpus, place->cpus);
+    here = place;
+}
+
+/* Blocks are used again and again, so one that is for nobody in particular has to lose its last wish. */
+void gs_place_memory(const gs_place *place, void *block, uint64_t span) {
+    if (!has_nodes || span < SMALLEST_PLACED)
+        return;
+    if (place == NULL || place->node_count == 0) {
+        syscall(SYS_mbind, block, span, POLICY_DEFAULT, NULL, 0, 0);
+        return;
+    }
+    int policy = place->node_count == 1 ? POLICY_PREFERRED : POLICY_PREFERRED_MANY;
+    syscall(SYS_mbind, block, span, policy, place->nodes, (unsigned long)MOST, MOVE_PAGES);
+}
