@@ -1,6 +1,6 @@
 /* Images: blocks of texels, and what compiled code knows of them. docs/images.md is about both sides of it. */
-#ifndef GS_IMAGE_H
-#define GS_IMAGE_H
+#ifndef GS_IMAGES_IMAGE_H
+#define GS_IMAGES_IMAGE_H
 
 #include "memory/memory.h"
 
