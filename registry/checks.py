@@ -1,8 +1,8 @@
-"""What the door checks before a function runs, as data.
+"""What an entry point checks before its function runs, as data.
 
 `checks_of(function)` lists the checks of one function in the order in which they are made; the
-stubs are printed from it, and so are the bad-input cases of the tests. The door is lenient where
-real programs are: it never looks at `stype`, never follows `pNext`, and leaves structs that a
+stubs are printed from it, and so are the bad-input cases of the tests. Entry points are lenient
+where real programs are: they never look at `stype`, never follow `pNext`, and leave structs that a
 function fills alone.
 """
 

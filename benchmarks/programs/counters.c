@@ -7,7 +7,7 @@
 int main(int count, char **arguments) {
     REQUIRE(count == 3);
     uint64_t rounds = number(arguments[1]), launches = number(arguments[2]);
-    gs_activity work = {gs_record_new(8, 0), false};
+    gs_activity work = {gs_device_activity_new(8, 0), false};
     for (uint64_t round = 0; round < rounds; round++) {
         uint64_t start = now();
         for (uint64_t each = 0; each < launches; each++) {

@@ -1,6 +1,6 @@
 /* What the generated stubs expect of the hand-written half, and what every source file shares. */
-#ifndef GS_DOOR_H
-#define GS_DOOR_H
+#ifndef GS_ABI_ABI_H
+#define GS_ABI_ABI_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ void gs_unpin(void **pinned);
 /* The same for the handles of an array. False for one that is not live, and if there is no memory to note it. */
 typedef struct gs_pins {
     void *few[4], **all; /* `all` where `few` do not suffice */
-    size_t count, room;
+    size_t count, capacity;
     bool is_full;
 } gs_pins;
 bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind);

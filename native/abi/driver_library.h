@@ -1,6 +1,6 @@
 /* How the libraries around the driver find its library: it lies beside them. */
-#ifndef GS_BESIDE_H
-#define GS_BESIDE_H
+#ifndef GS_ABI_DRIVER_LIBRARY_H
+#define GS_ABI_DRIVER_LIBRARY_H
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* What programs ask of a Level Zero loader, besides the API itself: the types behind the zel functions.
  * Binary layouts follow the loader's public interface, version 1.32. */
-#ifndef GS_LOADER_H
-#define GS_LOADER_H
+#ifndef GS_ABI_LOADER_H
+#define GS_ABI_LOADER_H
 
 #include "abi/abi.h"
 

@@ -1,6 +1,6 @@
 /* Text of strangers on its way to a terminal: what would do something there is shown as \x1b. */
-#ifndef GS_PRINTABLE_H
-#define GS_PRINTABLE_H
+#ifndef GS_ABI_PRINTABLE_H
+#define GS_ABI_PRINTABLE_H
 
 #include <stdio.h>
 

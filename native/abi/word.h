@@ -1,6 +1,6 @@
 /* An argument on its way to Python. */
-#ifndef GS_WORD_H
-#define GS_WORD_H
+#ifndef GS_ABI_WORD_H
+#define GS_ABI_WORD_H
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 
 #include "abi/driver_library.h"
 
-static const char MODULE[] = "groundstate.dnn.door.entry";
+static const char MODULE[] = "groundstate.dnn.abi.entry";
 
 static _Thread_local char last_error[2048];
 
@@ -21,7 +21,7 @@ static int (*guest_call)(void *, const char *, const gs_word *, uint64_t *, char
 
 /* --- Sentences ------------------------------------------------------------------------------------- */
 
-dnnl_status_t gs_door_fail(dnnl_status_t status, const char *format, ...) {
+dnnl_status_t gs_dnnl_fail(dnnl_status_t status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
@@ -29,7 +29,7 @@ dnnl_status_t gs_door_fail(dnnl_status_t status, const char *format, ...) {
     return status;
 }
 
-char *gs_door_text(size_t *size) {
+char *gs_dnnl_text(size_t *size) {
     *size = sizeof last_error;
     return last_error;
 }
@@ -42,8 +42,8 @@ static void start(void) {
     char library[PATH_MAX] = "";
     void *driver = gs_open_driver((void *)start, library);
     if (driver != NULL) {
-        *(void **)&guest_start = dlsym(driver, "gs_guest_start");
-        *(void **)&guest_call = dlsym(driver, "gs_guest_call");
+        *(void **)&guest_start = dlsym(driver, "gs_embedded_import");
+        *(void **)&guest_call = dlsym(driver, "gs_embedded_call");
     }
     if (guest_start == NULL || guest_call == NULL) {
         snprintf(start_failure, sizeof start_failure, "there is no usable %s beside this library: %s", GS_DRIVER,
@@ -66,21 +66,21 @@ static dnnl_status_t call(enum gs_dnnl_function function, const char *types, con
     const char *name = gs_dnnl_function_names[function];
     pthread_once(&once, start);
     if (!started)
-        return gs_door_fail(dnnl_runtime_error, "%s: %s", name, start_failure);
+        return gs_dnnl_fail(dnnl_runtime_error, "%s: %s", name, start_failure);
     if (handlers[function] == NULL)
-        return gs_door_fail(dnnl_unimplemented, "%s is not implemented by this library", name);
+        return gs_dnnl_fail(dnnl_unimplemented, "%s is not implemented by this library", name);
     char text[1900];
     int result = guest_call(handlers[function], types, arguments, value, text, sizeof text);
-    return result == 0 ? dnnl_success : gs_door_fail(status_of(result), "%s: %s", name, text);
+    return result == 0 ? dnnl_success : gs_dnnl_fail(status_of(result), "%s: %s", name, text);
 }
 
-dnnl_status_t gs_door_status(enum gs_dnnl_function function, const char *types, const gs_word *arguments) {
+dnnl_status_t gs_dnnl_status(enum gs_dnnl_function function, const char *types, const gs_word *arguments) {
     uint64_t value = 0;
     dnnl_status_t status = call(function, types, arguments, &value);
     return status == dnnl_success ? (dnnl_status_t)value : status;
 }
 
-uint64_t gs_door_value(enum gs_dnnl_function function, const char *types, const gs_word *arguments) {
+uint64_t gs_dnnl_value(enum gs_dnnl_function function, const char *types, const gs_word *arguments) {
     uint64_t value = 0;
     return call(function, types, arguments, &value) == dnnl_success ? value : 0;
 }

@@ -59,13 +59,13 @@ void *gs_object_new(enum gs_object_kind kind, size_t size) {
         return NULL;
     object->kind = kind;
     pthread_mutex_lock(&lock);
-    bool room = 2 * (used + 1) <= capacity || grow();
-    if (room) {
+    bool fits = 2 * (used + 1) <= capacity || grow();
+    if (fits) {
         put(table, capacity, object);
         used++;
     }
     pthread_mutex_unlock(&lock);
-    if (room)
+    if (fits)
         return object;
     free(object);
     return NULL;

@@ -34,8 +34,8 @@ void gs_stream_free(gs_stream *stream) {
     const gs_ze *ze = stream->engine->ze;
     for (size_t each = 0; each < stream->event_count; each++)
         ze->zeEventDestroy(stream->events[each]);
-    for (gs_pool *pool = stream->pools; pool != NULL;) {
-        gs_pool *next = pool->next;
+    for (gs_thread_pool *pool = stream->pools; pool != NULL;) {
+        gs_thread_pool *next = pool->next;
         ze->zeEventPoolDestroy(pool->handle);
         free(pool);
         pool = next;
@@ -48,10 +48,10 @@ void gs_stream_free(gs_stream *stream) {
 
 /* --- Events ---------------------------------------------------------------------------------------- */
 
-static gs_pool *pool_with_room(gs_stream *stream) {
+static gs_thread_pool *pool_with_capacity(gs_stream *stream) {
     if (stream->pools != NULL && stream->pools->used < POOL_EVENTS)
         return stream->pools;
-    gs_pool *pool = calloc(1, sizeof *pool);
+    gs_thread_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
         return NULL;
     ze_event_pool_desc_t description = {
@@ -70,21 +70,21 @@ static gs_pool *pool_with_room(gs_stream *stream) {
 }
 
 /* Room for one more element of `size` bytes. */
-static bool make_room(void *list, size_t count, size_t *room, size_t size) {
-    if (count < *room)
+static bool make_room(void *list, size_t count, size_t *capacity, size_t size) {
+    if (count < *capacity)
         return true;
-    size_t more = *room == 0 ? 64 : 2 * *room;
+    size_t more = *capacity == 0 ? 64 : 2 * *capacity;
     void *moved = realloc(*(void **)list, more * size);
     if (moved == NULL)
         return false;
     *(void **)list = moved;
-    *room = more;
+    *capacity = more;
     return true;
 }
 
 ze_event_handle_t gs_stream_event(gs_stream *stream) {
-    gs_pool *pool = pool_with_room(stream);
-    if (pool == NULL || !make_room(&stream->events, stream->event_count, &stream->event_room, sizeof *stream->events))
+    gs_thread_pool *pool = pool_with_capacity(stream);
+    if (pool == NULL || !make_room(&stream->events, stream->event_count, &stream->event_capacity, sizeof *stream->events))
         return NULL;
     ze_event_desc_t description = {
         .stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
@@ -103,9 +103,9 @@ ze_event_handle_t gs_stream_event(gs_stream *stream) {
 /* --- Times ----------------------------------------------------------------------------------------- */
 
 bool gs_stream_record(gs_stream *stream, ze_event_handle_t first, ze_event_handle_t last) {
-    if (!make_room(&stream->records, stream->record_count, &stream->record_room, sizeof *stream->records))
+    if (!make_room(&stream->records, stream->record_count, &stream->record_capacity, sizeof *stream->records))
         return false;
-    stream->records[stream->record_count++] = (gs_record){first, last};
+    stream->records[stream->record_count++] = (gs_device_activity){first, last};
     return true;
 }
 
@@ -115,7 +115,7 @@ void gs_stream_reset(gs_stream *stream) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-static bool read_time(const gs_stream *stream, const gs_record *record, uint64_t *time) {
+static bool read_time(const gs_stream *stream, const gs_device_activity *record, uint64_t *time) {
     const gs_ze *ze = stream->engine->ze;
     ze_kernel_timestamp_result_t first, last;
     if (ze->zeEventQueryKernelTimestamp(record->first, &first) != ZE_RESULT_SUCCESS ||
@@ -126,10 +126,10 @@ static bool read_time(const gs_stream *stream, const gs_record *record, uint64_t
     return true;
 }
 
-int gs_stream_times(gs_stream *stream, int room, uint64_t *times) {
+int gs_stream_times(gs_stream *stream, int capacity, uint64_t *times) {
     pthread_mutex_lock(&stream->lock);
     int count = (int)stream->record_count;
-    for (int each = 0; times != NULL && each < count && each < room; each++)
+    for (int each = 0; times != NULL && each < count && each < capacity; each++)
         if (!read_time(stream, &stream->records[each], &times[each])) {
             count = -1;
             break;

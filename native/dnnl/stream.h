@@ -4,16 +4,16 @@
 
 #include "dnnl/objects.h"
 
-typedef struct gs_pool {
-    struct gs_pool *next;
+typedef struct gs_thread_pool {
+    struct gs_thread_pool *next;
     ze_event_pool_handle_t handle;
     uint32_t used;
-} gs_pool;
+} gs_thread_pool;
 
 /* One execution whose time is taken: from the beginning of the first event to the end of the last. */
-typedef struct gs_record {
+typedef struct gs_device_activity {
     ze_event_handle_t first, last;
-} gs_record;
+} gs_device_activity;
 
 typedef struct gs_stream {
     gs_object head;
@@ -23,11 +23,11 @@ typedef struct gs_stream {
     bool immediate; /* executed at once, so it can be waited for */
     bool profiled;
     pthread_mutex_t lock; /* a list is for one thread at a time */
-    gs_pool *pools;
+    gs_thread_pool *pools;
     ze_event_handle_t *events; /* all that were made: they live as long as the stream */
-    size_t event_count, event_room;
-    gs_record *records;
-    size_t record_count, record_room;
+    size_t event_count, event_capacity;
+    gs_device_activity *records;
+    size_t record_count, record_capacity;
     double nanoseconds; /* of a tick of the device's clock */
     uint64_t clock_mask;
 } gs_stream;
@@ -47,7 +47,7 @@ bool gs_stream_record(gs_stream *stream, ze_event_handle_t first, ze_event_handl
 GS_EXPORT void gs_stream_reset(gs_stream *stream);
 
 /* How many executions there are; with room for them, the nanoseconds of each. -1 if one cannot be read. */
-GS_EXPORT int gs_stream_times(gs_stream *stream, int room, uint64_t *times);
+GS_EXPORT int gs_stream_times(gs_stream *stream, int capacity, uint64_t *times);
 
 GS_EXPORT int gs_stream_wait(gs_stream *stream);
 

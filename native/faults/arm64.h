@@ -1,7 +1,7 @@
 /* What the kernel and the instructions of AArch64 tell about a fault. No system header is used, so that every
  * machine can test it (tests/native/units/arm64.c). */
-#ifndef GS_ARM64_H
-#define GS_ARM64_H
+#ifndef GS_FAULTS_ARM64_H
+#define GS_FAULTS_ARM64_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -42,7 +42,7 @@ typedef struct fault {
 
 typedef struct landing {
     struct landing *outer;
-    sigjmp_buf place;
+    sigjmp_buf target;
     fault fault;
 } landing;
 
@@ -51,14 +51,14 @@ typedef struct runner {
     struct runner *next, **link; /* in the list of all */
     pid_t thread;
     landing *_Atomic landing; /* NULL: nothing guarded goes on */
-    const gs_errand *errand;
+    const gs_fault_scope *scope;
     char *stack; /* for handlers, if the thread had none */
 } runner;
 
 /* Found by the handler on any thread of the program: the model is one that never has to allocate. */
 static _Thread_local runner *self __attribute__((tls_model("initial-exec")));
 
-/* The thread began an errand that it cannot guard: it does none of its work. */
+/* The thread entered a fault scope that it cannot guard: it does none of its work. */
 static _Thread_local bool is_refused;
 
 static runner *runners;
@@ -173,7 +173,7 @@ static void land(landing *at, int signal, const siginfo_t *info, const ucontext_
     at->fault.access = gs_fault_access(info, state);
     /* A signal that meets the thread on its way there has nothing to do. (AddressSanitizer takes a lock on the way.) */
     self->landing = NULL;
-    siglongjmp(at->place, 1);
+    siglongjmp(at->target, 1);
 }
 
 /* A signal that the thread has sent itself comes from a handler before this one, which has had its say. */
@@ -185,7 +185,7 @@ static void on_signal(int signal, siginfo_t *info, void *state) {
     int saved = errno;
     landing *at = self != NULL ? self->landing : NULL;
     if (is_stop(info)) {
-        if (at != NULL && gs_context_is_lost(self->errand->context))
+        if (at != NULL && gs_context_is_lost(self->scope->context))
             land(at, STOPPED, info, state);
     } else if (at != NULL && is_own_fault(info)) {
         land(at, gs_fault_signal(signal, state), info, state);
@@ -228,85 +228,85 @@ void gs_fault_stop_others(void) {
     gs_unlock(&runners_lock);
 }
 
-/* --- Errands ----------------------------------------------------------------------------------------- */
+/* --- Fault scopes ----------------------------------------------------------------------------------------- */
 
-const gs_errand *gs_errand_begin(const gs_errand *errand) {
+const gs_fault_scope *gs_fault_scope_enter(const gs_fault_scope *scope) {
     if (crash)
         return NULL;
     runner *me = myself();
-    is_refused = me == NULL && errand != NULL;
+    is_refused = me == NULL && scope != NULL;
     if (is_refused)
-        gs_context_lose(errand->context, "there is no memory for a thread that would guard it");
+        gs_context_lose(scope->context, "there is no memory for a thread that would guard it");
     if (me == NULL)
         return NULL;
-    const gs_errand *former = me->errand;
-    me->errand = errand;
+    const gs_fault_scope *former = me->scope;
+    me->scope = scope;
     return former;
 }
 
-bool gs_errand_is_refused(void) { return is_refused; }
+bool gs_fault_scope_is_refused(void) { return is_refused; }
 
-const gs_errand *gs_errand_current(void) { return self != NULL ? self->errand : NULL; }
+const gs_fault_scope *gs_fault_scope_current(void) { return self != NULL ? self->scope : NULL; }
 
-bool gs_errand_is_vain(const gs_errand *errand) { return errand != NULL && gs_context_is_lost(errand->context); }
+bool gs_fault_scope_is_lost(const gs_fault_scope *scope) { return scope != NULL && gs_context_is_lost(scope->context); }
 
 /* The Python half says what the knob says. */
 GS_EXPORT void gs_fault_crash(bool enable) { crash = enable; }
 
 /* --- Sentences --------------------------------------------------------------------------------------- */
 
-static void describe_segment(const fault *of, char *text, size_t room) {
+static void describe_segment(const fault *of, char *text, size_t capacity) {
     static const char *const verbs[] = {"used", "read from", "wrote to"};
     char place[64];
     if (of->code != SEGV_MAPERR && of->code != SEGV_ACCERR)
-        snprintf(text, room, "used an address that no memory can have");
+        snprintf(text, capacity, "used an address that no memory can have");
     else if (gs_kernel_memory_describe(of->address, place, sizeof place))
-        snprintf(text, room, "%s address %p, %s", verbs[of->access], of->address, place);
+        snprintf(text, capacity, "%s address %p, %s", verbs[of->access], of->address, place);
     else
-        snprintf(text, room, "%s address %p, %s", verbs[of->access], of->address,
+        snprintf(text, capacity, "%s address %p, %s", verbs[of->access], of->address,
                  of->code == SEGV_MAPERR ? "where there is no memory" : "which does not allow that");
 }
 
-static void describe_fault(const fault *of, char *text, size_t room) {
+static void describe_fault(const fault *of, char *text, size_t capacity) {
     switch (of->signal) {
     case SIGSEGV:
-        describe_segment(of, text, room);
+        describe_segment(of, text, capacity);
         break;
     case SIGBUS:
-        snprintf(text, room, "used address %p, behind which there is no memory any more", of->address);
+        snprintf(text, capacity, "used address %p, behind which there is no memory any more", of->address);
         break;
     case SIGFPE:
-        snprintf(text, room, "divided by zero at instruction %p", of->address);
+        snprintf(text, capacity, "divided by zero at instruction %p", of->address);
         break;
     default: /* SIGILL or SIGTRAP, whichever the CPU has for it */
-        snprintf(text, room, "came to a trap (__builtin_trap, a failed assertion, or code that must not be reached)");
+        snprintf(text, capacity, "came to a trap (__builtin_trap, a failed assertion, or code that must not be reached)");
     }
 }
 
-static void lose(const gs_errand *errand, const fault *why, const char *what) {
+static void lose(const gs_fault_scope *scope, const fault *why, const char *what) {
     char event[160], sentence[720];
     describe_fault(why, event, sizeof event);
     snprintf(sentence, sizeof sentence, "%s %s", what, event);
-    gs_context_lose(errand->context, sentence);
+    gs_context_lose(scope->context, sentence);
 }
 
 /* --- Guarding ---------------------------------------------------------------------------------------- */
 
 bool gs_guard(gs_work work, void *argument, uint64_t number,
-              void (*describe)(const void *argument, char *text, size_t room)) {
+              void (*describe)(const void *argument, char *text, size_t capacity)) {
     runner *const me = self;
     if (is_refused)
         return false;
-    if (me == NULL || me->errand == NULL) {
+    if (me == NULL || me->scope == NULL) {
         work(argument, number);
         return true;
     }
     landing here;
     here.outer = atomic_load_explicit(&me->landing, memory_order_relaxed);
-    if (sigsetjmp(here.place, 0) == 0) {
+    if (sigsetjmp(here.target, 0) == 0) {
         atomic_store_explicit(&me->landing, &here, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
-        bool lost = gs_context_is_lost(me->errand->context);
+        bool lost = gs_context_is_lost(me->scope->context);
         if (!lost)
             work(argument, number);
         atomic_signal_fence(memory_order_seq_cst);
@@ -317,12 +317,12 @@ bool gs_guard(gs_work work, void *argument, uint64_t number,
     gs_floats_restore(here.fault.floats);
     if (here.fault.signal != STOPPED) {
         char what[512] = "";
-        const gs_errand *errand = me->errand;
+        const gs_fault_scope *scope = me->scope;
         if (describe != NULL)
             describe(argument, what, sizeof what);
         else
-            errand->describe(errand->subject, what, sizeof what);
-        lose(errand, &here.fault, what);
+            scope->describe(scope->subject, what, sizeof what);
+        lose(scope, &here.fault, what);
     }
     atomic_store_explicit(&me->landing, here.outer, memory_order_relaxed);
     return false;

@@ -1,7 +1,7 @@
 /* What differs between processors when a signal strikes: the direction of an access, traps, and how floats are
  * rounded. */
-#ifndef GS_FAULT_ARCH_H
-#define GS_FAULT_ARCH_H
+#ifndef GS_FAULTS_FAULT_ARCH_H
+#define GS_FAULTS_FAULT_ARCH_H
 
 #include <signal.h>
 #include <stdint.h>

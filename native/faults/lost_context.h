@@ -1,6 +1,6 @@
 /* Lost contexts: what a fault on the device leaves behind, until the program destroys it. */
-#ifndef GS_LOST_H
-#define GS_LOST_H
+#ifndef GS_FAULTS_LOST_CONTEXT_H
+#define GS_FAULTS_LOST_CONTEXT_H
 
 #include "objects/device.h"
 

@@ -14,22 +14,22 @@
 uint64_t gs_kernel_limit;
 
 GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
-static gs_limited *first, **last = &first; /* guarded by lock */
+static gs_watched_launch *first, **last = &first; /* guarded by lock */
 static bool is_started;                     /* likewise */
-static gs_bell arrivals;                    /* rings when a launch comes and there was none */
+static gs_futex arrivals;                    /* notified when a launch comes and there was none */
 
 /* The Python half says what the knob says. */
-GS_EXPORT void gs_limit_set(uint64_t nanoseconds) { gs_kernel_limit = nanoseconds; }
+GS_EXPORT void gs_watchdog_set_limit(uint64_t nanoseconds) { gs_kernel_limit = nanoseconds; }
 
 /* Called with the lock held, so that the launch does not end meanwhile. */
-static void stop(gs_limited *late) {
+static void stop(gs_watched_launch *late) {
     char sentence[256];
     snprintf(sentence, sizeof sentence, "kernel '%.100s' ran for more than %g seconds (GROUNDSTATE_KERNEL_LIMIT)",
              late->code->name, (double)gs_kernel_limit / 1e9);
     gs_context_lose(late->context, sentence);
 }
 
-static void take_out(gs_limited *launch) {
+static void take_out(gs_watched_launch *launch) {
     *launch->link = launch->next;
     if (launch->next != NULL)
         launch->next->link = launch->link;
@@ -48,7 +48,7 @@ static uint64_t stop_late(void) {
             idle = first->deadline - now;
             continue;
         }
-        gs_limited *late = first;
+        gs_watched_launch *late = first;
         take_out(late);
         stop(late);
     }
@@ -66,13 +66,13 @@ static void *watch(void *unused) {
     (void)unused;
     for (;;) {
         arrival since = {atomic_load(&arrivals.value)};
-        gs_bell_wait(&arrivals, has_arrived, &since, stop_late(), false);
+        gs_futex_wait(&arrivals, has_arrived, &since, stop_late(), false);
     }
     return NULL;
 }
 
 /* A child process has one thread, and no launch runs on it. */
-void gs_limit_after_fork(void) {
+void gs_watchdog_after_fork(void) {
     first = NULL;
     last = &first;
     is_started = false;
@@ -80,15 +80,15 @@ void gs_limit_after_fork(void) {
 
 /* Called with the lock held. */
 static bool start(void) {
-    return is_started = gs_thread_start("gs-limit", watch, NULL);
+    return is_started = gs_thread_start("gs-watchdog", watch, NULL);
 }
 
-void gs_limit_watch(gs_limited *launch, const gs_code *code) {
-    const gs_errand *errand = gs_errand_current();
+void gs_watchdog_add(gs_watched_launch *launch, const gs_code *code) {
+    const gs_fault_scope *scope = gs_fault_scope_current();
     launch->link = NULL;
-    if (errand == NULL)
+    if (scope == NULL)
         return; /* faults are left to a debugger, and nothing can be stopped */
-    launch->context = errand->context;
+    launch->context = scope->context;
     launch->code = code;
     launch->next = NULL;
     gs_lock(&lock);
@@ -102,12 +102,12 @@ void gs_limit_watch(gs_limited *launch, const gs_code *code) {
     bool was_first = launch == first;
     gs_unlock(&lock);
     if (was_first)
-        gs_bell_ring(&arrivals);
+        gs_futex_notify(&arrivals);
     if (!is_watched) /* then the launch does nothing */
         gs_context_lose(launch->context, "there is no thread to watch how long its kernels run (GROUNDSTATE_KERNEL_LIMIT)");
 }
 
-void gs_limit_leave(gs_limited *launch) {
+void gs_watchdog_remove(gs_watched_launch *launch) {
     gs_lock(&lock);
     if (launch->link != NULL)
         take_out(launch);

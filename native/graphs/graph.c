@@ -1,4 +1,4 @@
-/* Graphs and executable graphs. An executable graph is a program like that of a closed list, with the commands of all
+/* Graphs and executable graphs. An executable graph is a command buffer like that of a closed list, with the commands of all
  * lists that were recorded, in the order in which they were appended. That order already fulfils every wait of one
  * command for another, so that only waits for events from outside are left. */
 #include "graphs/graph.h"
@@ -158,7 +158,7 @@ ze_result_t gs_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char *file
                    strerror(reason));
 }
 
-/* --- Making a program --------------------------------------------------------------------------------- */
+/* --- Making a command buffer --------------------------------------------------------------------------- */
 
 /* An event that stands for something else in each run, on both sides. */
 static bool is_external(const gs_event *event) {
@@ -182,18 +182,18 @@ static bool copy_targets(gs_command *copy, const gs_command *original) {
 
 /* A counter-based event of the graph's own needs no signal, because nobody waits for it; only its timestamps, if it
  * has any, are still to be written. */
-static void copy_signal(gs_program *program, gs_command *copy, gs_event *signal) {
+static void copy_signal(gs_command_buffer *buffer, gs_command *copy, gs_event *signal) {
     if (signal == NULL || (gs_event_is_graph_internal(signal) && !signal->timestamps))
         return;
     gs_object_hold(signal);
     copy->signal = signal;
     if (is_external(signal)) {
-        copy->counter = program->counter;
-        copy->step = ++program->steps;
+        copy->counter = buffer->counter;
+        copy->step = ++buffer->steps;
     }
 }
 
-static bool add_copy(gs_program *program, const gs_command *original) {
+static bool add_copy(gs_command_buffer *buffer, const gs_command *original) {
     gs_command *copy = malloc(sizeof *copy);
     if (copy == NULL)
         return false;
@@ -207,8 +207,8 @@ static bool add_copy(gs_program *program, const gs_command *original) {
     }
     bool complete = copy_targets(copy, original);
     if (complete)
-        copy_signal(program, copy, original->signal);
-    if (complete && gs_program_add(program, copy))
+        copy_signal(buffer, copy, original->signal);
+    if (complete && gs_command_buffer_add(buffer, copy))
         return true;
     gs_command_free(copy);
     return false;
@@ -233,26 +233,26 @@ static bool follows_events(const gs_graph *graph) {
     return false;
 }
 
-/* Each program has its own counter for the events that are used outside; they follow the one that ran last. */
-static gs_program *make_program(const gs_graph *graph) {
+/* Each command buffer has its own counter for the events that are used outside; they follow the one that ran last. */
+static gs_command_buffer *make_program(const gs_graph *graph) {
     const bool counts = signals_outside(graph);
-    gs_program *program = gs_program_new(counts);
-    if (program == NULL)
+    gs_command_buffer *buffer = gs_command_buffer_new(counts);
+    if (buffer == NULL)
         return NULL;
-    program->was_cloned = counts;
+    buffer->was_cloned = counts;
     for (uint32_t each = 0; each < graph->node_count; each++)
-        if (!add_copy(program, &graph->nodes[each].command)) {
-            gs_program_drop(program);
+        if (!add_copy(buffer, &graph->nodes[each].command)) {
+            gs_command_buffer_drop(buffer);
             return NULL;
         }
-    return program;
+    return buffer;
 }
 
 /* --- Executable graphs -------------------------------------------------------------------------------- */
 
 static void release_executable(gs_object *object) {
     gs_executable_graph *executable = (gs_executable_graph *)object;
-    gs_program_drop(executable->program);
+    gs_command_buffer_drop(executable->buffer);
     gs_counter_drop(executable->turns);
     gs_mutex_close(&executable->lock);
     gs_object_drop(executable->source);
@@ -287,9 +287,9 @@ ze_result_t gs_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void *pNext
         gs_object_hold(graph);
         made->follows_events = follows_events(graph);
         made->turns = gs_counter_new();
-        made->program = make_program(graph);
+        made->buffer = make_program(graph);
     }
-    if (made == NULL || made->turns == NULL || made->program == NULL) {
+    if (made == NULL || made->turns == NULL || made->buffer == NULL) {
         graph->executables--;
         if (made != NULL)
             gs_object_close(made);
@@ -339,18 +339,18 @@ static ze_result_t check_destination(const gs_list *list, const gs_graph *graph)
 /* Called with the executable graph locked. */
 static ze_result_t append_run(gs_executable_graph *executable, gs_list *list, ze_event_handle_t signal,
                               uint32_t wait_count, ze_event_handle_t *waits) {
-    gs_program *fresh = executable->follows_events ? make_program(executable->source) : NULL;
+    gs_command_buffer *fresh = executable->follows_events ? make_program(executable->source) : NULL;
     gs_run *run = malloc(sizeof *run);
     if (run == NULL || (executable->follows_events && fresh == NULL)) {
         free(run);
-        gs_program_drop(fresh);
+        gs_command_buffer_drop(fresh);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to run the graph");
     }
-    *run = gs_program_start(fresh != NULL ? fresh : executable->program);
-    gs_program_drop(fresh); /* the run holds it */
+    *run = gs_command_buffer_start(fresh != NULL ? fresh : executable->buffer);
+    gs_command_buffer_drop(fresh); /* the run holds it */
     gs_counter_hold(executable->turns);
     gs_command command = {
-        .operation = GS_RUN_PROGRAMS,
+        .operation = GS_RUN_BUFFERS,
         .run = {.runs = run, .count = 1, .turns = executable->turns, .turn = executable->submitted + 1}};
     ze_result_t result = gs_append(GS_FN_zeCommandListAppendGraphExt, (ze_command_list_handle_t)list, &command, signal,
                                    wait_count, waits);
@@ -375,7 +375,7 @@ ze_result_t gs_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList
         result = gs_list_check_signal(function, list, signal);
     bool captured = false;
     if (result == ZE_RESULT_SUCCESS && gs_some_list_captures())
-        result = gs_capture_programs(function, list, 1, &executable->program, signal, numWaitEvents, phWaitEvents,
+        result = gs_capture_buffers(function, list, 1, &executable->buffer, signal, numWaitEvents, phWaitEvents,
                                      &captured);
     if (result != ZE_RESULT_SUCCESS || captured)
         return result;

@@ -1,6 +1,6 @@
 /* Graphs: what immediate lists were given while they recorded, to be run later and often. */
-#ifndef GS_GRAPH_H
-#define GS_GRAPH_H
+#ifndef GS_GRAPHS_GRAPH_H
+#define GS_GRAPHS_GRAPH_H
 
 #include "objects/list.h"
 #include "threads/lock.h"
@@ -60,7 +60,7 @@ typedef struct gs_executable_graph {
     gs_object object;
     gs_graph *source; /* held */
     gs_mutex lock; /* held while a run is submitted: runs come in the order of their turns */
-    gs_program *program;
+    gs_command_buffer *buffer;
     bool follows_events; /* it waits for events that stand for something else in each run */
     gs_counter *turns;
     _Atomic uint64_t submitted;
@@ -98,11 +98,11 @@ uint32_t gs_graph_strand_of(const gs_graph *graph, const gs_list *list);
 ze_result_t gs_capture(enum gs_function function, gs_list *list, const gs_command *description, gs_event *signal,
                        uint32_t wait_count, ze_event_handle_t *waits, bool *captured);
 
-/* The same for a copy of all commands of closed lists or of programs, with a wait before and a signal after. */
+/* The same for a copy of all commands of closed lists or of command buffers, with a wait before and a signal after. */
 ze_result_t gs_capture_lists(enum gs_function function, gs_list *list, uint32_t count,
                              ze_command_list_handle_t *lists, gs_event *signal, uint32_t wait_count,
                              ze_event_handle_t *waits, bool *captured);
-ze_result_t gs_capture_programs(enum gs_function function, gs_list *list, uint32_t count, gs_program *const *programs,
+ze_result_t gs_capture_buffers(enum gs_function function, gs_list *list, uint32_t count, gs_command_buffer *const *buffers,
                                 gs_event *signal, uint32_t wait_count, ze_event_handle_t *waits, bool *captured);
 
 /* --- Graphs (graph.c) --------------------------------------------------------------------------------- */

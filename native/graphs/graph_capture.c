@@ -216,7 +216,7 @@ ze_result_t gs_capture(enum gs_function function, gs_list *list, const gs_comman
     gs_graph *graph;
     gs_capture_lock();
     ze_result_t result = find_graph(function, list, signal, wait_count, waits, &graph);
-    if (result == ZE_RESULT_SUCCESS && graph != NULL && description->operation == GS_RUN_PROGRAMS)
+    if (result == ZE_RESULT_SUCCESS && graph != NULL && description->operation == GS_RUN_BUFFERS)
         result = gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
                          "%s: the list began to record a graph meanwhile, from another thread",
                          gs_function_names[function]);
@@ -249,14 +249,14 @@ static ze_result_t record_copy(enum gs_function function, gs_graph *graph, uint3
 }
 
 static ze_result_t record_programs(enum gs_function function, gs_graph *graph, uint32_t strand, uint32_t count,
-                                   gs_program *const *programs, gs_event *signal, uint32_t wait_count,
+                                   gs_command_buffer *const *buffers, gs_event *signal, uint32_t wait_count,
                                    ze_event_handle_t *waits) {
     const gs_command nothing = {.operation = GS_NOTHING};
     ze_result_t result = ZE_RESULT_SUCCESS;
     if (wait_count > 0)
         result = record(function, graph, strand, &nothing, NULL, wait_count, waits);
     for (uint32_t each = 0; each < count; each++)
-        for (const gs_command *command = programs[each]->first; command != NULL && result == ZE_RESULT_SUCCESS;
+        for (const gs_command *command = buffers[each]->first; command != NULL && result == ZE_RESULT_SUCCESS;
              command = command->next)
             result = record_copy(function, graph, strand, command);
     if (signal != NULL && result == ZE_RESULT_SUCCESS)
@@ -264,14 +264,14 @@ static ze_result_t record_programs(enum gs_function function, gs_graph *graph, u
     return result;
 }
 
-ze_result_t gs_capture_programs(enum gs_function function, gs_list *list, uint32_t count, gs_program *const *programs,
+ze_result_t gs_capture_buffers(enum gs_function function, gs_list *list, uint32_t count, gs_command_buffer *const *buffers,
                                 gs_event *signal, uint32_t wait_count, ze_event_handle_t *waits, bool *captured) {
     gs_graph *graph;
     gs_capture_lock();
     ze_result_t result = find_graph(function, list, signal, wait_count, waits, &graph);
     *captured = result == ZE_RESULT_SUCCESS && graph != NULL;
     if (*captured)
-        result = record_programs(function, graph, gs_graph_strand_of(graph, list), count, programs, signal,
+        result = record_programs(function, graph, gs_graph_strand_of(graph, list), count, buffers, signal,
                                  wait_count, waits);
     gs_capture_unlock();
     return result;
@@ -280,20 +280,20 @@ ze_result_t gs_capture_programs(enum gs_function function, gs_list *list, uint32
 ze_result_t gs_capture_lists(enum gs_function function, gs_list *list, uint32_t count,
                              ze_command_list_handle_t *lists, gs_event *signal, uint32_t wait_count,
                              ze_event_handle_t *waits, bool *captured) {
-    gs_program **programs = calloc(count + 1, sizeof *programs);
-    if (programs == NULL)
+    gs_command_buffer **buffers = calloc(count + 1, sizeof *buffers);
+    if (buffers == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record %u command lists", count);
     for (uint32_t each = 0; each < count; each++) {
         gs_list *source = (gs_list *)lists[each];
         gs_lock(&source->lock);
-        programs[each] = source->program;
-        programs[each]->references++;
+        buffers[each] = source->buffer;
+        buffers[each]->references++;
         gs_unlock(&source->lock);
     }
     ze_result_t result =
-        gs_capture_programs(function, list, count, programs, signal, wait_count, waits, captured);
+        gs_capture_buffers(function, list, count, buffers, signal, wait_count, waits, captured);
     for (uint32_t each = 0; each < count; each++)
-        gs_program_drop(programs[each]);
-    free(programs);
+        gs_command_buffer_drop(buffers[each]);
+    free(buffers);
     return result;
 }

@@ -1,4 +1,4 @@
-/* How fast a device gets at memory: its own, and that of another device. Nothing tells a program this, so it is
+/* Bandwidth and latency of memory as a device sees them: its own, and that of another device. Nothing tells a program this, so it is
  * tried once, with the code and the threads that copy commands use. */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ typedef struct trial {
 } trial;
 
 /* Not in the trial, which is gone as soon as it is done. */
-static gs_bell endings;
+static gs_futex endings;
 
 enum { ATTEMPTS = 3, READ_PART = 1 << 20, LINE = 64, WALKS = 8, STEPS = 2000 };
 
@@ -43,7 +43,7 @@ static void read_part(void *argument, uint64_t part) {
         never_read += sums[lane];
 }
 
-static void read_far(trial *trial) { gs_pool_run(trial->device->pool, read_part, trial, trial->size / READ_PART); }
+static void read_far(trial *trial) { gs_thread_pool_run(trial->device->pool, read_part, trial, trial->size / READ_PART); }
 
 /* The best of some attempts, in bytes per second: whatever else the machine does only makes it slower. */
 static uint64_t rate(trial *trial, void (*attempt)(struct trial *)) {
@@ -75,7 +75,7 @@ static uint64_t latency(const trial *trial) {
 
 static void *try(void *argument) {
     trial *trial = argument;
-    gs_place_enter(trial->device->place);
+    gs_affinity_enter(trial->device->affinity);
     write_far(trial);
     copy_near(trial); /* both blocks have their pages now */
     trial->speed->write = rate(trial, write_far);
@@ -83,7 +83,7 @@ static void *try(void *argument) {
     trial->speed->copy = rate(trial, copy_near);
     trial->speed->latency = latency(trial);
     trial->done = true;
-    gs_bell_ring(&endings);
+    gs_futex_notify(&endings);
     return NULL;
 }
 
@@ -94,7 +94,7 @@ static char *map(const gs_device *device, uint64_t size) {
     if (block == MAP_FAILED)
         return NULL;
     madvise(block, size, MADV_HUGEPAGE);
-    gs_place_memory(device->place, block, size);
+    gs_affinity_bind_memory(device->affinity, block, size);
     return block;
 }
 
@@ -106,7 +106,7 @@ GS_EXPORT bool gs_device_measure(gs_device *device, const gs_device *peer, uint6
     trial.far = trial.near != NULL ? map(peer, size) : NULL;
     bool started = trial.far != NULL && gs_thread_start("gs-measure", try, &trial);
     if (started)
-        gs_bell_wait(&endings, is_done, &trial, GS_FOREVER, false);
+        gs_futex_wait(&endings, is_done, &trial, GS_FOREVER, false);
     if (trial.far != NULL)
         munmap(trial.far, size);
     if (trial.near != NULL)

@@ -48,7 +48,7 @@ static const bool IS_CROWDED = false;
 #endif
 
 static bool address_space_is_limited(void) {
-    return IS_CROWDED || gs_room_limit() != 0;
+    return IS_CROWDED || gs_address_space_limit() != 0;
 }
 
 static bool claim(size_t guard) {
@@ -133,18 +133,18 @@ char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved) {
 
 /* --- Sentences --------------------------------------------------------------------------------------- */
 
-static bool describe(const region *of, const char *name, const char *address, char *text, size_t room) {
+static bool describe(const region *of, const char *name, const char *address, char *text, size_t capacity) {
     const char *end = of->start + of->size;
     if (of->start == NULL || address < of->start - of->guard || address >= end + of->guard)
         return false;
     if (address >= end)
-        snprintf(text, room, "%zu bytes behind %s memory", (size_t)(address - end), name);
+        snprintf(text, capacity, "%zu bytes behind %s memory", (size_t)(address - end), name);
     else
-        snprintf(text, room, "before %s memory", name);
+        snprintf(text, capacity, "before %s memory", name);
     return true;
 }
 
-bool gs_kernel_memory_describe(const void *address, char *text, size_t room) {
-    return describe(&mine.local, "local", address, text, room) ||
-           describe(&mine.private, "private", address, text, room);
+bool gs_kernel_memory_describe(const void *address, char *text, size_t capacity) {
+    return describe(&mine.local, "local", address, text, capacity) ||
+           describe(&mine.private, "private", address, text, capacity);
 }

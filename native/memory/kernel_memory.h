@@ -1,8 +1,8 @@
 /* The memory that compiled code has for itself while it runs: local memory of the group, private memory of its
  * work-items, and what sub-groups save at barriers. Each lies between pages that nobody may touch, so that an index
  * which is out of bounds is a fault and not a write into the process. */
-#ifndef GS_KERNEL_MEMORY_H
-#define GS_KERNEL_MEMORY_H
+#ifndef GS_MEMORY_KERNEL_MEMORY_H
+#define GS_MEMORY_KERNEL_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ typedef struct gs_memory_header {
 char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved);
 
 /* If an address is in a guard of the calling thread's memory, says where: "24 bytes behind local memory". */
-bool gs_kernel_memory_describe(const void *address, char *text, size_t room);
+bool gs_kernel_memory_describe(const void *address, char *text, size_t capacity);
 
 static inline gs_memory_header *gs_header_of(char *local) { return (gs_memory_header *)local - 1; }
 

@@ -72,10 +72,10 @@ bool gs_memory_try_charge(gs_device *device, uint64_t size, const gs_device **fu
     if (device == NULL)
         return charge_one(&host_used, physical_memory(), size);
     for (gs_device *each = device; each != NULL; each = each->parent) {
-        if (charge_one(&each->record->memory_used, each->memory_bytes, size))
+        if (charge_one(&each->activity->memory_used, each->memory_bytes, size))
             continue;
         for (gs_device *undo = device; undo != each; undo = undo->parent)
-            undo->record->memory_used -= size;
+            undo->activity->memory_used -= size;
         *full = each;
         return false;
     }
@@ -90,7 +90,7 @@ ze_result_t gs_memory_fail_full(const gs_device *full, uint64_t size) {
                    "%llu bytes more do not fit: the device has %llu and %llu are in use; free some, or raise "
                    "GROUNDSTATE_MEMORY",
                    (unsigned long long)size, (unsigned long long)full->memory_bytes,
-                   (unsigned long long)full->record->memory_used);
+                   (unsigned long long)full->activity->memory_used);
 }
 
 ze_result_t gs_memory_charge(gs_device *device, uint64_t size) {
@@ -102,12 +102,12 @@ void gs_memory_uncharge(gs_device *device, uint64_t size) {
     if (device == NULL)
         host_used -= size;
     for (gs_device *each = device; each != NULL; each = each->parent)
-        each->record->memory_used -= size;
+        each->activity->memory_used -= size;
 }
 
 void gs_memory_count_shared(const gs_allocation *allocation, int sign) {
     for (const gs_device *each = allocation->device; each != NULL; each = each->parent)
-        each->record->memory_shared += (uint64_t)sign * allocation->size;
+        each->activity->memory_shared += (uint64_t)sign * allocation->size;
 }
 
 ze_result_t gs_allocation_enter(const gs_allocation *filled) {
@@ -137,7 +137,7 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
     request->fd = -1;
     request->base = gs_pages_take(request->size, alignment, &request->span);
     if (request->base != NULL)
-        gs_place_memory(request->device != NULL ? request->device->place : NULL, request->base, request->span);
+        gs_affinity_bind_memory(request->device != NULL ? request->device->affinity : NULL, request->base, request->span);
     if (request->base == NULL)
         result = gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
                          "the system has no %llu bytes left", (unsigned long long)request->size);
@@ -181,7 +181,7 @@ static void release(gs_allocation *allocation) {
 
 /* The entry goes with what it is about. */
 static void let_go(const gs_deferred *entry) {
-    gs_tickets_drop(entry->tickets);
+    gs_drain_snapshot_drop(entry->snapshot);
     if (entry->allocation != NULL)
         release(entry->allocation);
     else
@@ -189,7 +189,7 @@ static void let_go(const gs_deferred *entry) {
 }
 
 static bool may_go(const gs_deferred *entry) {
-    return entry->tickets != NULL ? gs_tickets_are_done(entry->tickets) : !gs_queues_have_more(entry->context);
+    return entry->snapshot != NULL ? gs_drain_snapshot_is_reached(entry->snapshot) : !gs_queues_have_more(entry->context);
 }
 
 void gs_memory_free_deferred(void) {
@@ -213,7 +213,7 @@ void gs_memory_free_deferred(void) {
 
 /* Lets it go at once if the queues of its context are idle; else when they have done what they were given so far. */
 static void defer(gs_deferred *entry) {
-    if (!gs_tickets_take(entry->context, &entry->tickets)) {
+    if (!gs_drain_snapshot_take(entry->context, &entry->snapshot)) {
         let_go(entry);
     } else {
         gs_lock(&lock);
@@ -262,7 +262,7 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
 
 /* How many bytes may be used from `start`, which need not be ours. Virtual memory mapped piece by piece is
  * one range to the program, so neighbouring mappings count as one. */
-static uint64_t room_from(const char *start, uint64_t wanted) {
+static uint64_t bytes_from(const char *start, uint64_t wanted) {
     const gs_allocation *found = find_any(start);
     if (found == NULL)
         return UINTPTR_MAX - (uintptr_t)start;
@@ -281,9 +281,9 @@ ze_result_t gs_memory_check_range(enum gs_function function, const char *paramet
     if (start == NULL)
         return gs_fail_pointer(function, parameter);
     gs_lock(&lock);
-    uint64_t room = room_from(start, size);
+    uint64_t left = bytes_from(start, size);
     gs_unlock(&lock);
-    if (size <= room)
+    if (size <= left)
         return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation, or of all memory",
                    gs_function_names[function], (unsigned long long)size, parameter);

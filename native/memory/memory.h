@@ -1,6 +1,6 @@
 /* Allocations: what the API hands out as pointers, and the map that finds one from any address in it. */
-#ifndef GS_MEMORY_H
-#define GS_MEMORY_H
+#ifndef GS_MEMORY_MEMORY_H
+#define GS_MEMORY_MEMORY_H
 
 #include "memory/page.h"
 #include "objects/device.h"
@@ -21,7 +21,7 @@ typedef struct gs_deferred {
     struct gs_allocation *allocation; /* or NULL */
     gs_object *object;                /* or NULL */
     const gs_context *context;
-    struct gs_tickets *tickets; /* NULL: there was no memory for them, and the context must be idle */
+    struct gs_drain_snapshot *snapshot; /* NULL: there was no memory for them, and the context must be idle */
 } gs_deferred;
 
 typedef struct gs_allocation {

@@ -1,6 +1,6 @@
 /* Memory files: what is shared with other processes lies in one. */
-#ifndef GS_MEMORY_FILE_H
-#define GS_MEMORY_FILE_H
+#ifndef GS_MEMORY_MEMORY_FILE_H
+#define GS_MEMORY_MEMORY_FILE_H
 
 #include <stdint.h>
 

@@ -39,7 +39,7 @@ static bool move_to_file(const gs_allocation *found, int fd) {
     char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (copy == MAP_FAILED)
         return false;
-    gs_place_memory(found->device != NULL ? found->device->place : NULL, copy, found->span);
+    gs_affinity_bind_memory(found->device != NULL ? found->device->affinity : NULL, copy, found->span);
     copy_pages(copy, found->base, found->size);
     if (mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED)
         return true;
@@ -93,22 +93,22 @@ static void *map_file(int fd, uint64_t span, uint64_t alignment) {
         void *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         return base != MAP_FAILED ? base : NULL;
     }
-    const uint64_t room = span + alignment;
-    char *raw = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const uint64_t capacity = span + alignment;
+    char *raw = mmap(NULL, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
         return NULL;
     const uint64_t lead = (alignment - (uintptr_t)raw % alignment) % alignment;
     void *base = mmap(raw + lead, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (base == MAP_FAILED) {
         int reason = errno;
-        munmap(raw, room);
+        munmap(raw, capacity);
         errno = reason;
         return NULL;
     }
     if (lead > 0)
         munmap(raw, lead);
-    if (room - lead > span)
-        munmap(raw + lead + span, room - lead - span);
+    if (capacity - lead > span)
+        munmap(raw + lead + span, capacity - lead - span);
     return base;
 }
 

@@ -1,6 +1,6 @@
 /* Pages of memory, as the system has them: 4 KiB, or also 16 or 64 KiB on Arm. */
-#ifndef GS_PAGE_H
-#define GS_PAGE_H
+#ifndef GS_MEMORY_PAGE_H
+#define GS_MEMORY_PAGE_H
 
 #include <stdatomic.h>
 #include <stddef.h>

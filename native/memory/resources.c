@@ -9,7 +9,7 @@
 
 #include "abi/abi.h"
 
-bool gs_has_room(size_t bytes) {
+bool gs_memory_is_available(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
@@ -17,15 +17,15 @@ bool gs_has_room(size_t bytes) {
     return true;
 }
 
-bool gs_has_files(int count) {
+bool gs_files_are_available(int count) {
     int file = count > 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-    bool enough = count == 0 || (file >= 0 && gs_has_files(count - 1));
+    bool enough = count == 0 || (file >= 0 && gs_files_are_available(count - 1));
     if (file >= 0)
         close(file);
     return enough;
 }
 
-size_t gs_room_limit(void) {
+size_t gs_address_space_limit(void) {
     struct rlimit limit;
     bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
     return limited ? (size_t)limit.rlim_cur : 0;

@@ -1,7 +1,7 @@
-/* Memory, files and threads that run out: whether there are any, for those who end the process where there are none
- * (Python while it starts, and LLVM), and what is said about it. */
-#ifndef GS_ROOM_H
-#define GS_ROOM_H
+/* Resources that run out (memory, files, threads): whether there are any left, for those who end the process where there are
+ * none (Python while it starts, and LLVM), and what an error says about it. */
+#ifndef GS_MEMORY_RESOURCES_H
+#define GS_MEMORY_RESOURCES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +12,13 @@
 #define GS_ADVICE_ON_FILES "close files, or raise the limit of open files (ulimit -n)"
 
 /* True if that much memory could be mapped now. */
-bool gs_has_room(size_t bytes);
+bool gs_memory_is_available(size_t bytes);
 
 /* True if so many files could be opened now. */
-bool gs_has_files(int count);
+bool gs_files_are_available(int count);
 
 /* The limit of the address space, or 0 if there is none. */
-size_t gs_room_limit(void);
+size_t gs_address_space_limit(void);
 
 /* What an error of the system means for the caller, and what a person can do about it. */
 ze_result_t gs_result_of_errno(int number, const char **advice);

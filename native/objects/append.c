@@ -265,8 +265,8 @@ static ze_result_t check_timestamps(enum gs_function function, const void *desti
     const uint64_t each_bytes = sizeof(ze_kernel_timestamp_result_t);
     uint64_t end = offsets == NULL ? count * each_bytes : 0;
     for (uint32_t each = 0; offsets != NULL && each < count; each++) {
-        uint64_t room = offsets[each] < UINT64_MAX - each_bytes ? offsets[each] + each_bytes : UINT64_MAX;
-        end = room > end ? room : end;
+        uint64_t own_end = offsets[each] < UINT64_MAX - each_bytes ? offsets[each] + each_bytes : UINT64_MAX;
+        end = own_end > end ? own_end : end;
     }
     return gs_memory_check_range(function, "dstptr", destination, end);
 }

@@ -114,7 +114,7 @@ ze_result_t gs_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_f
     fence->queue = (gs_command_queue *)hCommandQueue;
     gs_object_hold(fence->queue);
     if (desc->flags & ZE_FENCE_FLAG_SIGNALED)
-        gs_bell_set(&fence->bell, 1);
+        gs_futex_set(&fence->futex, 1);
     gs_object_complete(fence, fence->queue->queue.context);
     *phFence = (ze_fence_handle_t)fence;
     return ZE_RESULT_SUCCESS;
@@ -131,7 +131,7 @@ ze_result_t gs_zeFenceDestroy(ze_fence_handle_t hFence) {
 }
 
 static bool is_signalled(void *fence) {
-    return atomic_load_explicit(&((gs_fence *)fence)->bell.value, memory_order_acquire) != 0;
+    return atomic_load_explicit(&((gs_fence *)fence)->futex.value, memory_order_acquire) != 0;
 }
 
 static bool is_signalled_or_lost(void *fence) {
@@ -143,7 +143,7 @@ ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout
     gs_queue *queue = &fence->queue->queue;
     if (timeout == GS_FOREVER && !is_signalled(fence))
         gs_queue_help(queue, is_signalled_or_lost, fence);
-    bool done = gs_bell_wait(&fence->bell, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
+    bool done = gs_futex_wait(&fence->futex, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
     return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context,
                           done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceHostSynchronize));
 }
@@ -153,6 +153,6 @@ ze_result_t gs_zeFenceQueryStatus(ze_fence_handle_t hFence) {
 }
 
 ze_result_t gs_zeFenceReset(ze_fence_handle_t hFence) {
-    gs_bell_set(&((gs_fence *)hFence)->bell, 0);
+    gs_futex_set(&((gs_fence *)hFence)->futex, 0);
     return ZE_RESULT_SUCCESS;
 }

@@ -89,7 +89,7 @@ void gs_counter_advance(gs_counter *counter, uint64_t number) {
     uint64_t before = atomic_load(&counter->done);
     while (before < number && !atomic_compare_exchange_weak(&counter->done, &before, number))
         continue;
-    gs_bell_ring(&counter->bell);
+    gs_futex_notify(&counter->futex);
 }
 
 /* --- Forking ------------------------------------------------------------------------------------- */

@@ -3,13 +3,13 @@
  * An in-order list numbers its commands; its counter says how far it has come. A counter-based event is a
  * pointer to a counter and a number. Both lie in one memory file of the process, so that a counter-based
  * event can be watched from another process that maps the file. */
-#ifndef GS_COUNTER_H
-#define GS_COUNTER_H
+#ifndef GS_OBJECTS_COUNTER_H
+#define GS_OBJECTS_COUNTER_H
 
 #include "threads/wait.h"
 
 typedef struct gs_counter {
-    gs_bell bell;
+    gs_futex futex;
     _Atomic uint64_t done;       /* the number of the last command that finished */
     _Atomic uint64_t base;       /* what a closed list's own numbers are added to, for its latest run */
     _Atomic uint32_t references; /* of the process that owns the memory */
@@ -17,7 +17,7 @@ typedef struct gs_counter {
 
 /* One event's words. For an event of a pool they lie in the pool's memory. */
 typedef struct gs_event_slot {
-    gs_bell bell; /* 1: signalled */
+    gs_futex futex; /* 1: signalled */
     uint64_t global_start, global_end, context_start, context_end;
     _Atomic uint64_t tracked; /* counter-based: heap index of a counter and a number, packed; 0: none */
     gs_counter own;           /* counter-based: what a process that opened the event counts its signals on */

@@ -24,12 +24,12 @@ GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t wid
         return NULL;
     device->driver = driver;
     device->parent = parent;
-    device->pool = gs_pool_new(width);
-    device->record = gs_record_new(width, memory_bytes);
+    device->pool = gs_thread_pool_new(width);
+    device->activity = gs_device_activity_new(width, memory_bytes);
     device->memory_bytes = memory_bytes;
     device->queue_groups = queue_groups;
     device->queues_per_group = queues_per_group;
-    if (device->pool != NULL && device->record != NULL)
+    if (device->pool != NULL && device->activity != NULL)
         return device;
     gs_object_close(device);
     return NULL;
@@ -37,11 +37,11 @@ GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t wid
 
 /* Says which part of the machine a device is, so that other processes know it: `subdevice` is -1 for a whole one. */
 GS_EXPORT void gs_device_locate(gs_device *device, uint32_t number, int32_t subdevice) {
-    device->record->device = number;
-    device->record->subdevice = subdevice;
+    device->activity->device = number;
+    device->activity->subdevice = subdevice;
 }
 
-GS_EXPORT uint64_t gs_device_memory_used(const gs_device *device) { return device->record->memory_used; }
+GS_EXPORT uint64_t gs_device_memory_used(const gs_device *device) { return device->activity->memory_used; }
 
 ze_result_t gs_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *hostTimestamp,
                                            uint64_t *deviceTimestamp) {
@@ -265,7 +265,7 @@ ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     return ZE_RESULT_SUCCESS;
 }
 
-/* The door answers for a context that is lost. */
+/* The entry point answers for a context that is lost. */
 ze_result_t gs_zeContextGetStatus(ze_context_handle_t hContext) {
     (void)hContext;
     return ZE_RESULT_SUCCESS;

@@ -1,6 +1,6 @@
 /* Drivers, devices and contexts as the native half needs them. Their properties live in Python. */
-#ifndef GS_DEVICE_H
-#define GS_DEVICE_H
+#ifndef GS_OBJECTS_DEVICE_H
+#define GS_OBJECTS_DEVICE_H
 
 #include "objects/object.h"
 #include "runtime/activity.h"
@@ -17,9 +17,9 @@ typedef struct gs_device {
     gs_object object;
     gs_driver *driver;
     struct gs_device *parent; /* the root device of a sub-device, else NULL */
-    gs_pool *pool;
-    const gs_place *place; /* its CPUs, if the machine is divided, else NULL */
-    gs_record *record;     /* what is done on it and how much of its memory is used */
+    gs_thread_pool *pool;
+    const gs_affinity *affinity; /* its CPUs, if the machine is divided, else NULL */
+    gs_device_activity *activity;     /* what is done on it and how much of its memory is used */
     uint64_t memory_bytes;
     uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */
     uint32_t queues_per_group;

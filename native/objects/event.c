@@ -99,7 +99,7 @@ bool gs_target_is_reached(const gs_target *target) {
     if (target->counter != NULL)
         return atomic_load_explicit(&target->counter->done, memory_order_acquire) >= needed;
     const gs_event *event = target->event;
-    return event->mode != GS_EVENT_PLAIN || atomic_load_explicit(&event->slot->bell.value, memory_order_acquire) != 0;
+    return event->mode != GS_EVENT_PLAIN || atomic_load_explicit(&event->slot->futex.value, memory_order_acquire) != 0;
 }
 
 static bool is_reached(void *target) { return gs_target_is_reached(target); }
@@ -110,16 +110,16 @@ static bool is_reached_or_lost(void *state) {
     return gs_target_is_reached(target) || gs_context_is_lost(target->event->context);
 }
 
-/* Nobody rings for a word that the application writes: look at it ever more slowly. */
+/* Nobody notifies of a word that the application writes: look at it ever more slowly. */
 static gs_wait_result poll_external(const gs_target *target, uint64_t timeout, bool interruptible,
                                     bool (*done)(void *target)) {
-    gs_bell never = {0};
+    gs_futex never = {0};
     uint64_t start = gs_clock(CLOCK_MONOTONIC), pause = 1000;
     for (;;) {
         uint64_t passed = gs_clock(CLOCK_MONOTONIC) - start;
         uint64_t left = timeout == GS_FOREVER ? GS_FOREVER : timeout > passed ? timeout - passed : 0;
         gs_wait_result result =
-            gs_bell_wait(&never, done, (void *)target, pause < left ? pause : left, interruptible);
+            gs_futex_wait(&never, done, (void *)target, pause < left ? pause : left, interruptible);
         if (result != GS_WAIT_TIMEOUT || left == 0)
             return result;
         pause = pause < 200000 ? 2 * pause : pause;
@@ -130,8 +130,8 @@ static gs_wait_result wait_for(const gs_target *target, uint64_t timeout, bool i
                                bool (*done)(void *target)) {
     if (target->word != NULL)
         return poll_external(target, timeout, interruptible, done);
-    gs_bell *bell = target->counter != NULL ? &target->counter->bell : &target->event->slot->bell;
-    return gs_bell_wait(bell, done, (void *)target, timeout, interruptible);
+    gs_futex *futex = target->counter != NULL ? &target->counter->futex : &target->event->slot->futex;
+    return gs_futex_wait(futex, done, (void *)target, timeout, interruptible);
 }
 
 gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool interruptible) {
@@ -142,14 +142,14 @@ gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool in
 
 void gs_event_signal(gs_event *event) {
     if (event->mode == GS_EVENT_PLAIN)
-        gs_bell_set(&event->slot->bell, 1);
+        gs_futex_set(&event->slot->futex, 1);
     else if (event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0)
         atomic_fetch_add(event->external, event->external_increment);
 }
 
 bool gs_event_is_signalled(gs_event *event) {
     if (event->mode == GS_EVENT_PLAIN)
-        return atomic_load_explicit(&event->slot->bell.value, memory_order_acquire) != 0;
+        return atomic_load_explicit(&event->slot->futex.value, memory_order_acquire) != 0;
     gs_target now;
     gs_target_take(event, &now);
     bool reached = gs_target_is_reached(&now);
@@ -195,7 +195,7 @@ ze_result_t gs_zeEventHostReset(ze_event_handle_t hEvent) {
     gs_event *event = (gs_event *)hEvent;
     ze_result_t result = forbid_counter_based(GS_FN_zeEventHostReset, event, "reset");
     if (result == ZE_RESULT_SUCCESS)
-        gs_bell_set(&event->slot->bell, 0);
+        gs_futex_set(&event->slot->futex, 0);
     return result;
 }
 

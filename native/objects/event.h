@@ -1,6 +1,6 @@
 /* Event pools, events and what it means to wait for one. */
-#ifndef GS_EVENT_H
-#define GS_EVENT_H
+#ifndef GS_OBJECTS_EVENT_H
+#define GS_OBJECTS_EVENT_H
 
 #include "objects/counter.h"
 #include "objects/device.h"

@@ -22,10 +22,10 @@
 static void release_semaphore(gs_object *object) { close(((gs_semaphore *)object)->fd); }
 
 /* What a descriptor is, as the system calls it: 0, or an error number. */
-static int describe_fd(int fd, char *text, size_t room) {
+static int describe_fd(int fd, char *text, size_t capacity) {
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(path, text, room - 1);
+    ssize_t length = readlink(path, text, capacity - 1);
     text[length < 0 ? 0 : length] = 0;
     return length < 0 ? errno : 0;
 }
@@ -158,8 +158,8 @@ ze_result_t gs_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handl
  * need not be one that never blocks. Systems that cannot be asked not to block (before Linux 5.8) are trusted. */
 static bool take(int fd) {
     uint64_t count;
-    struct iovec room = {&count, sizeof count};
-    ssize_t got = preadv2(fd, &room, 1, -1, RWF_NOWAIT);
+    struct iovec target = {&count, sizeof count};
+    ssize_t got = preadv2(fd, &target, 1, -1, RWF_NOWAIT);
     if (got < 0 && (errno == EOPNOTSUPP || errno == ESPIPE))
         got = read(fd, &count, sizeof count);
     return got == sizeof count;
@@ -172,7 +172,7 @@ static bool add(int fd) {
 }
 
 bool gs_semaphores_pass(const gs_command *command, const gs_context *context) {
-    enum { LOOK_UP = 50 }; /* milliseconds; nobody rings for a loss */
+    enum { LOOK_UP = 50 }; /* milliseconds; nobody notifies of a loss */
     if (!gs_command_has_semaphores(command))
         return true;
     gs_may_wait("a semaphore");

@@ -1,6 +1,6 @@
 /* External semaphores: counters of the system (eventfd) that other programs signal and wait for as well. */
-#ifndef GS_EXTERNAL_SEMAPHORE_H
-#define GS_EXTERNAL_SEMAPHORE_H
+#ifndef GS_OBJECTS_EXTERNAL_SEMAPHORE_H
+#define GS_OBJECTS_EXTERNAL_SEMAPHORE_H
 
 #include "runtime/command.h"
 

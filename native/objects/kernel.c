@@ -305,7 +305,7 @@ ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel) {
 
 /* Each group of a cooperative launch has a thread, and as many threads as the device has CPUs can run. */
 ze_result_t gs_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t *totalGroupCount) {
-    *totalGroupCount = gs_pool_width(((gs_kernel *)hKernel)->module->device->pool);
+    *totalGroupCount = gs_thread_pool_width(((gs_kernel *)hKernel)->module->device->pool);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 /* Modules and kernels as launches need them. What they were compiled from, and how, is known to Python. */
-#ifndef GS_KERNEL_H
-#define GS_KERNEL_H
+#ifndef GS_OBJECTS_KERNEL_H
+#define GS_OBJECTS_KERNEL_H
 
 
 #include "objects/device.h"
@@ -84,7 +84,7 @@ typedef struct gs_module {
     gs_object object;
     gs_context *context;
     gs_device *device;
-    struct gs_tombstone *tombstone; /* tells Python when the last user of the code is gone */
+    struct gs_reap_entry *reap_entry; /* tells Python when the last user of the code is gone */
     gs_globals *globals;            /* NULL: none, or not needed so far */
     gs_entry_point *entry_points;
     gs_mutex lock;
@@ -119,10 +119,10 @@ void gs_kernel_free_copy(gs_kernel *copy);
 
 /* --- What the Python half calls (native_kernel.py), and the tests in C ------------------------------- */
 
-/* module.c: the key comes back from gs_module_next_dead when nothing refers to the module any more. */
+/* module.c: the key comes back from gs_module_reap when nothing refers to the module any more. */
 void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
 ze_result_t gs_module_end(gs_module *module);
-uint64_t gs_module_next_dead(void);
+uint64_t gs_module_reap(void);
 
 /* Runs code without arguments for one work-item, now. False: the context is lost, by this or another. */
 bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,

@@ -18,7 +18,7 @@ static void release_list(gs_object *object) {
     gs_capture_leave(list); /* if another thread used it after it was destroyed */
     if (list->immediate)
         gs_queue_close(&list->queue);
-    gs_program_drop(list->program);
+    gs_command_buffer_drop(list->buffer);
     gs_counter_drop(list->counter);
     gs_mutex_close(&list->lock);
     gs_object_drop(list->context);
@@ -61,7 +61,7 @@ ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handl
         return gs_fail(ZE_RESULT_ERROR_INVALID_ENUMERATION,
                        "zeCommandListCreate: IN_ORDER and RELAXED_ORDERING cannot be combined");
     gs_list *list = new_list(context, device, desc->commandQueueGroupOrdinal, in_order);
-    if (list == NULL || (list->program = gs_program_new(in_order)) == NULL)
+    if (list == NULL || (list->buffer = gs_command_buffer_new(in_order)) == NULL)
         return no_memory(list);
     list->flags = desc->flags;
     list->is_mutable = mutable != NULL;
@@ -95,7 +95,7 @@ ze_result_t gs_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_dev
 
 static bool is_idle(void *state) {
     gs_list *list = state;
-    return list->immediate ? !gs_queue_is_busy(&list->queue) : list->program->pending == 0;
+    return list->immediate ? !gs_queue_is_busy(&list->queue) : list->buffer->pending == 0;
 }
 
 ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
@@ -111,15 +111,15 @@ ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
     gs_list *list = (gs_list *)hCommandList;
     if (list->immediate)
         return ZE_RESULT_SUCCESS;
-    gs_program *fresh = gs_program_new(list->in_order);
+    gs_command_buffer *fresh = gs_command_buffer_new(list->in_order);
     if (fresh == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to reset the command list");
     gs_lock(&list->lock);
-    gs_program *old = list->program;
-    list->program = fresh;
+    gs_command_buffer *old = list->buffer;
+    list->buffer = fresh;
     list->closed = list->changed = false;
     gs_unlock(&list->lock);
-    gs_program_drop(old);
+    gs_command_buffer_drop(old);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -163,59 +163,59 @@ static void number_command(gs_list *list, gs_command *command, gs_event *signal)
         command->counter = &signal->slot->own;
         command->step = ++signal->slot->own_issued;
     } else {
-        command->counter = list->immediate ? list->counter : list->program->counter;
-        command->step = list->immediate ? ++list->steps : ++list->program->steps;
+        command->counter = list->immediate ? list->counter : list->buffer->counter;
+        command->step = list->immediate ? ++list->steps : ++list->buffer->steps;
     }
     gs_event_track(signal, command->counter, command->step);
 }
 
 /* Makes room to note so many more events. */
-static bool reserve_events(gs_program *program, uint64_t more) {
-    uint64_t needed = program->event_count + more, capacity = program->event_capacity;
+static bool reserve_events(gs_command_buffer *buffer, uint64_t more) {
+    uint64_t needed = buffer->event_count + more, capacity = buffer->event_capacity;
     if (needed <= capacity)
         return true;
     capacity = needed > 2 * capacity ? needed + 16 : 2 * capacity;
-    gs_event **events = capacity <= UINT32_MAX ? realloc(program->events, capacity * sizeof *events) : NULL;
+    gs_event **events = capacity <= UINT32_MAX ? realloc(buffer->events, capacity * sizeof *events) : NULL;
     if (events == NULL)
         return false;
-    program->events = events;
-    program->event_capacity = (uint32_t)capacity;
+    buffer->events = events;
+    buffer->event_capacity = (uint32_t)capacity;
     return true;
 }
 
-/* Notes that the program refers to events, for the check when they are destroyed. There is room for them. */
-static void note_events(gs_program *program, const gs_command *command) {
+/* Notes that the command buffer refers to events, for the check when they are destroyed. There is room for them. */
+static void note_events(gs_command_buffer *buffer, const gs_command *command) {
     for (uint32_t each = 0; each < command->target_count; each++) {
-        program->events[program->event_count++] = command->targets[each].event;
-        program->waits_for_counters |= command->targets[each].counter != NULL;
+        buffer->events[buffer->event_count++] = command->targets[each].event;
+        buffer->waits_for_counters |= command->targets[each].counter != NULL;
     }
     if (command->signal != NULL)
-        program->events[program->event_count++] = command->signal;
+        buffer->events[buffer->event_count++] = command->signal;
 }
 
-bool gs_program_add(gs_program *program, gs_command *command) {
-    if (!reserve_events(program, (uint64_t)command->target_count + 1))
+bool gs_command_buffer_add(gs_command_buffer *buffer, gs_command *command) {
+    if (!reserve_events(buffer, (uint64_t)command->target_count + 1))
         return false;
-    note_events(program, command);
-    if (program->first == NULL)
-        program->first = command;
+    note_events(buffer, command);
+    if (buffer->first == NULL)
+        buffer->first = command;
     else
-        program->last->next = command;
-    program->last = command;
-    gs_mutable_bind(program, command);
+        buffer->last->next = command;
+    buffer->last = command;
+    gs_mutable_bind(buffer, command);
     return true;
 }
 
 /* After commands have got other events. */
-static ze_result_t note_events_again(gs_program *program) {
+static ze_result_t note_events_again(gs_command_buffer *buffer) {
     uint64_t count = 0;
-    for (const gs_command *command = program->first; command != NULL; command = command->next)
+    for (const gs_command *command = buffer->first; command != NULL; command = command->next)
         count += (uint64_t)command->target_count + 1;
-    if (!reserve_events(program, count))
+    if (!reserve_events(buffer, count))
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another event");
-    program->event_count = 0;
-    for (const gs_command *command = program->first; command != NULL; command = command->next)
-        note_events(program, command);
+    buffer->event_count = 0;
+    for (const gs_command *command = buffer->first; command != NULL; command = command->next)
+        note_events(buffer, command);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -223,7 +223,7 @@ static ze_result_t apply_changes(gs_list *list) {
     if (!list->changed)
         return ZE_RESULT_SUCCESS;
     ze_result_t result = gs_mutable_apply(list);
-    return result == ZE_RESULT_SUCCESS ? note_events_again(list->program) : result;
+    return result == ZE_RESULT_SUCCESS ? note_events_again(list->buffer) : result;
 }
 
 /* An immediate list never needs closing; the call is accepted and changes nothing. */
@@ -246,7 +246,7 @@ ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_c
     if (command->signal != NULL)
         gs_object_drop(command->signal);
     command->signal = signal;
-    if (command->counter != list->program->counter)
+    if (command->counter != list->buffer->counter)
         command->counter = NULL; /* it was the old event's own */
     if (command->counter == NULL)
         number_command(list, command, signal);
@@ -282,7 +282,7 @@ ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t co
 static bool do_at_once(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
                        ze_event_handle_t *waits) {
     bool is_work = description->operation != GS_NOTHING;
-    if (!gs_command_is_short(description) || (is_work && list->queue.device->place != NULL))
+    if (!gs_command_is_short(description) || (is_work && list->queue.device->affinity != NULL))
         return false;
     for (uint32_t each = 0; each < wait_count; each++)
         if (!gs_event_is_signalled((gs_event *)waits[each]))
@@ -308,7 +308,7 @@ static void refuse(const gs_command *description) {
 static ze_result_t append_later(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
                                 ze_event_handle_t *waits) {
     gs_command *command = malloc(sizeof *command);
-    if (command == NULL || (!list->immediate && !reserve_events(list->program, (uint64_t)wait_count + 1))) {
+    if (command == NULL || (!list->immediate && !reserve_events(list->buffer, (uint64_t)wait_count + 1))) {
         free(command);
         refuse(description);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command");
@@ -329,7 +329,7 @@ static ze_result_t append_later(gs_list *list, const gs_command *description, gs
     if (list->immediate)
         gs_queue_submit(&list->queue, command);
     else
-        gs_program_add(list->program, command);
+        gs_command_buffer_add(list->buffer, command);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -357,8 +357,8 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
 /* --- Running closed lists ------------------------------------------------------------------------ */
 
 /* Fixes what a wait on a counter-based event means in this run: the latest run of the list that signals. */
-static void resolve_waits(gs_program *program) {
-    for (gs_command *command = program->first; command != NULL; command = command->next)
+static void resolve_waits(gs_command_buffer *buffer) {
+    for (gs_command *command = buffer->first; command != NULL; command = command->next)
         for (uint32_t each = 0; each < command->target_count; each++) {
             gs_target *target = &command->targets[each];
             if (target->counter != NULL)
@@ -366,36 +366,36 @@ static void resolve_waits(gs_program *program) {
         }
 }
 
-/* Points the counter-based events that a program signals at its own counter; a clone of it signals them, too. */
-static void claim_events(gs_program *program) {
-    for (gs_command *command = program->first; command != NULL; command = command->next)
-        if (command->signal != NULL && command->counter != NULL && command->counter == program->counter)
+/* Points the counter-based events that a command buffer signals at its own counter; a clone of it signals them, too. */
+static void claim_events(gs_command_buffer *buffer) {
+    for (gs_command *command = buffer->first; command != NULL; command = command->next)
+        if (command->signal != NULL && command->counter != NULL && command->counter == buffer->counter)
             gs_event_track(command->signal, command->counter, command->step);
 }
 
-gs_run gs_program_start(gs_program *program) {
-    program->references++;
-    if (program->waits_for_counters)
-        resolve_waits(program);
-    gs_run run = {program, program->runs++ * program->steps};
-    if (program->counter != NULL)
-        program->counter->base = run.base;
-    if (program->was_cloned)
-        claim_events(program);
+gs_run gs_command_buffer_start(gs_command_buffer *buffer) {
+    buffer->references++;
+    if (buffer->waits_for_counters)
+        resolve_waits(buffer);
+    gs_run run = {buffer, buffer->runs++ * buffer->steps};
+    if (buffer->counter != NULL)
+        buffer->counter->base = run.base;
+    if (buffer->was_cloned)
+        claim_events(buffer);
     return run;
 }
 
 static void cancel(const gs_run *run) {
-    gs_program *program = run->program;
-    if (program->runs == 0 || (program->runs - 1) * program->steps != run->base)
+    gs_command_buffer *buffer = run->buffer;
+    if (buffer->runs == 0 || (buffer->runs - 1) * buffer->steps != run->base)
         return; /* another run was started meanwhile */
-    program->runs--;
-    if (program->counter != NULL)
-        program->counter->base = program->runs > 0 ? (program->runs - 1) * program->steps : 0;
+    buffer->runs--;
+    if (buffer->counter != NULL)
+        buffer->counter->base = buffer->runs > 0 ? (buffer->runs - 1) * buffer->steps : 0;
 }
 
 void gs_command_cancel(const gs_command *command) {
-    for (uint32_t each = 0; command->operation == GS_RUN_PROGRAMS && each < command->run.count; each++)
+    for (uint32_t each = 0; command->operation == GS_RUN_BUFFERS && each < command->run.count; each++)
         cancel(&command->run.runs[each]);
 }
 
@@ -407,13 +407,13 @@ gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists
         free(runs);
         return NULL;
     }
-    command->operation = GS_RUN_PROGRAMS;
+    command->operation = GS_RUN_BUFFERS;
     command->run.runs = runs;
     command->run.count = count;
     for (uint32_t each = 0; each < count; each++) {
         gs_list *list = (gs_list *)lists[each];
         gs_lock(&list->lock);
-        runs[each] = gs_program_start(list->program);
+        runs[each] = gs_command_buffer_start(list->buffer);
         gs_unlock(&list->lock);
     }
     return command;

@@ -1,6 +1,6 @@
 /* Command lists: recorded for later, or immediate. */
-#ifndef GS_LIST_H
-#define GS_LIST_H
+#ifndef GS_OBJECTS_LIST_H
+#define GS_OBJECTS_LIST_H
 
 #include "runtime/queue.h"
 #include "threads/lock.h"
@@ -14,7 +14,7 @@ typedef struct gs_list {
     bool immediate, in_order, closed;
     bool is_mutable, changed; /* changed: to be closed again before it runs */
     gs_mutex lock;
-    gs_program *program; /* what was recorded; NULL for an immediate list */
+    gs_command_buffer *buffer; /* what was recorded; NULL for an immediate list */
     gs_queue queue;      /* of an immediate list */
     gs_counter *counter; /* of an immediate in-order list */
     uint64_t steps;

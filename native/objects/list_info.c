@@ -95,14 +95,14 @@ static ze_result_t append_again(ze_command_list_handle_t into, const gs_command 
     return result;
 }
 
-/* What the counter-based events that a program signals stand for now; the last target has no event. */
-static gs_target *take_signals(const gs_program *program) {
+/* What the counter-based events that a command buffer signals stand for now; the last target has no event. */
+static gs_target *take_signals(const gs_command_buffer *buffer) {
     uint32_t count = 0;
-    for (const gs_command *each = program->first; each != NULL; each = each->next)
+    for (const gs_command *each = buffer->first; each != NULL; each = each->next)
         count += each->signal != NULL && each->counter != NULL;
     gs_target *taken = calloc(count + 1, sizeof *taken);
     uint32_t next = 0;
-    for (const gs_command *each = program->first; each != NULL && taken != NULL; each = each->next)
+    for (const gs_command *each = buffer->first; each != NULL && taken != NULL; each = each->next)
         if (each->signal != NULL && each->counter != NULL)
             gs_target_take(each->signal, &taken[next++]);
     return taken;
@@ -120,9 +120,9 @@ static void give_back_signals(gs_target *taken) {
 
 /* Appending lets counter-based events follow the clone, so that its own waits find them. When it is complete they go
  * back: cloning signals nothing and takes no signal away. */
-static ze_result_t copy_commands(gs_program *original, ze_command_list_handle_t clone) {
+static ze_result_t copy_commands(gs_command_buffer *original, ze_command_list_handle_t clone) {
     ze_result_t result = ZE_RESULT_SUCCESS;
-    gs_program *made = ((gs_list *)clone)->program;
+    gs_command_buffer *made = ((gs_list *)clone)->buffer;
     gs_target *signals = take_signals(original);
     if (signals == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to copy a command list");
@@ -148,7 +148,7 @@ static ze_result_t clone_list(const gs_list *original, ze_command_list_handle_t 
     if (result != ZE_RESULT_SUCCESS)
         return result;
     ((gs_list *)clone)->is_mutable = original->is_mutable;
-    result = copy_commands(original->program, clone);
+    result = copy_commands(original->buffer, clone);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_zeCommandListClose(clone);
     if (result == ZE_RESULT_SUCCESS)

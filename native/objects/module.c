@@ -1,4 +1,4 @@
-/* Modules: what launches share. Compiled code is kept by Python, which learns from a tombstone that no
+/* Modules: what launches share. Compiled code is kept by Python, which learns from a reap_entry that no
  * handle and no command refers to a module any more. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "threads/lock.h"
 
 /* Made with the module, so that its end needs no memory. */
-typedef struct gs_tombstone {
-    struct gs_tombstone *next;
+typedef struct gs_reap_entry {
+    struct gs_reap_entry *next;
     uint64_t key; /* Python's name for the module */
-} gs_tombstone;
+} gs_reap_entry;
 
-static gs_tombstone *tombstones;
-GS_STATIC_LOCK(tombstones_lock, GS_SHORT_LOCK)
+static gs_reap_entry *reapable;
+GS_STATIC_LOCK(reapable_lock, GS_SHORT_LOCK)
 
 /* --- Program-scope variables ------------------------------------------------------------------------ */
 
@@ -78,11 +78,11 @@ static void free_entry_point(gs_entry_point *entry_point) {
     free(entry_point);
 }
 
-static void bury(gs_tombstone *tombstone) {
-    gs_lock(&tombstones_lock);
-    tombstone->next = tombstones;
-    tombstones = tombstone;
-    gs_unlock(&tombstones_lock);
+static void add_reapable(gs_reap_entry *reap_entry) {
+    gs_lock(&reapable_lock);
+    reap_entry->next = reapable;
+    reapable = reap_entry;
+    gs_unlock(&reapable_lock);
 }
 
 static void release_module(gs_object *object) {
@@ -94,20 +94,20 @@ static void release_module(gs_object *object) {
     gs_globals_drop(module->globals);
     gs_object_drop(module->context);
     gs_mutex_close(&module->lock);
-    bury(module->tombstone);
+    add_reapable(module->reap_entry);
 }
 
 GS_EXPORT void *gs_module_new(gs_context *context, gs_device *device, uint64_t key) {
-    gs_tombstone *tombstone = calloc(1, sizeof *tombstone);
-    if (tombstone == NULL)
+    gs_reap_entry *reap_entry = calloc(1, sizeof *reap_entry);
+    if (reap_entry == NULL)
         return NULL;
-    tombstone->key = key;
+    reap_entry->key = key;
     gs_module *module = gs_object_new(GS_KIND_MODULE, release_module);
     if (module == NULL) {
-        free(tombstone);
+        free(reap_entry);
         return NULL;
     }
-    module->tombstone = tombstone;
+    module->reap_entry = reap_entry;
     module->context = context;
     module->device = device;
     gs_object_hold(context);
@@ -130,21 +130,21 @@ static void run_single(void *argument, uint64_t number) {
     work->run(work->dispatch, number, 1, work->local);
 }
 
-static void describe_single(const void *subject, char *text, size_t room) {
-    snprintf(text, room, "the initializer or finalizer '%.100s'", ((const single *)subject)->name);
+static void describe_single(const void *subject, char *text, size_t capacity) {
+    snprintf(text, capacity, "the initializer or finalizer '%.100s'", ((const single *)subject)->name);
 }
 
 GS_EXPORT bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
                                   const char *name) {
     single work = {run, dispatch, local, name};
-    const gs_errand errand = {context, describe_single, &work};
+    const gs_fault_scope scope = {context, describe_single, &work};
     const gs_code code = {.name = name};
-    const gs_errand *before = gs_errand_begin(&errand);
-    gs_limited limited;
-    gs_limit_begin(&limited, &code);
+    const gs_fault_scope *before = gs_fault_scope_enter(&scope);
+    gs_watched_launch limited;
+    gs_watchdog_begin(&limited, &code);
     bool is_done = gs_guard(run_single, &work, 0, NULL);
-    gs_limit_end(&limited);
-    gs_errand_begin(before);
+    gs_watchdog_end(&limited);
+    gs_fault_scope_enter(before);
     return is_done;
 }
 
@@ -158,12 +158,12 @@ GS_EXPORT ze_result_t gs_module_end(gs_module *module) {
 }
 
 /* The key of a module that nothing refers to any more, each told once; 0 if there is none. */
-GS_EXPORT uint64_t gs_module_next_dead(void) {
-    gs_lock(&tombstones_lock);
-    gs_tombstone *taken = tombstones;
+GS_EXPORT uint64_t gs_module_reap(void) {
+    gs_lock(&reapable_lock);
+    gs_reap_entry *taken = reapable;
     if (taken != NULL)
-        tombstones = taken->next;
-    gs_unlock(&tombstones_lock);
+        reapable = taken->next;
+    gs_unlock(&reapable_lock);
     uint64_t key = taken != NULL ? taken->key : 0;
     free(taken);
     return key;

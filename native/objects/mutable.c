@@ -13,8 +13,8 @@ static _Atomic uint64_t last_id;
 
 /* --- Names ------------------------------------------------------------------------------------------- */
 
-void gs_mutable_bind(gs_program *program, gs_command *command) {
-    gs_mutable *youngest = program->mutables;
+void gs_mutable_bind(gs_command_buffer *buffer, gs_command *command) {
+    gs_mutable *youngest = buffer->mutables;
     if (youngest == NULL || youngest->command != NULL)
         return;
     youngest->command = command;
@@ -58,9 +58,9 @@ static ze_result_t check_flags(enum gs_function function, ze_mutable_command_exp
 }
 
 /* Called with the list locked. Who asks twice before a command is appended gets its one name twice. */
-static ze_result_t name_next(gs_program *program, ze_mutable_command_exp_flags_t flags, uint32_t kernel_count,
+static ze_result_t name_next(gs_command_buffer *buffer, ze_mutable_command_exp_flags_t flags, uint32_t kernel_count,
                              gs_kernel *const *kernels, uint64_t *id) {
-    gs_mutable *before = program->mutables;
+    gs_mutable *before = buffer->mutables;
     bool again = before != NULL && before->command == NULL;
     gs_mutable *made = add_kernels(again ? before : NULL, kernel_count, kernels);
     if (made == NULL)
@@ -70,7 +70,7 @@ static ze_result_t name_next(gs_program *program, ze_mutable_command_exp_flags_t
         made->next = before;
     }
     made->flags |= flags;
-    program->mutables = made;
+    buffer->mutables = made;
     *id = made->id;
     return ZE_RESULT_SUCCESS;
 }
@@ -90,7 +90,7 @@ static ze_result_t give_id(enum gs_function function, ze_command_list_handle_t h
                                              "is created"
                                            : "the list is closed");
     else
-        result = name_next(list->program, desc->flags != 0 ? desc->flags : all, kernel_count,
+        result = name_next(list->buffer, desc->flags != 0 ? desc->flags : all, kernel_count,
                            (gs_kernel *const *)kernels, id);
     gs_unlock(&list->lock);
     return result;
@@ -114,14 +114,14 @@ ze_result_t gs_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, 
     return ZE_RESULT_SUCCESS;
 }
 
-static const gs_command *nth(const gs_program *program, const gs_command *like, const gs_program *of) {
-    const gs_command *found = program->first;
+static const gs_command *nth(const gs_command_buffer *buffer, const gs_command *like, const gs_command_buffer *of) {
+    const gs_command *found = buffer->first;
     for (const gs_command *each = of->first; each != like; each = each->next)
         found = found->next;
     return found;
 }
 
-bool gs_mutable_copy(gs_program *clone, const gs_program *original) {
+bool gs_mutable_copy(gs_command_buffer *clone, const gs_command_buffer *original) {
     gs_mutable **link = &clone->mutables;
     for (const gs_mutable *each = original->mutables; each != NULL; each = each->next) {
         gs_mutable *made = add_kernels(NULL, each->kernel_count, each->kernels);
@@ -144,7 +144,7 @@ bool gs_mutable_copy(gs_program *clone, const gs_program *original) {
 
 /* --- Finding what is to be changed ------------------------------------------------------------------- */
 
-static bool is_idle(void *list) { return ((gs_list *)list)->program->pending == 0; }
+static bool is_idle(void *list) { return ((gs_list *)list)->buffer->pending == 0; }
 
 /* Before anything is changed. */
 static ze_result_t check_list(enum gs_function function, gs_list *list) {
@@ -161,7 +161,7 @@ static ze_result_t check_list(enum gs_function function, gs_list *list) {
 static ze_result_t find(enum gs_function function, const gs_list *list, uint64_t id,
                         ze_mutable_command_exp_flags_t flag, gs_mutable **found) {
     const char *name = gs_function_names[function];
-    gs_mutable *each = list->program->mutables;
+    gs_mutable *each = list->buffer->mutables;
     while (each != NULL && each->id != id)
         each = each->next;
     if (each == NULL || each->command == NULL)
@@ -332,7 +332,7 @@ ze_result_t gs_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handl
 }
 
 ze_result_t gs_mutable_apply(gs_list *list) {
-    for (gs_mutable *each = list->program->mutables; each != NULL; each = each->next) {
+    for (gs_mutable *each = list->buffer->mutables; each != NULL; each = each->next) {
         if (!each->changed)
             continue;
         ze_result_t result = gs_launch_renew(GS_FN_zeCommandListClose, list, &each->command->launch);

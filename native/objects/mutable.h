@@ -1,11 +1,11 @@
 /* Mutable command lists: commands with a name, by which they can be changed after the list was closed. */
-#ifndef GS_MUTABLE_H
-#define GS_MUTABLE_H
+#ifndef GS_OBJECTS_MUTABLE_H
+#define GS_OBJECTS_MUTABLE_H
 
 #include "objects/list.h"
 
 typedef struct gs_mutable {
-    struct gs_mutable *next; /* in the program */
+    struct gs_mutable *next; /* in the command buffer */
     uint64_t id;             /* never used again */
     ze_mutable_command_exp_flags_t flags;
     gs_command *command; /* NULL: still to be appended */
@@ -17,13 +17,13 @@ typedef struct gs_mutable {
 } gs_mutable;
 
 /* Gives the name that was asked for, if any, to the command that was appended. */
-void gs_mutable_bind(gs_program *program, gs_command *command);
+void gs_mutable_bind(gs_command_buffer *buffer, gs_command *command);
 
 /* Captures what was changed, before the list runs again. */
 ze_result_t gs_mutable_apply(gs_list *list);
 
 /* Gives a clone the names of the original's commands, which come in the same order. False if memory ran out. */
-bool gs_mutable_copy(gs_program *clone, const gs_program *original);
+bool gs_mutable_copy(gs_command_buffer *clone, const gs_command_buffer *original);
 
 void gs_mutable_free(gs_mutable *first);
 

@@ -144,14 +144,14 @@ void gs_unpin(void **pinned) {
 }
 
 static bool grow_pins(gs_pins *pins) {
-    size_t room = pins->all == NULL ? 64 : 2 * pins->room;
-    void **larger = realloc(pins->all, room * sizeof *larger);
+    size_t capacity = pins->all == NULL ? 64 : 2 * pins->capacity;
+    void **larger = realloc(pins->all, capacity * sizeof *larger);
     if (larger == NULL)
         return false;
     if (pins->all == NULL)
         memcpy(larger, pins->few, sizeof pins->few);
     pins->all = larger;
-    pins->room = room;
+    pins->capacity = capacity;
     return true;
 }
 
@@ -160,7 +160,7 @@ bool gs_pin_next(gs_pins *pins, const void *handle, enum gs_kind kind) {
     void *pinned = gs_pin(handle, kind);
     if (pinned == NULL)
         return false;
-    if (pins->count >= few && pins->count >= pins->room && !grow_pins(pins)) {
+    if (pins->count >= few && pins->count >= pins->capacity && !grow_pins(pins)) {
         gs_object_drop(pinned);
         pins->is_full = true;
         return false;

@@ -1,7 +1,7 @@
 /* Handles. Every object of the API is a slot in a slab of its kind, so that any bit pattern can be told
  * from a live handle by arithmetic alone, and a freed slot is not handed out again soon. */
-#ifndef GS_OBJECT_H
-#define GS_OBJECT_H
+#ifndef GS_OBJECTS_OBJECT_H
+#define GS_OBJECTS_OBJECT_H
 
 #include <stdatomic.h>
 

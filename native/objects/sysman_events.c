@@ -1,4 +1,4 @@
-/* Listening for events of system management. Python looks (driver/sysman/events.py); the waiting in between is done
+/* Waiting for events of system management (zesDriverEventListen). Python looks (driver/sysman/events.py); the waiting in between is done
  * here, so that no interpreter is kept from its work for as long as nothing happens. */
 #include "abi/abi.h"
 #include "threads/wait.h"
@@ -14,8 +14,8 @@ static bool never(void *unused) {
 
 /* False if the host program wants its thread back. */
 static bool sleep_for(uint64_t nanoseconds) {
-    static gs_bell silent;
-    return gs_bell_wait(&silent, never, NULL, nanoseconds, true) != GS_WAIT_INTERRUPTED;
+    static gs_futex silent;
+    return gs_futex_wait(&silent, never, NULL, nanoseconds, true) != GS_WAIT_INTERRUPTED;
 }
 
 ze_result_t gs_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count,

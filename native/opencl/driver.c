@@ -5,7 +5,7 @@
 #include "abi/word.h"
 #include "generated/ze_types.h"
 
-#define MODULE "groundstate.compiler.opencl.entry_points"
+#define MODULE "groundstate.compiler.opencl.icd"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static gs_cl_facts facts;
@@ -51,8 +51,8 @@ static void start(void) {
         snprintf(failure, sizeof failure, "there is no usable %s beside this library: %s", GS_DRIVER, dlerror());
         return;
     }
-    *(void **)&guest_start = dlsym(driver, "gs_guest_start");
-    *(void **)&guest_call = dlsym(driver, "gs_guest_call");
+    *(void **)&guest_start = dlsym(driver, "gs_embedded_import");
+    *(void **)&guest_call = dlsym(driver, "gs_embedded_call");
     found = guest_start != NULL && guest_call != NULL && ask_device(driver);
     if (!found)
         snprintf(failure, sizeof failure, "%s has no device", GS_DRIVER);

@@ -88,8 +88,8 @@ gs_cl_object gs_cl_device = {.dispatch = gs_cl_dispatch, .references = 1};
 
 /* --- Answers --------------------------------------------------------------------------------------- */
 
-int gs_cl_answer(const void *value, size_t size, size_t room, void *to, size_t *needed) {
-    if (to != NULL && room < size)
+int gs_cl_answer(const void *value, size_t size, size_t capacity, void *to, size_t *needed) {
+    if (to != NULL && capacity < size)
         return CL_INVALID_VALUE;
     if (to != NULL)
         memcpy(to, value, size);
@@ -98,14 +98,14 @@ int gs_cl_answer(const void *value, size_t size, size_t room, void *to, size_t *
     return CL_SUCCESS;
 }
 
-int gs_cl_answer_text(const char *text, size_t room, void *to, size_t *needed) {
-    return gs_cl_answer(text, strlen(text) + 1, room, to, needed);
+int gs_cl_answer_text(const char *text, size_t capacity, void *to, size_t *needed) {
+    return gs_cl_answer(text, strlen(text) + 1, capacity, to, needed);
 }
 
 /* --- The platform and its device ------------------------------------------------------------------- */
 
-static int get_platforms(unsigned room, void **platforms, unsigned *count) {
-    if (platforms != NULL && room == 0)
+static int get_platforms(unsigned capacity, void **platforms, unsigned *count) {
+    if (platforms != NULL && capacity == 0)
         return CL_INVALID_VALUE;
     if (platforms != NULL)
         platforms[0] = &gs_cl_platform;
@@ -114,30 +114,30 @@ static int get_platforms(unsigned room, void **platforms, unsigned *count) {
     return CL_SUCCESS;
 }
 
-static int platform_info(void *platform, unsigned what, size_t room, void *to, size_t *needed) {
+static int platform_info(void *platform, unsigned what, size_t capacity, void *to, size_t *needed) {
     (void)platform;
     switch (what) {
     case PLATFORM_PROFILE:
-        return gs_cl_answer_text("FULL_PROFILE", room, to, needed);
+        return gs_cl_answer_text("FULL_PROFILE", capacity, to, needed);
     case PLATFORM_VERSION:
-        return gs_cl_answer_text(VERSION, room, to, needed);
+        return gs_cl_answer_text(VERSION, capacity, to, needed);
     case PLATFORM_NAME:
-        return gs_cl_answer_text(NAME, room, to, needed);
+        return gs_cl_answer_text(NAME, capacity, to, needed);
     case PLATFORM_VENDOR:
-        return gs_cl_answer_text("Groundstate", room, to, needed);
+        return gs_cl_answer_text("Groundstate", capacity, to, needed);
     case PLATFORM_EXTENSIONS:
-        return gs_cl_answer_text("cl_khr_icd", room, to, needed);
+        return gs_cl_answer_text("cl_khr_icd", capacity, to, needed);
     case PLATFORM_ICD_SUFFIX:
-        return gs_cl_answer_text("GROUNDSTATE", room, to, needed);
+        return gs_cl_answer_text("GROUNDSTATE", capacity, to, needed);
     default:
         return CL_INVALID_VALUE;
     }
 }
 
 /* Only those who ask for a GPU see the device: programs that list everything look for one that runs kernels. */
-static int get_devices(void *platform, uint64_t type, unsigned room, void **devices, unsigned *count) {
+static int get_devices(void *platform, uint64_t type, unsigned capacity, void **devices, unsigned *count) {
     (void)platform;
-    if (devices != NULL && room == 0)
+    if (devices != NULL && capacity == 0)
         return CL_INVALID_VALUE;
     if (type == DEVICE_TYPE_ALL || (type & DEVICE_TYPE_GPU) == 0 || gs_cl_find_device() == NULL) {
         if (count != NULL)
@@ -151,7 +151,7 @@ static int get_devices(void *platform, uint64_t type, unsigned room, void **devi
     return CL_SUCCESS;
 }
 
-static int device_number(unsigned what, const gs_cl_facts *facts, size_t room, void *to, size_t *needed) {
+static int device_number(unsigned what, const gs_cl_facts *facts, size_t capacity, void *to, size_t *needed) {
     unsigned number = 0;
     switch (what) {
     case DEVICE_VENDOR_ID:
@@ -175,10 +175,10 @@ static int device_number(unsigned what, const gs_cl_facts *facts, size_t room, v
     default:
         return CL_INVALID_VALUE;
     }
-    return gs_cl_answer(&number, sizeof number, room, to, needed);
+    return gs_cl_answer(&number, sizeof number, capacity, to, needed);
 }
 
-static int device_info(void *device, unsigned what, size_t room, void *to, size_t *needed) {
+static int device_info(void *device, unsigned what, size_t capacity, void *to, size_t *needed) {
     const gs_cl_facts *facts = gs_cl_find_device();
     uint64_t type = DEVICE_TYPE_GPU;
     void *platform = &gs_cl_platform;
@@ -186,24 +186,24 @@ static int device_info(void *device, unsigned what, size_t room, void *to, size_
         return CL_INVALID_DEVICE;
     switch (what) {
     case DEVICE_TYPE:
-        return gs_cl_answer(&type, sizeof type, room, to, needed);
+        return gs_cl_answer(&type, sizeof type, capacity, to, needed);
     case DEVICE_PLATFORM:
-        return gs_cl_answer(&platform, sizeof platform, room, to, needed);
+        return gs_cl_answer(&platform, sizeof platform, capacity, to, needed);
     case DEVICE_NAME:
-        return gs_cl_answer_text(facts->name, room, to, needed);
+        return gs_cl_answer_text(facts->name, capacity, to, needed);
     case DEVICE_VENDOR:
     case DEVICE_DRIVER_VERSION:
-        return gs_cl_answer_text("Groundstate", room, to, needed);
+        return gs_cl_answer_text("Groundstate", capacity, to, needed);
     case DEVICE_PROFILE:
-        return gs_cl_answer_text("FULL_PROFILE", room, to, needed);
+        return gs_cl_answer_text("FULL_PROFILE", capacity, to, needed);
     case DEVICE_VERSION:
-        return gs_cl_answer_text(VERSION, room, to, needed);
+        return gs_cl_answer_text(VERSION, capacity, to, needed);
     case DEVICE_C_VERSION:
-        return gs_cl_answer_text("OpenCL C 1.2 Groundstate", room, to, needed);
+        return gs_cl_answer_text("OpenCL C 1.2 Groundstate", capacity, to, needed);
     case DEVICE_EXTENSIONS:
-        return gs_cl_answer_text("", room, to, needed);
+        return gs_cl_answer_text("", capacity, to, needed);
     default:
-        return device_number(what, facts, room, to, needed);
+        return device_number(what, facts, capacity, to, needed);
     }
 }
 
@@ -251,20 +251,20 @@ int gs_cl_release_context(gs_cl_object *context) {
     return CL_SUCCESS;
 }
 
-static int context_info(gs_cl_object *context, unsigned what, size_t room, void *to, size_t *needed) {
+static int context_info(gs_cl_object *context, unsigned what, size_t capacity, void *to, size_t *needed) {
     if (context == NULL)
         return CL_INVALID_CONTEXT;
     unsigned references = (unsigned)context->references, one = 1;
     void *device = &gs_cl_device;
     switch (what) {
     case CONTEXT_REFERENCES:
-        return gs_cl_answer(&references, sizeof references, room, to, needed);
+        return gs_cl_answer(&references, sizeof references, capacity, to, needed);
     case CONTEXT_DEVICES:
-        return gs_cl_answer(&device, sizeof device, room, to, needed);
+        return gs_cl_answer(&device, sizeof device, capacity, to, needed);
     case CONTEXT_PROPERTIES:
-        return gs_cl_answer("", 0, room, to, needed);
+        return gs_cl_answer("", 0, capacity, to, needed);
     case CONTEXT_DEVICE_COUNT:
-        return gs_cl_answer(&one, sizeof one, room, to, needed);
+        return gs_cl_answer(&one, sizeof one, capacity, to, needed);
     default:
         return CL_INVALID_VALUE;
     }
@@ -308,16 +308,16 @@ static void *refuse_10(any a, any b, any c, any d, any e, any f, any g, any h, a
 
 /* --- How loaders come in --------------------------------------------------------------------------- */
 
-GS_EXPORT int clIcdGetPlatformIDsKHR(unsigned room, void **platforms, unsigned *count);
-GS_EXPORT int clGetPlatformInfo(void *platform, unsigned what, size_t room, void *to, size_t *needed);
+GS_EXPORT int clIcdGetPlatformIDsKHR(unsigned capacity, void **platforms, unsigned *count);
+GS_EXPORT int clGetPlatformInfo(void *platform, unsigned what, size_t capacity, void *to, size_t *needed);
 GS_EXPORT void *clGetExtensionFunctionAddress(const char *name);
 
-int clIcdGetPlatformIDsKHR(unsigned room, void **platforms, unsigned *count) {
-    return get_platforms(room, platforms, count);
+int clIcdGetPlatformIDsKHR(unsigned capacity, void **platforms, unsigned *count) {
+    return get_platforms(capacity, platforms, count);
 }
 
-int clGetPlatformInfo(void *platform, unsigned what, size_t room, void *to, size_t *needed) {
-    return platform_info(platform, what, room, to, needed);
+int clGetPlatformInfo(void *platform, unsigned what, size_t capacity, void *to, size_t *needed) {
+    return platform_info(platform, what, capacity, to, needed);
 }
 
 void *clGetExtensionFunctionAddress(const char *name) {

@@ -2,8 +2,8 @@
  * which they have compiled by the OpenCL driver of the same GPU (oneMKL's Fourier transforms).
  *
  * The names and numbers are those of OpenCL; only what is used here is declared. */
-#ifndef GS_OPENCL_H
-#define GS_OPENCL_H
+#ifndef GS_OPENCL_OPENCL_H
+#define GS_OPENCL_OPENCL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,8 +47,8 @@ extern gs_cl_object gs_cl_platform, gs_cl_device;
 extern void *gs_cl_dispatch[];
 
 /* Answers a question with `size` bytes at `value`, as all clGet...Info do. */
-int gs_cl_answer(const void *value, size_t size, size_t room, void *to, size_t *needed);
-int gs_cl_answer_text(const char *text, size_t room, void *to, size_t *needed);
+int gs_cl_answer(const void *value, size_t size, size_t capacity, void *to, size_t *needed);
+int gs_cl_answer_text(const char *text, size_t capacity, void *to, size_t *needed);
 
 /* driver.c: what the Level Zero device says of itself, and its compiler. */
 typedef struct gs_cl_facts {
@@ -65,8 +65,8 @@ int gs_cl_retain_program(gs_cl_program *program);
 int gs_cl_release_program(gs_cl_program *program);
 int gs_cl_build_program(gs_cl_program *program, unsigned count, void *const *devices, const char *options,
                         void (*notify)(void *, void *), void *data);
-int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed);
-int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t room, void *to, size_t *needed);
+int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t capacity, void *to, size_t *needed);
+int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t capacity, void *to, size_t *needed);
 
 /* icd.c */
 int gs_cl_release_context(gs_cl_object *context);

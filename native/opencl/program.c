@@ -125,14 +125,14 @@ int gs_cl_build_program(gs_cl_program *program, unsigned count, void *const *dev
     return result;
 }
 
-static int copy_binary(const gs_cl_program *program, size_t room, void *to, size_t *needed) {
+static int copy_binary(const gs_cl_program *program, size_t capacity, void *to, size_t *needed) {
     if (program->status != CL_SUCCESS)
         return CL_INVALID_PROGRAM_EXECUTABLE;
     if (needed != NULL)
         *needed = sizeof(void *);
     if (to == NULL)
         return CL_SUCCESS;
-    if (room < sizeof(void *))
+    if (capacity < sizeof(void *))
         return CL_INVALID_VALUE;
     void *place = *(void **)to;
     if (place != NULL)
@@ -140,62 +140,62 @@ static int copy_binary(const gs_cl_program *program, size_t room, void *to, size
     return CL_SUCCESS;
 }
 
-static int answer(gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
+static int answer(gs_cl_program *program, unsigned what, size_t capacity, void *to, size_t *needed) {
     unsigned references = (unsigned)program->object.references, one = 1;
     size_t size = program->status == CL_SUCCESS ? program->binary_size : 0;
     void *device = &gs_cl_device;
     switch (what) {
     case PROGRAM_REFERENCES:
-        return gs_cl_answer(&references, sizeof references, room, to, needed);
+        return gs_cl_answer(&references, sizeof references, capacity, to, needed);
     case PROGRAM_CONTEXT:
-        return gs_cl_answer(&program->context, sizeof program->context, room, to, needed);
+        return gs_cl_answer(&program->context, sizeof program->context, capacity, to, needed);
     case PROGRAM_DEVICE_COUNT:
-        return gs_cl_answer(&one, sizeof one, room, to, needed);
+        return gs_cl_answer(&one, sizeof one, capacity, to, needed);
     case PROGRAM_DEVICES:
-        return gs_cl_answer(&device, sizeof device, room, to, needed);
+        return gs_cl_answer(&device, sizeof device, capacity, to, needed);
     case PROGRAM_SOURCE:
-        return gs_cl_answer_text(program->source, room, to, needed);
+        return gs_cl_answer_text(program->source, capacity, to, needed);
     case PROGRAM_BINARY_SIZES:
-        return gs_cl_answer(&size, sizeof size, room, to, needed);
+        return gs_cl_answer(&size, sizeof size, capacity, to, needed);
     case PROGRAM_BINARIES:
-        return copy_binary(program, room, to, needed);
+        return copy_binary(program, capacity, to, needed);
     default:
         return CL_INVALID_VALUE;
     }
 }
 
-int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
+int gs_cl_program_info(gs_cl_program *program, unsigned what, size_t capacity, void *to, size_t *needed) {
     if (program == NULL)
         return CL_INVALID_PROGRAM;
     pthread_mutex_lock(&program->lock);
-    int result = answer(program, what, room, to, needed);
+    int result = answer(program, what, capacity, to, needed);
     pthread_mutex_unlock(&program->lock);
     return result;
 }
 
-static int answer_of_build(const gs_cl_program *program, unsigned what, size_t room, void *to, size_t *needed) {
+static int answer_of_build(const gs_cl_program *program, unsigned what, size_t capacity, void *to, size_t *needed) {
     unsigned type = program->status == CL_SUCCESS ? 4 : 0; /* an executable, or nothing */
     switch (what) {
     case BUILD_STATUS:
-        return gs_cl_answer(&program->status, sizeof program->status, room, to, needed);
+        return gs_cl_answer(&program->status, sizeof program->status, capacity, to, needed);
     case BUILD_OPTIONS:
-        return gs_cl_answer_text(program->options != NULL ? program->options : "", room, to, needed);
+        return gs_cl_answer_text(program->options != NULL ? program->options : "", capacity, to, needed);
     case BUILD_LOG:
-        return gs_cl_answer_text(program->log != NULL ? program->log : "", room, to, needed);
+        return gs_cl_answer_text(program->log != NULL ? program->log : "", capacity, to, needed);
     case BUILD_BINARY_TYPE:
-        return gs_cl_answer(&type, sizeof type, room, to, needed);
+        return gs_cl_answer(&type, sizeof type, capacity, to, needed);
     default:
         return CL_INVALID_VALUE;
     }
 }
 
-int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t room, void *to, size_t *needed) {
+int gs_cl_build_info(gs_cl_program *program, void *device, unsigned what, size_t capacity, void *to, size_t *needed) {
     if (program == NULL)
         return CL_INVALID_PROGRAM;
     if (device != &gs_cl_device)
         return CL_INVALID_DEVICE;
     pthread_mutex_lock(&program->lock);
-    int result = answer_of_build(program, what, room, to, needed);
+    int result = answer_of_build(program, what, capacity, to, needed);
     pthread_mutex_unlock(&program->lock);
     return result;
 }

@@ -1,14 +1,14 @@
-/* What is said to Python when it starts; only python.c includes it. */
-#ifndef GS_START_TEXT_H
-#define GS_START_TEXT_H
+/* What Python runs first; only python.c includes it. */
+#ifndef GS_PYTHON_BOOTSTRAP_H
+#define GS_PYTHON_BOOTSTRAP_H
 
 /* Imports the Python half from beside this library, wherever the process's own sys.path points. */
 static const char START[] =
-    "def _groundstate_start(library, root, site, apart):\n"
+    "def _groundstate_start(library, root, site, isolated):\n"
     "    import os, sys\n"
     "    package = os.path.join(root, 'groundstate')\n"
-    "    if apart:\n"
-    "        path, scope = os.path.join(package, 'driver', 'apart.py'), {'__name__': 'apart'}\n"
+    "    if isolated:\n"
+    "        path, scope = os.path.join(package, 'driver', 'isolated.py'), {'__name__': 'isolated'}\n"
     "        with open(path, encoding='utf-8') as file:\n"
     "            exec(compile(file.read(), path, 'exec'), scope)\n"
     "        scope['prepare']()\n"
@@ -31,8 +31,8 @@ static const char START[] =
     "        sys.path.append(site)\n"
     "    return importlib.import_module('groundstate.driver.entry').start(library)\n";
 
-/* What another library of this package asks for: see embedded.h. */
-static const char START_GUEST[] =
+/* Imports the Python half of another library of this package: see embedded.h. */
+static const char IMPORT_MODULE[] =
     "def _groundstate_start(module, library):\n"
     "    import importlib\n"
     "    return importlib.import_module(module).start(library)\n";

@@ -126,7 +126,7 @@ static void share_environment(void *opened) {
         *seen = environ;
 }
 
-void *gs_open_apart(const char *path, const char *soname) {
+void *gs_open_isolated(const char *path, const char *soname) {
     int source = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
     if (source < 0)

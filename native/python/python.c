@@ -1,7 +1,7 @@
 /* The interpreter inside the driver.
  *
  * It loads the libpython of the Python that the package is installed in (settings.h), and starts an interpreter that
- * belongs to the driver. If the process runs Python already, that is a second one, apart from the first: code
+ * belongs to the driver. If the process runs Python already, that is a second one, isolated from the first: code
  * that calls the driver from one thread while another waits for it with Python's lock would wait for ever.
  * Only a program that uses the bindings of this package, which release that lock, shares its interpreter
  * (gs_share_python), and so does one for which there is no libpython to copy. All Python functions are looked
@@ -76,37 +76,37 @@ static PyObject *handlers[GS_FN_COUNT];
 
 /* --- Entering Python ------------------------------------------------------------------------------- */
 
-typedef struct visit {
+typedef struct python_entry {
     int state;
     PyObject *type, *value, *trace; /* what the caller was raising */
-} visit;
+} python_entry;
 
 /* More than Python allocates for a thread that calls it, and than it maps when it starts. */
 static const size_t ENTRY_BYTES = 64 << 10, START_BYTES = 32 << 20;
 enum { START_FILES = 8 }; /* more than it has open at once when it starts */
 
-static int visits;           /* under way, on all threads; counted under Python's lock */
+static int gil_holders;           /* under way, on all threads; counted under Python's lock */
 static bool was_collecting;
 
 /* The threads on their way into Python, in it or on their way out, and how often this one is among them: for fork.c. */
-GS_STATIC_LOCK(visitors_lock, GS_SHORT_LOCK)
-static int visitors;
-static _Thread_local int own_visits;
+GS_STATIC_LOCK(entries_lock, GS_SHORT_LOCK)
+static int entries;
+static _Thread_local int own_entries;
 
-static void count_visitor(int change) {
-    gs_lock(&visitors_lock);
-    visitors += change;
-    gs_unlock(&visitors_lock);
-    own_visits += change;
+static void count_entry(int change) {
+    gs_lock(&entries_lock);
+    entries += change;
+    gs_unlock(&entries_lock);
+    own_entries += change;
 }
 
 /* In a program that shares its interpreter, other threads of it may be in Python, unless this one is. */
-bool gs_python_is_at_rest(void) { return visitors == own_visits && (!shared || gs_holds_python()); }
+bool gs_python_is_at_rest(void) { return entries == own_entries && (!shared || gs_holds_python()); }
 
 void gs_python_abandon(void) {
-    visitors = own_visits;
+    entries = own_entries;
     started = false; /* so that no handler is called */
-    if (shared && was_collecting && visits > 0 && python.PyGC_Enable != NULL && python.PyGILState_Check())
+    if (shared && was_collecting && gil_holders > 0 && python.PyGC_Enable != NULL && python.PyGILState_Check())
         python.PyGC_Enable();
 }
 
@@ -122,26 +122,26 @@ static bool can_enter(void) {
 /* Takes Python's lock; false if there is no memory to. In a process that is Python, its garbage collector rests
  * meanwhile: it would run destructors of the program inside of this call, and some of them wait for locks that the
  * caller holds. */
-static bool enter_python(visit *here) {
+static bool enter_python(python_entry *here) {
     gs_may_wait("Python");
-    count_visitor(1);
+    count_entry(1);
     if (!can_enter()) {
-        count_visitor(-1);
+        count_entry(-1);
         return false;
     }
     here->state = python.PyGILState_Ensure();
-    if (shared && visits++ == 0)
+    if (shared && gil_holders++ == 0)
         was_collecting = python.PyGC_Disable != NULL && python.PyGC_Disable() == 1;
     python.PyErr_Fetch(&here->type, &here->value, &here->trace);
     return true;
 }
 
-static void leave_python(visit here) {
+static void leave_python(python_entry here) {
     python.PyErr_Restore(here.type, here.value, here.trace);
-    if (shared && --visits == 0 && was_collecting && python.PyGC_Enable != NULL)
+    if (shared && --gil_holders == 0 && was_collecting && python.PyGC_Enable != NULL)
         python.PyGC_Enable();
     python.PyGILState_Release(here.state);
-    count_visitor(-1);
+    count_entry(-1);
 }
 
 /* --- Exceptions of the program ------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static ze_result_t refuse(ze_result_t result, const char *format, ...) {
     return gs_fail(result, "%s", start_failure_text);
 }
 
-static ze_result_t refuse_for_want_of_memory(void) {
+static ze_result_t refuse_out_of_memory(void) {
     return refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "there is not enough memory to start the driver's Python; %s",
                   GS_ADVICE_ON_MEMORY);
 }
@@ -226,9 +226,9 @@ static void *open_libpython(const gs_settings *at) {
 }
 
 /* Opens a libpython for an interpreter beside the one that the process has. Its extension modules need some
- * preparation (driver/apart.py), so nothing may import one before: Py_NoSiteFlag is for that. */
+ * preparation (driver/isolated.py), so nothing may import one before: Py_NoSiteFlag is for that. */
 static void *open_second_libpython(const gs_settings *at) {
-    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_apart(at->libpython, GS_DRIVER_APART);
+    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_isolated(at->libpython, GS_DRIVER_SONAME);
     int *no_site = opened != NULL ? dlsym(opened, "Py_NoSiteFlag") : NULL;
     if (no_site != NULL)
         *no_site = 1;
@@ -282,9 +282,9 @@ static ze_result_t check_version(const gs_settings *at, void *libpython) {
 
 /* Python ends the process if it finds too little while it starts. */
 static ze_result_t check_room(void) {
-    if (!gs_has_room(START_BYTES))
-        return refuse_for_want_of_memory();
-    if (gs_has_files(START_FILES))
+    if (!gs_memory_is_available(START_BYTES))
+        return refuse_out_of_memory();
+    if (gs_files_are_available(START_FILES))
         return ZE_RESULT_SUCCESS;
     return refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "there are too few files to start the driver's Python; %s",
                   GS_ADVICE_ON_FILES);
@@ -450,10 +450,10 @@ static bool is_interrupted(void) {
 
 /* `interrupted` says that the program got a Ctrl-C meanwhile, and that the next call should try again. */
 static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
-    visit here;
+    python_entry here;
     if (!enter_python(&here))
-        return refuse_for_want_of_memory();
-    const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "apart" : ""};
+        return refuse_out_of_memory();
+    const char *texts[] = {at->library, at->root, at->site, hosted && !shared ? "isolated" : ""};
     PyObject *table = call_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
     char text[400] = "there is no memory";
@@ -479,7 +479,7 @@ static ze_result_t refuse_settings(int number) {
     return refuse(result, "the driver's settings cannot be read: %s; %s", strerror(number), advice);
 }
 
-/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not, nor a want of
+/* Starts Python once. A failure is final, and told again to whoever asks; a Ctrl-C is not, nor exhausted
  * memory or a file that could not be read. */
 static ze_result_t start(enum gs_function function) {
     if (started)
@@ -572,7 +572,7 @@ static bool can_call(enum gs_function function, ze_result_t *result) {
 /* Calls any handler; text says what went wrong. */
 static ze_result_t call_handler(PyObject *handler, const char *types, const gs_word *arguments, uint64_t *value,
                                 char *text, size_t size) {
-    visit here;
+    python_entry here;
     if (!enter_python(&here)) {
         snprintf(text, size, "there is no memory to call Python; %s", GS_ADVICE_ON_MEMORY);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -612,21 +612,21 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
     return value;
 }
 
-/* --- Guests: see embedded.h --------------------------------------------------------------------------- */
+/* --- Other libraries of this package: see embedded.h --------------------------------------------------------------------------- */
 
-int gs_guest_start(const char *module, const char *library, const char *const *names, int count, void **found,
+int gs_embedded_import(const char *module, const char *library, const char *const *names, int count, void **found,
                    char *text, size_t size) {
     ze_result_t result = start(GS_FN_zeInit);
     if (result != ZE_RESULT_SUCCESS) {
         snprintf(text, size, "%s", gs_last_error_text());
         return (int)result;
     }
-    visit here;
+    python_entry here;
     if (!enter_python(&here)) {
         snprintf(text, size, "there is no memory to import %s; %s", module, GS_ADVICE_ON_MEMORY);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     }
-    PyObject *table = call_start(START_GUEST, 2, (const char *const[]){module, library});
+    PyObject *table = call_start(IMPORT_MODULE, 2, (const char *const[]){module, library});
     if (table == NULL) {
         snprintf(text, size, "%s cannot be imported", module);
         result = python.PyErr_Occurred() != NULL ? explain_exception(text, size) : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -639,7 +639,7 @@ int gs_guest_start(const char *module, const char *library, const char *const *n
     return (int)result;
 }
 
-int gs_guest_call(void *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
+int gs_embedded_call(void *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
                   size_t size) {
     if (gs_is_abandoned())
         snprintf(text, size, "the process was forked while the driver was at work");

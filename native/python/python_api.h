@@ -1,8 +1,8 @@
 /* The functions of the Python C API that everybody here needs who runs an interpreter: result, name, parameters.
  * They are looked up at run time, so that no library depends on a libpython, and are old enough for any Python that
  * the package runs on. */
-#ifndef GS_PYTHON_API_H
-#define GS_PYTHON_API_H
+#ifndef GS_PYTHON_PYTHON_API_H
+#define GS_PYTHON_PYTHON_API_H
 
 #include <dlfcn.h>
 #include <stddef.h>

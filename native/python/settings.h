@@ -1,6 +1,6 @@
 /* Where the driver's Python half and its interpreter are. */
-#ifndef GS_SETTINGS_H
-#define GS_SETTINGS_H
+#ifndef GS_PYTHON_SETTINGS_H
+#define GS_PYTHON_SETTINGS_H
 
 #include <limits.h>
 #include <stdbool.h>

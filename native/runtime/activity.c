@@ -73,7 +73,7 @@ static page *map_page(int *fd) {
     return NULL;
 }
 
-static gs_meter *meter(gs_record *record, uint32_t offset) { return (gs_meter *)((char *)record + offset); }
+static gs_meter *meter(gs_device_activity *record, uint32_t offset) { return (gs_meter *)((char *)record + offset); }
 
 static void stop(gs_meter *of, uint32_t workers) {
     of->level = 0;
@@ -100,7 +100,7 @@ void gs_activity_after_fork(void) {
     page_fd = fd;
     here = (gs_activity){0};
     for (uint64_t offset = LINE; offset < mine->used;) {
-        gs_record *record = (gs_record *)((char *)mine + offset);
+        gs_device_activity *record = (gs_device_activity *)((char *)mine + offset);
         stop(meter(record, record->all_offset), record->workers);
         stop(meter(record, record->copies_offset), record->workers);
         offset += record->size;
@@ -122,15 +122,15 @@ static bool open_page(void) {
 
 static uint32_t whole_lines(uint64_t bytes) { return (uint32_t)((bytes + LINE - 1) / LINE * LINE); }
 
-gs_record *gs_record_new(uint32_t workers, uint64_t memory_bytes) {
-    uint32_t head = whole_lines(sizeof(gs_record));
+gs_device_activity *gs_device_activity_new(uint32_t workers, uint64_t memory_bytes) {
+    uint32_t head = whole_lines(sizeof(gs_device_activity));
     uint32_t each = whole_lines(sizeof(gs_meter) + sizeof(uint64_t) * workers);
     uint32_t size = head + 2 * each;
     gs_lock(&lock);
-    gs_record *record = NULL;
+    gs_device_activity *record = NULL;
     bool fits = open_page() && mine->used + size <= PAGE_BYTES;
     if (fits)
-        record = (gs_record *)((char *)mine + mine->used);
+        record = (gs_device_activity *)((char *)mine + mine->used);
     else
         record = calloc(1, size); /* counted, but seen by nobody else */
     if (record != NULL) {
@@ -191,7 +191,7 @@ static void leave(gs_meter *of, uint32_t workers, uint64_t now) {
 
 void gs_activity_begin(gs_activity work) {
     here = work;
-    gs_record *record = work.record;
+    gs_device_activity *record = work.record;
     if (record == NULL)
         return;
     uint64_t now = gs_clock(CLOCK_MONOTONIC) - origin;
@@ -201,7 +201,7 @@ void gs_activity_begin(gs_activity work) {
 }
 
 void gs_activity_end(void) {
-    gs_record *record = here.record;
+    gs_device_activity *record = here.record;
     if (record == NULL)
         return;
     uint64_t now = gs_clock(CLOCK_MONOTONIC) - origin;

@@ -4,8 +4,8 @@
  * runs while at least one thread works for the device, the second while at least two do, and so on. What queues that
  * only copy do is counted once more by itself; the rest is that of queues that compute. Mirrored in
  * driver/sysman/activity.py. */
-#ifndef GS_ACTIVITY_H
-#define GS_ACTIVITY_H
+#ifndef GS_RUNTIME_ACTIVITY_H
+#define GS_RUNTIME_ACTIVITY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,23 +18,23 @@ typedef struct gs_meter {
     _Atomic uint64_t words[];
 } gs_meter;
 
-typedef struct gs_record {
+typedef struct gs_device_activity {
     uint32_t size;    /* bytes up to the next record */
     uint32_t workers;
-    uint32_t device;   /* its place on the machine: the number of the device, */
+    uint32_t device;   /* the number of the device on the machine, */
     int32_t subdevice; /* and that of the sub-device, or -1 */
     uint64_t memory_bytes;
     _Atomic uint64_t memory_used; /* a root device counts its sub-devices' allocations too */
     _Atomic uint64_t memory_shared;
     uint32_t all_offset, copies_offset; /* of the meters from the record's start */
-} gs_record;
+} gs_device_activity;
 
 /* The record of a new device, or NULL if memory ran out. */
-gs_record *gs_record_new(uint32_t workers, uint64_t memory_bytes);
+gs_device_activity *gs_device_activity_new(uint32_t workers, uint64_t memory_bytes);
 
 /* What the calling thread works on, if anything. */
 typedef struct gs_activity {
-    gs_record *record; /* NULL: nothing that is counted */
+    gs_device_activity *record; /* NULL: nothing that is counted */
     bool copies; /* for a queue that can do nothing else */
 } gs_activity;
 

@@ -36,32 +36,32 @@ bool gs_command_is_short(const gs_command *command) {
     }
 }
 
-void gs_command_describe(const void *subject, char *text, size_t room) {
+void gs_command_describe(const void *subject, char *text, size_t capacity) {
     const gs_command *command = subject;
     switch (command->operation) {
     case GS_COPY:
-        snprintf(text, room, "a copy of %llu bytes from %p to %p", (unsigned long long)command->copy.size,
+        snprintf(text, capacity, "a copy of %llu bytes from %p to %p", (unsigned long long)command->copy.size,
                  (const void *)command->copy.source, (void *)command->copy.destination);
         break;
     case GS_COPY_REGION:
-        snprintf(text, room, "a copy of %llu x %llu x %llu bytes from %p to %p",
+        snprintf(text, capacity, "a copy of %llu x %llu x %llu bytes from %p to %p",
                  (unsigned long long)command->region.width, (unsigned long long)command->region.height,
                  (unsigned long long)command->region.depth, (const void *)command->region.source,
                  (void *)command->region.destination);
         break;
     case GS_FILL:
-        snprintf(text, room, "a fill of %llu bytes at %p", (unsigned long long)command->fill.size,
+        snprintf(text, capacity, "a fill of %llu bytes at %p", (unsigned long long)command->fill.size,
                  (void *)command->fill.destination);
         break;
     case GS_WRITE_TIMESTAMP:
     case GS_QUERY_TIMESTAMPS:
-        snprintf(text, room, "a command that writes timestamps");
+        snprintf(text, capacity, "a command that writes timestamps");
         break;
     case GS_LAUNCH:
-        gs_launch_describe(command->launch, text, room);
+        gs_launch_describe(command->launch, text, capacity);
         break;
     default:
-        snprintf(text, room, "a command");
+        snprintf(text, capacity, "a command");
     }
 }
 
@@ -110,7 +110,7 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
         gs_guard(query_timestamps, (void *)command, 0, NULL);
         break;
     case GS_RESET_EVENT:
-        gs_bell_set(&command->reset->slot->bell, 0);
+        gs_futex_set(&command->reset->slot->futex, 0);
         break;
     case GS_HOST_FUNCTION:
         command->host.function(command->host.argument);
@@ -121,7 +121,7 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     case GS_NOTHING:
     case GS_SIGNAL_SEMAPHORES:
     case GS_WAIT_SEMAPHORES:
-    case GS_RUN_PROGRAMS:
+    case GS_RUN_BUFFERS:
         break;
     }
 }
@@ -203,9 +203,9 @@ void gs_command_release(gs_command *command) {
             gs_object_drop(command->query.events[each]);
         free(command->query.events);
         free(command->query.offsets);
-    } else if (command->operation == GS_RUN_PROGRAMS) {
+    } else if (command->operation == GS_RUN_BUFFERS) {
         for (uint32_t each = 0; each < command->run.count; each++)
-            gs_program_drop(command->run.runs[each].program);
+            gs_command_buffer_drop(command->run.runs[each].buffer);
         free(command->run.runs);
         if (command->run.fence != NULL)
             gs_object_drop(command->run.fence);
@@ -218,27 +218,27 @@ void gs_command_free(gs_command *command) {
     free(command);
 }
 
-gs_program *gs_program_new(bool in_order) {
-    gs_program *program = calloc(1, sizeof *program);
-    if (program == NULL)
+gs_command_buffer *gs_command_buffer_new(bool in_order) {
+    gs_command_buffer *buffer = calloc(1, sizeof *buffer);
+    if (buffer == NULL)
         return NULL;
-    program->references = 1;
-    if (in_order && (program->counter = gs_counter_new()) == NULL) {
-        free(program);
+    buffer->references = 1;
+    if (in_order && (buffer->counter = gs_counter_new()) == NULL) {
+        free(buffer);
         return NULL;
     }
-    return program;
+    return buffer;
 }
 
-void gs_program_drop(gs_program *program) {
-    if (program == NULL || atomic_fetch_sub(&program->references, 1) != 1)
+void gs_command_buffer_drop(gs_command_buffer *buffer) {
+    if (buffer == NULL || atomic_fetch_sub(&buffer->references, 1) != 1)
         return;
-    for (gs_command *each = program->first, *next; each != NULL; each = next) {
+    for (gs_command *each = buffer->first, *next; each != NULL; each = next) {
         next = each->next;
         gs_command_free(each);
     }
-    gs_mutable_free(program->mutables);
-    gs_counter_drop(program->counter);
-    free(program->events);
-    free(program);
+    gs_mutable_free(buffer->mutables);
+    gs_counter_drop(buffer->counter);
+    free(buffer->events);
+    free(buffer);
 }

@@ -1,6 +1,6 @@
 /* Commands: what a list records and an engine executes. */
-#ifndef GS_COMMAND_H
-#define GS_COMMAND_H
+#ifndef GS_RUNTIME_COMMAND_H
+#define GS_RUNTIME_COMMAND_H
 
 #include "objects/event.h"
 
@@ -17,11 +17,11 @@ typedef enum gs_operation {
     GS_SIGNAL_SEMAPHORES, /* done before the work of a command, as waiting for events is */
     GS_WAIT_SEMAPHORES,
     GS_LAUNCH,
-    GS_RUN_PROGRAMS,
+    GS_RUN_BUFFERS,
 } gs_operation;
 
-/* The closed contents of a command list. Runs hold it, so that a list may be reset meanwhile. */
-typedef struct gs_program {
+/* A command buffer: the closed contents of a command list. Runs hold it, so that a list may be reset meanwhile. */
+typedef struct gs_command_buffer {
     _Atomic uint32_t references;
     struct gs_command *first, *last;
     gs_event **events; /* every event that a command refers to, once for each reference */
@@ -33,11 +33,11 @@ typedef struct gs_program {
     uint64_t runs;
     _Atomic uint32_t pending; /* submitted runs that have not ended */
     struct gs_mutable *mutables; /* the commands that have a name; the youngest name first */
-} gs_program;
+} gs_command_buffer;
 
-/* One run of a program: its number of steps is added to what earlier runs counted. */
+/* One run of a command buffer: its number of steps is added to what earlier runs counted. */
 typedef struct gs_run {
-    gs_program *program;
+    gs_command_buffer *buffer;
     uint64_t base;
 } gs_run;
 
@@ -94,7 +94,7 @@ typedef struct gs_command {
             void *argument;
         } host;
         struct {
-            gs_run *runs; /* programs held */
+            gs_run *runs; /* buffers held */
             uint32_t count;
             struct gs_fence *fence; /* held, or NULL */
             gs_counter *turns;      /* held, or NULL: it begins when this has come to `turn` - 1, and ends at `turn` */
@@ -103,15 +103,15 @@ typedef struct gs_command {
     };
 } gs_command;
 
-/* Does the work of a command, waits and signals aside. Not for GS_RUN_PROGRAMS. */
+/* Does the work of a command, waits and signals aside. Not for GS_RUN_BUFFERS. */
 void gs_command_perform(const gs_command *command, gs_device *device);
 
-/* False for commands that keep no worker busy: those that only wait or signal, and functions of the program. */
+/* False for commands that keep no worker busy: those that only wait or signal, and host functions. */
 bool gs_command_is_work(const gs_command *command);
 bool gs_command_targets_are_reached(const gs_command *command);
 
 /* What a command is, in words: "a copy of 4 bytes from 0x10 to 0x20". */
-void gs_command_describe(const void *command, char *text, size_t room);
+void gs_command_describe(const void *command, char *text, size_t capacity);
 
 /* True if the command is so short that handing it to another thread would cost more than doing it. */
 bool gs_command_is_short(const gs_command *command);
@@ -125,21 +125,21 @@ void gs_command_release(gs_command *command);
 /* Gives up what a command holds, and the command. */
 void gs_command_free(gs_command *command);
 
-gs_program *gs_program_new(bool in_order);
-void gs_program_drop(gs_program *program);
+gs_command_buffer *gs_command_buffer_new(bool in_order);
+void gs_command_buffer_drop(gs_command_buffer *buffer);
 
-/* list.c: adds a command, which passes to the program. False if memory ran out; then it does not. */
-bool gs_program_add(gs_program *program, gs_command *command);
+/* list.c: adds a command, which passes to the buffer. False if memory ran out; then it does not. */
+bool gs_command_buffer_add(gs_command_buffer *buffer, gs_command *command);
 
-/* list.c: what another run of a program, which is held for it, is told. Its runs start one after the other. */
-gs_run gs_program_start(gs_program *program);
+/* list.c: what another run of a buffer, which is held for it, is told. Its runs start one after the other. */
+gs_run gs_command_buffer_start(gs_command_buffer *buffer);
 
-/* list.c: takes that back for the runs of a command that is not submitted; it still holds the programs. */
+/* list.c: takes that back for the runs of a command that is not submitted; it still holds the buffers. */
 void gs_command_cancel(const gs_command *command);
 
 /* copy.c: the bulk of the work, spread over a device's cores when it is worth it. */
-void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size);
-void gs_copy_region(gs_pool *pool, const gs_region *region);
-void gs_fill(gs_pool *pool, char *destination, uint64_t size, const char *pattern, uint64_t pattern_size);
+void gs_copy(gs_thread_pool *pool, char *destination, const char *source, uint64_t size);
+void gs_copy_region(gs_thread_pool *pool, const gs_region *region);
+void gs_fill(gs_thread_pool *pool, char *destination, uint64_t size, const char *pattern, uint64_t pattern_size);
 
 #endif

@@ -86,14 +86,14 @@ static void move_all(void *argument, uint64_t unused) {
     memmove(job->destination, job->source, job->size);
 }
 
-void gs_copy(gs_pool *pool, char *destination, const char *source, uint64_t size) {
+void gs_copy(gs_thread_pool *pool, char *destination, const char *source, uint64_t size) {
     copy_job job = {destination, source, size, size >= STREAMED_FROM && can_stream()};
     bool overlapping = destination < source + size && source < destination + size;
     if (size < SHARED_FROM || overlapping) {
         gs_guard(move_all, &job, 0, NULL);
         return;
     }
-    gs_pool_run(pool, copy_piece, &job, (size + PIECE - 1) / PIECE);
+    gs_thread_pool_run(pool, copy_piece, &job, (size + PIECE - 1) / PIECE);
 }
 
 /* --- Regions: rows of rows ------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static void copy_rows(void *argument, uint64_t part) {
         copy_row(job, row / job->region->height, row % job->region->height);
 }
 
-void gs_copy_region(gs_pool *pool, const gs_region *region) {
+void gs_copy_region(gs_thread_pool *pool, const gs_region *region) {
     uint64_t rows = region->height * region->depth;
     uint64_t total = rows * region->width;
     if (total == 0)
@@ -134,7 +134,7 @@ void gs_copy_region(gs_pool *pool, const gs_region *region) {
     uint64_t rows_per_part = total < SHARED_FROM ? rows : (PIECE + region->width - 1) / region->width;
     bool streamed = total >= STREAMED_FROM && region->width >= STREAMED_ROW && can_stream();
     region_job job = {region, rows_per_part, streamed};
-    gs_pool_run(pool, copy_rows, &job, (rows + rows_per_part - 1) / rows_per_part);
+    gs_thread_pool_run(pool, copy_rows, &job, (rows + rows_per_part - 1) / rows_per_part);
 }
 
 /* --- Fills --------------------------------------------------------------------------------------- */
@@ -171,10 +171,10 @@ static void fill_piece(void *argument, uint64_t part) {
         fill_range(job->destination + start, size, job->pattern, job->pattern_size);
 }
 
-void gs_fill(gs_pool *pool, char *destination, uint64_t size, const char *pattern, uint64_t pattern_size) {
+void gs_fill(gs_thread_pool *pool, char *destination, uint64_t size, const char *pattern, uint64_t pattern_size) {
     uint64_t piece = size;
     if (size >= SHARED_FROM && pattern_size <= PIECE)
         piece = PIECE - PIECE % pattern_size;
     fill_job job = {destination, size, piece, pattern, pattern_size};
-    gs_pool_run(pool, fill_piece, &job, size > 0 ? (size + piece - 1) / piece : 0);
+    gs_thread_pool_run(pool, fill_piece, &job, size > 0 ? (size + piece - 1) / piece : 0);
 }

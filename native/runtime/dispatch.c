@@ -71,75 +71,75 @@ typedef struct job {
 } job;
 
 /* Some of a job's groups, for one thread. */
-typedef struct stretch {
+typedef struct group_range {
     const job *job;
     uint64_t first, count;
     char *local; /* the memory of the code, as gs_kernel_memory gave it */
-} stretch;
+} group_range;
 
 static const uint64_t NO_GROUP = UINT64_MAX;
 
-static void run_stretch(void *argument, uint64_t unused) {
+static void run_group_range(void *argument, uint64_t unused) {
     (void)unused;
-    const stretch *of = argument;
+    const group_range *of = argument;
     of->job->code->run(of->job->dispatch, of->first, of->count, of->local);
 }
 
-typedef struct place {
+typedef struct position {
     unsigned long long x, y, z;
-} place;
+} position;
 
-static place place_of(uint64_t group, const gs_dispatch *dispatch) {
+static position position_of(uint64_t group, const gs_dispatch *dispatch) {
     const uint64_t *counts = dispatch->group_counts;
-    return (place){group % counts[0], group / counts[0] % counts[1], group / counts[0] / counts[1]};
+    return (position){group % counts[0], group / counts[0] % counts[1], group / counts[0] / counts[1]};
 }
 
 /* The global id of a group's first work-item, or of its last. */
-static place item_of(place group, const gs_dispatch *dispatch, bool last) {
+static position item_of(position group, const gs_dispatch *dispatch, bool last) {
     const uint32_t *size = dispatch->group_size;
     const uint64_t *offset = dispatch->global_offset;
-    return (place){offset[0] + group.x * size[0] + (last ? size[0] - 1 : 0),
+    return (position){offset[0] + group.x * size[0] + (last ? size[0] - 1 : 0),
                    offset[1] + group.y * size[1] + (last ? size[1] - 1 : 0),
                    offset[2] + group.z * size[2] + (last ? size[2] - 1 : 0)};
 }
 
 /* Code says what group it is at; code from an older compiler does not. */
-static void describe_stretch(const void *argument, char *text, size_t room) {
-    const stretch *of = argument;
+static void describe_group_range(const void *argument, char *text, size_t capacity) {
+    const group_range *of = argument;
     const gs_dispatch *dispatch = of->job->dispatch;
     uint64_t said = gs_header_of(of->local)->group, end = of->first + of->count - 1;
     bool is_known = said - of->first < of->count;
-    place first = place_of(is_known ? said : of->first, dispatch), last = place_of(is_known ? said : end, dispatch);
-    place from = item_of(first, dispatch, false), to = item_of(last, dispatch, true);
+    position first = position_of(is_known ? said : of->first, dispatch), last = position_of(is_known ? said : end, dispatch);
+    position from = item_of(first, dispatch, false), to = item_of(last, dispatch, true);
     char up_to[80] = "";
     if (!is_known && of->count > 1)
         snprintf(up_to, sizeof up_to, " to (%llu, %llu, %llu)", last.x, last.y, last.z);
-    snprintf(text, room,
+    snprintf(text, capacity,
              "kernel '%.100s' in group (%llu, %llu, %llu)%s, work-items (%llu, %llu, %llu) to (%llu, %llu, %llu),",
              of->job->code->name, first.x, first.y, first.z, up_to, from.x, from.y, from.z, to.x, to.y, to.z);
 }
 
-static void lose_for_want_of(const char *what, const gs_code *code) {
+static void fail_on_exhausted(const char *what, const gs_code *code) {
     char sentence[256];
-    const gs_errand *errand = gs_errand_current();
+    const gs_fault_scope *scope = gs_fault_scope_current();
     snprintf(sentence, sizeof sentence, "there is no %s for kernel '%.100s'", what, code->name);
-    if (errand != NULL)
-        gs_context_lose(errand->context, sentence);
-    else if (!gs_errand_is_refused())
+    if (scope != NULL)
+        gs_context_lose(scope->context, sentence);
+    else if (!gs_fault_scope_is_refused())
         gs_say("", sentence, "; a part of its launch did not run");
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {
     const gs_code *code = job->code;
-    stretch here = {job, first, count,
+    group_range here = {job, first, count,
                     gs_kernel_memory(job->dispatch->local_bytes, code->private_bytes, code->saved_bytes)};
     if (here.local == NULL) {
-        lose_for_want_of("memory for local and private variables", code);
+        fail_on_exhausted("memory for local and private variables", code);
         return;
     }
     gs_header_of(here.local)->group = NO_GROUP;
     float_environment before = enter_floats();
-    gs_guard(run_stretch, &here, 0, describe_stretch);
+    gs_guard(run_group_range, &here, 0, describe_group_range);
     leave_floats(before);
 }
 
@@ -169,7 +169,7 @@ static uint64_t run_small(job *job) {
     uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0, groups = job->end - job->first;
     uint64_t steps = estimate(job->code, groups) * SMALL_STEPS < (double)SMALL_NANOSECONDS ? 1 : SMALL_STEPS;
     uint64_t step = (groups + steps - 1) / steps;
-    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS && !gs_errand_is_vain(gs_errand_current())) {
+    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS && !gs_fault_scope_is_lost(gs_fault_scope_current())) {
         uint64_t left = job->end - job->first, count = left < step ? left : step;
         run_groups(job, job->first, count);
         job->first += count;
@@ -205,14 +205,14 @@ static void run_alone(job *job) {
         remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end);
 }
 
-static void run_shared(job *job, gs_pool *pool) {
+static void run_shared(job *job, gs_thread_pool *pool) {
     uint64_t groups = job->end - job->first, spent = 0;
     if (takes_at_most(job->code, groups, SMALL_NANOSECONDS))
         spent = run_small(job);
     uint64_t left = job->end - job->first;
     if (left > 0) {
-        job->groups_per_part = size_of_parts(job->code, left, gs_pool_width(pool));
-        gs_pool_run(pool, run_part, job, (left + job->groups_per_part - 1) / job->groups_per_part);
+        job->groups_per_part = size_of_parts(job->code, left, gs_thread_pool_width(pool));
+        gs_thread_pool_run(pool, run_part, job, (left + job->groups_per_part - 1) / job->groups_per_part);
     }
     remember_cost(job->code, spent + job->busy, groups);
 }
@@ -222,7 +222,7 @@ static void run_shared(job *job, gs_pool *pool) {
 /* Each group has a thread of its own, so that they may wait for each other. */
 typedef struct cooperation {
     const job *job;
-    const gs_errand *errand;
+    const gs_fault_scope *scope;
     gs_activity work;
     _Atomic uint64_t next;  /* the group that the next thread to come takes */
     _Atomic uint64_t ended; /* threads, without the one that waits for them */
@@ -230,19 +230,19 @@ typedef struct cooperation {
 } cooperation;
 
 /* Not in the cooperation, which is gone as soon as the last thread has ended. */
-static gs_bell ending;
+static gs_futex ending;
 
 static void run_next(cooperation *together) { run_groups(together->job, together->next++, 1); }
 
 static void *run_cooperating(void *argument) {
     cooperation *together = argument;
-    gs_errand_begin(together->errand);
+    gs_fault_scope_enter(together->scope);
     gs_activity_begin(together->work);
     run_next(together);
     gs_activity_end();
-    gs_errand_begin(NULL);
+    gs_fault_scope_enter(NULL);
     together->ended++;
-    gs_bell_ring(&ending);
+    gs_futex_notify(&ending);
     return NULL;
 }
 
@@ -253,16 +253,16 @@ static bool all_have_ended(void *state) {
 
 /* The last group runs here. If not every group gets a thread, those that did would wait for ever. */
 static void run_cooperatively(const job *job) {
-    cooperation together = {.job = job, .errand = gs_errand_current(), .work = gs_activity_current()};
-    while (together.started + 1 < job->end && !gs_errand_is_vain(together.errand) &&
+    cooperation together = {.job = job, .scope = gs_fault_scope_current(), .work = gs_activity_current()};
+    while (together.started + 1 < job->end && !gs_fault_scope_is_lost(together.scope) &&
            gs_thread_start("gs-group", run_cooperating, &together))
         together.started++;
     if (together.started + 1 == job->end)
         run_next(&together);
     else
-        lose_for_want_of("thread for each group", job->code);
+        fail_on_exhausted("thread for each group", job->code);
     gs_activity_end(); /* waiting is not working */
-    gs_bell_wait(&ending, all_have_ended, &together, GS_FOREVER, false);
+    gs_futex_wait(&ending, all_have_ended, &together, GS_FOREVER, false);
     gs_activity_begin(together.work);
 }
 
@@ -310,15 +310,15 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
     if (job.code->format_count > 0)
         dispatch.print_buffer = gs_print_begin();
-    gs_limited limited;
-    gs_limit_begin(&limited, job.code);
+    gs_watched_launch limited;
+    gs_watchdog_begin(&limited, job.code);
     if (launch->cooperative)
         run_cooperatively(&job);
-    else if (job.end == 1 || (gs_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
+    else if (job.end == 1 || (gs_thread_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
         run_alone(&job);
     else
         run_shared(&job, device->pool);
-    gs_limit_end(&limited);
+    gs_watchdog_end(&limited);
     if (dispatch.print_buffer != NULL)
         gs_print_end(dispatch.print_buffer, job.code);
 }
@@ -328,12 +328,12 @@ void gs_launch_perform(const gs_launch *launch, gs_device *device) {
     if (number.from != NULL && !gs_guard(read_words, &number, 1, NULL))
         return;
     uint32_t limit = number.words[0];
-    for (; launch != NULL && launch->index < limit && !gs_errand_is_vain(gs_errand_current()); launch = launch->next)
+    for (; launch != NULL && launch->index < limit && !gs_fault_scope_is_lost(gs_fault_scope_current()); launch = launch->next)
         perform_one(launch, device);
 }
 
-void gs_launch_describe(const gs_launch *launch, char *text, size_t room) {
-    snprintf(text, room, "kernel '%.100s'", launch->code->name);
+void gs_launch_describe(const gs_launch *launch, char *text, size_t capacity) {
+    snprintf(text, capacity, "kernel '%.100s'", launch->code->name);
 }
 
 bool gs_launch_is_short(const gs_launch *launch) {

@@ -11,7 +11,7 @@
 typedef struct engine {
     struct engine *below; /* in the stack of idle engines */
     gs_queue *_Atomic queue;
-    gs_bell bell;
+    gs_futex futex;
 } engine;
 
 /* An engine that had nothing to do for this long ends. */
@@ -49,13 +49,13 @@ static void rest(engine *self) {
     }
     gs_unlock(&lock);
     if (next != NULL)
-        gs_bell_ring(&self->bell);
+        gs_futex_notify(&self->futex);
 }
 
 static void *run(void *argument) {
     engine *self = argument;
     for (;;) {
-        while (gs_bell_wait(&self->bell, has_queue, self, IDLE_NANOSECONDS, false) != GS_WAIT_DONE) {
+        while (gs_futex_wait(&self->futex, has_queue, self, IDLE_NANOSECONDS, false) != GS_WAIT_DONE) {
             if (!retire(self))
                 continue;
             free(self);
@@ -63,10 +63,10 @@ static void *run(void *argument) {
         }
         gs_queue *queue = atomic_exchange(&self->queue, NULL);
         uint64_t start = gs_clock(CLOCK_MONOTONIC);
-        gs_place_enter(queue->device->place);
+        gs_affinity_enter(queue->device->affinity);
         gs_queue_work_off(queue);
         rest(self);
-        gs_linger(has_queue, self, gs_clock(CLOCK_MONOTONIC) - start);
+        gs_spin_before_sleep(has_queue, self, gs_clock(CLOCK_MONOTONIC) - start);
     }
 }
 
@@ -106,7 +106,7 @@ void gs_engine_assign(gs_queue *queue) {
     engine *taken = take_idle();
     if (taken != NULL) {
         atomic_store(&taken->queue, queue);
-        gs_bell_ring(&taken->bell);
+        gs_futex_notify(&taken->futex);
     } else if (!start_engine(queue)) {
         gs_lock(&lock);
         queue->stalled = stalled;
@@ -120,7 +120,7 @@ void gs_engine_assign(gs_queue *queue) {
 /* The gate lives here because engines are what it stops; queue.c passes it around each command. */
 static _Atomic uint32_t inside;
 static _Atomic bool paused;
-static gs_bell gate;
+static gs_futex gate;
 GS_STATIC_LOCK(pausing, GS_LONG_LOCK)
 
 static bool is_open(void *unused) {
@@ -135,7 +135,7 @@ static bool is_empty(void *unused) {
 
 static void open_gate(void) {
     atomic_store(&paused, false);
-    gs_bell_ring(&gate);
+    gs_futex_notify(&gate);
 }
 
 void gs_gate_enter(void) {
@@ -144,13 +144,13 @@ void gs_gate_enter(void) {
         if (!atomic_load(&paused))
             return;
         gs_gate_leave();
-        gs_bell_wait(&gate, is_open, NULL, GS_FOREVER, false);
+        gs_futex_wait(&gate, is_open, NULL, GS_FOREVER, false);
     }
 }
 
 void gs_gate_leave(void) {
     if (atomic_fetch_sub(&inside, 1) == 1 && atomic_load(&paused))
-        gs_bell_ring(&gate);
+        gs_futex_notify(&gate);
 }
 
 /* A command that runs may wait for one that the gate keeps out, or for a thread that does a command itself. So the gate
@@ -160,10 +160,10 @@ void gs_engines_pause(void) {
     gs_lock(&pausing);
     for (uint64_t patience = 1000000;; patience *= 2) {
         atomic_store(&paused, true);
-        if (gs_bell_wait(&gate, is_empty, NULL, patience, false) == GS_WAIT_DONE)
+        if (gs_futex_wait(&gate, is_empty, NULL, patience, false) == GS_WAIT_DONE)
             return;
         open_gate();
-        gs_bell_wait(&gate, is_empty, NULL, patience, false);
+        gs_futex_wait(&gate, is_empty, NULL, patience, false);
     }
 }
 

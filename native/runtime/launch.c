@@ -145,7 +145,7 @@ static ze_result_t check_counts(enum gs_function function, const gs_list *list, 
     if (groups > UINT64_MAX / 4)
         return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %u x %u x %u groups are more than can be counted", name,
                        counts->groupCountX, counts->groupCountY, counts->groupCountZ);
-    uint32_t most = gs_pool_width(list->device->pool);
+    uint32_t most = gs_thread_pool_width(list->device->pool);
     if (cooperative && groups > most)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: %u x %u x %u groups cannot run at the same time; the most is %u "

@@ -1,6 +1,6 @@
 /* Launches: what an append function captures of a kernel, and running it. */
-#ifndef GS_LAUNCH_H
-#define GS_LAUNCH_H
+#ifndef GS_RUNTIME_LAUNCH_H
+#define GS_RUNTIME_LAUNCH_H
 
 #include "objects/kernel.h"
 
@@ -27,7 +27,7 @@ void gs_launch_perform(const gs_launch *launch, gs_device *device);
 bool gs_launch_is_short(const gs_launch *launch);
 
 /* "kernel 'add'", for sentences. */
-void gs_launch_describe(const gs_launch *launch, char *text, size_t room);
+void gs_launch_describe(const gs_launch *launch, char *text, size_t capacity);
 
 /* For a command of a mutable list: other group counts, or what was changed in its copy of the kernel. */
 ze_result_t gs_launch_set_counts(enum gs_function function, const struct gs_list *list, gs_launch *launch,

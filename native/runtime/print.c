@@ -36,7 +36,7 @@ static void *take_idle(void) {
 }
 
 /* For a launch that gets no memory to print to: every call finds it full. */
-static print_buffer no_room;
+static print_buffer no_capacity;
 
 void *gs_print_begin(void) {
     print_buffer *buffer = take_idle();
@@ -44,7 +44,7 @@ void *gs_print_begin(void) {
         buffer = mmap(NULL, sizeof *buffer + GS_PRINT_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (buffer == MAP_FAILED)
-        return &no_room;
+        return &no_capacity;
     buffer->used = 0;
     buffer->capacity = GS_PRINT_BYTES;
     return buffer;
@@ -208,7 +208,7 @@ static void print_record(const char *format, words arguments) {
 /* A call that found no room has moved `used` beyond it and written nothing: its place reads as zero. */
 void gs_print_end(void *given, const gs_code *code) {
     print_buffer *buffer = given;
-    if (buffer == &no_room)
+    if (buffer == &no_capacity)
         return;
     uint64_t used = buffer->used < buffer->capacity ? buffer->used : buffer->capacity;
     gs_may_wait("stdout");

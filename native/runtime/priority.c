@@ -7,14 +7,14 @@
 
 /* Work of higher priority that ends no part of it for this long is taken to wait for somebody. */
 static const uint64_t PATIENCE = 100000000;
-/* How often a thread that yields looks around by itself: nobody rings when the engines are paused. */
+/* How often a thread that yields looks around by itself: nobody is notified when the engines are paused. */
 static const uint64_t LOOK_UP = 5000000;
 
 _Atomic uint32_t gs_special_queues;
 
 static _Thread_local gs_turn mine;
 
-void gs_scheduler_init(gs_scheduler *scheduler, gs_bell *workers) {
+void gs_scheduler_init(gs_scheduler *scheduler, gs_futex *workers) {
     gs_mutex_open(&scheduler->lock, GS_SHORT_LOCK);
     scheduler->workers = workers;
 }
@@ -44,8 +44,8 @@ void gs_runnable_close(gs_runnable *runnable) { gs_special_queues -= runnable->r
 /* --- What queues have to do ---------------------------------------------------------------------------- */
 
 static void tell(gs_scheduler *scheduler) {
-    gs_bell_ring(&scheduler->changes);
-    gs_bell_ring(scheduler->workers);
+    gs_futex_notify(&scheduler->changes);
+    gs_futex_notify(scheduler->workers);
 }
 
 static void enlist(gs_runnable *runnable) {
@@ -131,7 +131,7 @@ void gs_yield(gs_turn turn) {
             before = progress_above(&turn);
             waited = 0;
         }
-        if (gs_bell_wait(&turn.scheduler->changes, may_go_on, &turn, LOOK_UP, false) == GS_WAIT_DONE)
+        if (gs_futex_wait(&turn.scheduler->changes, may_go_on, &turn, LOOK_UP, false) == GS_WAIT_DONE)
             return;
         waited += LOOK_UP;
         if (waited >= PATIENCE && progress_above(&turn) == before) {

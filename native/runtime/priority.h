@@ -1,7 +1,7 @@
 /* Priorities of queues. While a queue has work that can run, those of lower priority on the same device wait: before
  * a command, and between the parts of one. Next to nothing of this is done while all queues have normal priority. */
-#ifndef GS_PRIORITY_H
-#define GS_PRIORITY_H
+#ifndef GS_RUNTIME_PRIORITY_H
+#define GS_RUNTIME_PRIORITY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,8 +22,8 @@ typedef struct gs_scheduler {
     _Atomic uint32_t listed[GS_RANKS];  /* how many there are of each rank */
     _Atomic uint64_t progress[GS_RANKS]; /* how many parts have ended */
     _Atomic uint64_t stuck[GS_RANKS];   /* one more than the progress above a rank when that stood still, or 0 */
-    gs_bell changes;
-    gs_bell *workers; /* of the device; rings with the other */
+    gs_futex changes;
+    gs_futex *workers; /* of the device; notified with the other */
 } gs_scheduler;
 
 /* A queue as its scheduler knows it. Only who executes the queue, or submits to one that nobody executes, changes it. */
@@ -41,7 +41,7 @@ typedef struct gs_turn {
     uint32_t rank;
 } gs_turn;
 
-void gs_scheduler_init(gs_scheduler *scheduler, gs_bell *workers);
+void gs_scheduler_init(gs_scheduler *scheduler, gs_futex *workers);
 void gs_scheduler_clear(gs_scheduler *scheduler);
 void gs_runnable_open(gs_runnable *runnable, gs_scheduler *scheduler, ze_command_queue_priority_t priority);
 void gs_runnable_close(gs_runnable *runnable);

@@ -36,7 +36,7 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
     *queue = (gs_queue){.owner = owner, .id = ++last_id, .context = context, .device = device, .ordinal = desc->ordinal,
                         .index = desc->index, .flags = desc->flags, .mode = desc->mode, .priority = desc->priority};
     gs_mutex_open(&queue->lock, GS_SHORT_LOCK);
-    gs_runnable_open(&queue->runnable, gs_pool_scheduler(device->pool), desc->priority);
+    gs_runnable_open(&queue->runnable, gs_thread_pool_scheduler(device->pool), desc->priority);
     gs_object_hold(context);
     gs_lock(&queues_lock);
     queue->next = queues;
@@ -60,20 +60,20 @@ void gs_queue_close(gs_queue *queue) {
 
 /* --- Executing ----------------------------------------------------------------------------------- */
 
-/* The events that a submitted command refers to may not be destroyed; those of a program likewise. */
+/* The events that a submitted command refers to may not be destroyed; those of a command buffer likewise. */
 static void mark_pending(gs_command *command, int32_t change) {
     if (command->signal != NULL)
         command->signal->pending += (uint32_t)change;
     for (uint32_t each = 0; each < command->target_count; each++)
         command->targets[each].event->pending += (uint32_t)change;
     gs_semaphores_mark(command, change);
-    if (command->operation != GS_RUN_PROGRAMS)
+    if (command->operation != GS_RUN_BUFFERS)
         return;
     for (uint32_t each = 0; each < command->run.count; each++) {
-        gs_program *program = command->run.runs[each].program;
-        for (uint32_t event = 0; event < program->event_count; event++)
-            program->events[event]->pending += (uint32_t)change;
-        program->pending += (uint32_t)change; /* last: at 0 the events of a mutable list may change */
+        gs_command_buffer *buffer = command->run.runs[each].buffer;
+        for (uint32_t event = 0; event < buffer->event_count; event++)
+            buffer->events[event]->pending += (uint32_t)change;
+        buffer->pending += (uint32_t)change; /* last: at 0 the events of a mutable list may change */
     }
     if (command->run.fence != NULL)
         command->run.fence->pending += (uint32_t)change;
@@ -86,7 +86,7 @@ static void retire(gs_queue *queue, gs_command *submitted) {
     queue->retired++;
 }
 
-/* Nanoseconds after which a wait looks whether the context is lost; nobody rings for that. */
+/* Nanoseconds after which a wait looks whether the context is lost; nobody notifies of that. */
 enum { LOOK_UP = 50000000 };
 
 /* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
@@ -116,7 +116,7 @@ static bool wait_for_events(gs_queue *queue, const gs_command *command) {
 /* True if a command may wait for something that no event tells of. */
 static bool waits_for_others(const gs_command *command) {
     return command->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(command) ||
-           (command->operation == GS_RUN_PROGRAMS && command->run.turns != NULL);
+           (command->operation == GS_RUN_BUFFERS && command->run.turns != NULL);
 }
 
 static gs_turn turn_of(const gs_queue *queue) {
@@ -125,7 +125,7 @@ static gs_turn turn_of(const gs_queue *queue) {
 
 /* Does the work of a command; false if the context is lost, by this command or another. */
 static bool perform(gs_queue *queue, const gs_command *command) {
-    const gs_errand errand = {queue->context, gs_command_describe, command};
+    const gs_fault_scope scope = {queue->context, gs_command_describe, command};
     bool is_function = command->operation == GS_HOST_FUNCTION;
     bool guarded = command->operation != GS_NOTHING && !is_function;
     bool is_ranked = gs_priorities_are_used() && gs_command_is_work(command);
@@ -136,10 +136,10 @@ static bool perform(gs_queue *queue, const gs_command *command) {
         gs_yield(turn_of(queue));
         gs_turn_begin(turn_of(queue));
     }
-    const gs_errand *before = guarded ? gs_errand_begin(&errand) : NULL;
+    const gs_fault_scope *before = guarded ? gs_fault_scope_enter(&scope) : NULL;
     gs_gate_enter();
     gs_device *device = command->device != NULL ? command->device : queue->device;
-    gs_record *record = gs_command_is_work(command) ? device->record : NULL;
+    gs_device_activity *record = gs_command_is_work(command) ? device->activity : NULL;
     gs_activity_begin((gs_activity){record, queue->ordinal != GS_ORDINAL_COMPUTE});
     gs_command_perform(command, device);
     gs_activity_end();
@@ -147,7 +147,7 @@ static bool perform(gs_queue *queue, const gs_command *command) {
     if (is_ranked)
         gs_made_progress(gs_turn_begin((gs_turn){0}));
     if (guarded)
-        gs_errand_begin(before);
+        gs_fault_scope_enter(before);
     if (is_function)
         queue->waits = false;
     return !gs_context_is_lost(queue->context);
@@ -162,7 +162,7 @@ static bool pass_semaphores(gs_queue *queue, const gs_command *command) {
     return passed;
 }
 
-/* Runs one command that is not itself a run of programs. `last_of`: the submitted command that ends with it.
+/* Runs one command that is not itself a run of command buffers. `last_of`: the submitted command that ends with it.
  * In a lost context it only passes through: nothing is done and nothing is signalled. */
 static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
     bool timed = command->signal != NULL && command->signal->timestamps;
@@ -200,12 +200,12 @@ static void wait_for_turn(gs_queue *queue, gs_command *command) {
         return;
     queue->waits = true;
     while (!gs_context_is_lost(queue->context) &&
-           gs_bell_wait(&command->run.turns->bell, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
+           gs_futex_wait(&command->run.turns->futex, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
         continue;
     queue->waits = false;
 }
 
-static void execute_programs(gs_queue *queue, gs_command *command) {
+static void execute_buffers(gs_queue *queue, gs_command *command) {
     bool retired = false;
     bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
     wait_for_events(queue, command);
@@ -215,11 +215,11 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
     gs_interval interval = {gs_timestamp(), 0};
     for (uint32_t each = 0; each < command->run.count; each++) {
         gs_run *run = &command->run.runs[each];
-        bool last_program = ends_here && each + 1 == command->run.count;
-        for (gs_command *inner = run->program->first; inner != NULL; inner = inner->next) {
+        bool last_buffer = ends_here && each + 1 == command->run.count;
+        for (gs_command *inner = run->buffer->first; inner != NULL; inner = inner->next) {
             if (gs_context_is_lost(queue->context))
                 break;
-            bool last = last_program && inner->next == NULL;
+            bool last = last_buffer && inner->next == NULL;
             execute(queue, inner, run->base, last ? command : NULL);
             retired |= last;
         }
@@ -234,7 +234,7 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
     if (gs_context_is_lost(queue->context))
         return;
     if (command->run.fence != NULL)
-        gs_bell_set(&command->run.fence->bell, 1);
+        gs_futex_set(&command->run.fence->futex, 1);
     if (command->counter != NULL)
         gs_counter_advance(command->counter, command->step);
     if (command->signal != NULL)
@@ -242,12 +242,12 @@ static void execute_programs(gs_queue *queue, gs_command *command) {
 }
 
 static void execute_submitted(gs_queue *queue, gs_command *command) {
-    if (command->operation == GS_RUN_PROGRAMS)
-        execute_programs(queue, command);
+    if (command->operation == GS_RUN_BUFFERS)
+        execute_buffers(queue, command);
     else
         execute(queue, command, 0, command);
     queue->completed++;
-    gs_bell_ring(&queue->bell);
+    gs_futex_notify(&queue->futex);
     gs_command_free(command);
 }
 
@@ -311,11 +311,11 @@ static void hand_over(gs_queue *queue) {
         gs_engine_assign(queue);
 }
 
-/* True if nothing in a program can hold up whoever executes it. What it waits for must have come, and stay: a program
+/* True if nothing in a command buffer can hold up whoever executes it. What it waits for must have come, and stay: a buffer
  * that resets events may wait for one of them to be signalled again. */
-static bool runs_through(const gs_program *program) {
+static bool runs_through(const gs_command_buffer *buffer) {
     bool resets = false;
-    for (const gs_command *inner = program->first; inner != NULL; inner = inner->next) {
+    for (const gs_command *inner = buffer->first; inner != NULL; inner = inner->next) {
         resets |= inner->operation == GS_RESET_EVENT;
         if (inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))
             return false;
@@ -325,17 +325,17 @@ static bool runs_through(const gs_program *program) {
     return true;
 }
 
-/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no semaphore, no function
- * of the program's own. */
+/* True if nothing in a command can hold up whoever executes it: no wait that is not over, no semaphore, no host
+ * function. */
 static bool is_unhindered(const gs_command *command) {
     if (!gs_command_targets_are_reached(command))
         return false;
-    if (command->operation != GS_RUN_PROGRAMS)
+    if (command->operation != GS_RUN_BUFFERS)
         return command->operation != GS_HOST_FUNCTION && !gs_command_has_semaphores(command);
     if (command->run.turns != NULL && !is_its_turn((void *)command))
         return false;
     for (uint32_t each = 0; each < command->run.count; each++)
-        if (!runs_through(command->run.runs[each].program))
+        if (!runs_through(command->run.runs[each].buffer))
             return false;
     return true;
 }
@@ -344,10 +344,10 @@ static bool is_unhindered(const gs_command *command) {
 static bool is_short_run(const gs_command *command) {
     enum { MOST_COMMANDS = 4 };
     uint32_t commands = 0;
-    if (command->operation != GS_RUN_PROGRAMS || command->run.count > MOST_COMMANDS)
+    if (command->operation != GS_RUN_BUFFERS || command->run.count > MOST_COMMANDS)
         return false;
     for (uint32_t each = 0; each < command->run.count; each++)
-        for (const gs_command *inner = command->run.runs[each].program->first; inner != NULL; inner = inner->next)
+        for (const gs_command *inner = command->run.runs[each].buffer->first; inner != NULL; inner = inner->next)
             if (++commands > MOST_COMMANDS || !gs_command_is_short(inner))
                 return false;
     return is_unhindered(command);
@@ -362,9 +362,9 @@ static bool can_go_on(gs_queue *queue) {
 }
 
 /* In a Python program the thread must stay free for Ctrl-C; in any, what it waits for may come from elsewhere
- * while this queue is stuck. The program's threads may run on any CPU, a device with a place of its own not. */
+ * while this queue is stuck. The program's threads may run on any CPU, a device with a CPU affinity not. */
 void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
-    if (gs_process_is_python() || queue->device->place != NULL || !begin(queue))
+    if (gs_process_is_python() || queue->device->affinity != NULL || !begin(queue))
         return;
     while (!done(state) && can_go_on(queue)) {
         gs_command *command = take_next(queue);
@@ -392,7 +392,7 @@ void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state) {
 /* --- Submitting ---------------------------------------------------------------------------------- */
 
 static bool is_done_here(const gs_queue *queue, const gs_command *command) {
-    return queue->device->place == NULL && is_short_run(command);
+    return queue->device->affinity == NULL && is_short_run(command);
 }
 
 ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command) {
@@ -450,7 +450,7 @@ void gs_queue_do_claimed(gs_queue *queue, gs_command *command) {
     execute(queue, command, 0, NULL);
     queue->retired++;
     queue->completed++;
-    gs_bell_ring(&queue->bell);
+    gs_futex_notify(&queue->futex);
     hand_over(queue); /* another thread may have submitted something meanwhile */
 }
 
@@ -472,7 +472,7 @@ bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
     progress wanted = {queue, queue->submitted};
     if (timeout == GS_FOREVER && !has_completed(&wanted))
         gs_queue_help(queue, has_completed, &wanted);
-    return gs_bell_wait(&queue->bell, has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
+    return gs_futex_wait(&queue->futex, has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
 }
 
 /* An engine may not have come to look at the first command. */
@@ -501,7 +501,7 @@ bool gs_queues_are_busy(const gs_context *context) {
     return busy;
 }
 
-struct gs_tickets {
+struct gs_drain_snapshot {
     uint32_t count;
     progress wanted[];
 };
@@ -512,37 +512,37 @@ static bool belongs(const gs_queue *queue, const gs_context *context, const gs_d
 
 static bool has_more_to_do(gs_queue *queue) { return atomic_load(&queue->completed) != atomic_load(&queue->submitted); }
 
-/* There is room for every queue: one that is idle when they are counted may be busy when the tickets are written. */
-bool gs_tickets_take(const gs_context *context, gs_tickets **taken) {
-    uint32_t room = 0;
+/* There is room for every queue: one that is idle when they are counted may be busy when the snapshot is written. */
+bool gs_drain_snapshot_take(const gs_context *context, gs_drain_snapshot **taken) {
+    uint32_t capacity = 0;
     bool busy = false;
-    gs_tickets *tickets = NULL;
+    gs_drain_snapshot *snapshot = NULL;
     gs_lock(&queues_lock);
     for (gs_queue *each = queues; each != NULL; each = each->next)
         if (each->context == context) {
-            room++;
+            capacity++;
             busy |= has_more_to_do(each);
         }
-    if (busy && (tickets = calloc(1, sizeof *tickets + room * sizeof(progress))) != NULL)
+    if (busy && (snapshot = calloc(1, sizeof *snapshot + capacity * sizeof(progress))) != NULL)
         for (gs_queue *each = queues; each != NULL; each = each->next)
             if (each->context == context && has_more_to_do(each) && gs_object_try_hold(each->owner))
-                tickets->wanted[tickets->count++] = (progress){each, each->submitted};
+                snapshot->wanted[snapshot->count++] = (progress){each, each->submitted};
     gs_unlock(&queues_lock);
-    *taken = tickets;
+    *taken = snapshot;
     return busy;
 }
 
-bool gs_tickets_are_done(const gs_tickets *tickets) {
-    for (uint32_t each = 0; each < tickets->count; each++)
-        if (!has_completed((void *)&tickets->wanted[each]))
+bool gs_drain_snapshot_is_reached(const gs_drain_snapshot *snapshot) {
+    for (uint32_t each = 0; each < snapshot->count; each++)
+        if (!has_completed((void *)&snapshot->wanted[each]))
             return false;
     return true;
 }
 
-void gs_tickets_drop(gs_tickets *tickets) {
-    for (uint32_t each = 0; tickets != NULL && each < tickets->count; each++)
-        gs_object_drop(tickets->wanted[each].queue->owner);
-    free(tickets);
+void gs_drain_snapshot_drop(gs_drain_snapshot *snapshot) {
+    for (uint32_t each = 0; snapshot != NULL && each < snapshot->count; each++)
+        gs_object_drop(snapshot->wanted[each].queue->owner);
+    free(snapshot);
 }
 
 bool gs_queues_have_more(const gs_context *context) {
@@ -576,7 +576,7 @@ void gs_queues_wait(const gs_context *context, const gs_device *device) {
             return;
         gs_object *owner = queue->owner;
         last = queue->id;
-        gs_bell_wait(&queue->bell, has_completed, &wanted, GS_FOREVER, false);
+        gs_futex_wait(&queue->futex, has_completed, &wanted, GS_FOREVER, false);
         gs_object_drop(owner);
     }
 }

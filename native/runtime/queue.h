@@ -1,6 +1,6 @@
 /* Queues and the engines that work them off. */
-#ifndef GS_QUEUE_H
-#define GS_QUEUE_H
+#ifndef GS_RUNTIME_QUEUE_H
+#define GS_RUNTIME_QUEUE_H
 
 
 #include "runtime/command.h"
@@ -21,8 +21,8 @@ typedef struct gs_queue {
     bool executing;           /* and has begun; guarded by lock */
     bool called;              /* an engine is on its way and has not come yet; guarded by lock */
     _Atomic uint64_t submitted, retired, completed;
-    _Atomic bool waits; /* its command waits for something that somebody else does, or is a function of the program */
-    gs_bell bell; /* rings when a command completes */
+    _Atomic bool waits; /* its command waits for something that somebody else does, or is a host function */
+    gs_futex futex; /* notified when a command completes */
     uint32_t ordinal, index;
     ze_command_queue_flags_t flags;
     ze_command_queue_mode_t mode;
@@ -38,7 +38,7 @@ typedef struct gs_command_queue {
 typedef struct gs_fence {
     gs_object object;
     gs_command_queue *queue;
-    gs_bell bell; /* 1: signalled */
+    gs_futex futex; /* 1: signalled */
     _Atomic uint32_t pending;
 } gs_fence;
 
@@ -74,12 +74,12 @@ bool gs_queues_are_busy(const gs_context *context);
 bool gs_queues_work(const gs_context *context);
 
 /* How far each busy queue must come until all that it was given so far is done. */
-typedef struct gs_tickets gs_tickets;
+typedef struct gs_drain_snapshot gs_drain_snapshot;
 
-/* For the queues of a context: false if all are idle. The tickets are NULL also if there is no memory for them. */
-bool gs_tickets_take(const gs_context *context, gs_tickets **tickets);
-bool gs_tickets_are_done(const gs_tickets *tickets);
-void gs_tickets_drop(gs_tickets *tickets);
+/* For the queues of a context: false if all are idle. The snapshot is NULL also if there is no memory for them. */
+bool gs_drain_snapshot_take(const gs_context *context, gs_drain_snapshot **snapshot);
+bool gs_drain_snapshot_is_reached(const gs_drain_snapshot *snapshot);
+void gs_drain_snapshot_drop(gs_drain_snapshot *snapshot);
 
 /* False once the queues of a context have done everything. */
 bool gs_queues_have_more(const gs_context *context);

@@ -22,7 +22,7 @@ typedef struct job {
     struct job *next;
     gs_part part;
     void *argument;
-    const gs_errand *errand; /* of the thread that brought the job */
+    const gs_fault_scope *scope; /* of the thread that brought the job */
     gs_activity work;        /* likewise */
     gs_turn turn;            /* likewise */
     int core;                /* likewise */
@@ -31,23 +31,23 @@ typedef struct job {
     _Atomic uint32_t helpers; /* workers that may still look at this job */
 } job;
 
-struct gs_pool {
-    struct gs_pool *next; /* in the list of all */
+struct gs_thread_pool {
+    struct gs_thread_pool *next; /* in the list of all */
     gs_mutex lock;
     job *jobs; /* guarded by lock */
     uint32_t width;
     uint32_t started; /* worker threads, guarded by lock */
-    gs_bell arrivals; /* rings when a job arrives */
-    gs_bell finished; /* rings when a helper leaves a job */
+    gs_futex arrivals; /* notified when a job arrives */
+    gs_futex finished; /* notified when a helper leaves a job */
     gs_scheduler scheduler;
 };
 
 /* Pools live as long as the process. */
-static gs_pool *pools;
+static gs_thread_pool *pools;
 GS_STATIC_LOCK(pools_lock, GS_SHORT_LOCK)
 
-gs_pool *gs_pool_new(uint32_t width) {
-    gs_pool *pool = calloc(1, sizeof *pool);
+gs_thread_pool *gs_thread_pool_new(uint32_t width) {
+    gs_thread_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
         return NULL;
     gs_mutex_open(&pool->lock, GS_SHORT_LOCK);
@@ -61,17 +61,17 @@ gs_pool *gs_pool_new(uint32_t width) {
 }
 
 /* The child has none of the workers, and starts its own when it has work for them. */
-void gs_pools_after_fork(void) {
-    for (gs_pool *each = pools; each != NULL; each = each->next) {
+void gs_thread_pools_after_fork(void) {
+    for (gs_thread_pool *each = pools; each != NULL; each = each->next) {
         each->started = 0;
         each->jobs = NULL;
         gs_scheduler_clear(&each->scheduler);
     }
 }
 
-uint32_t gs_pool_width(const gs_pool *pool) { return pool->width; }
+uint32_t gs_thread_pool_width(const gs_thread_pool *pool) { return pool->width; }
 
-gs_scheduler *gs_pool_scheduler(gs_pool *pool) { return &pool->scheduler; }
+gs_scheduler *gs_thread_pool_scheduler(gs_thread_pool *pool) { return &pool->scheduler; }
 
 /* Waits until the caller may go on with its own work. Waiting is not working. */
 static void yield_with(gs_turn turn) {
@@ -87,7 +87,7 @@ static bool has_parts(job *job) { return atomic_load(&job->taken) < job->parts; 
  * them. A worker leaves the job if there is work of higher priority; the thread that brought it waits. */
 static void work_on(job *job, bool is_mine) {
     for (;;) {
-        if (gs_errand_is_vain(job->errand))
+        if (gs_fault_scope_is_lost(job->scope))
             atomic_store(&job->taken, job->parts);
         if (gs_priorities_are_used() && has_parts(job) && gs_must_yield(job->turn)) {
             if (!is_mine)
@@ -107,7 +107,7 @@ static bool wants_help(job *job) {
 }
 
 /* The first job of the highest priority that still has parts to give, with this worker entered as a helper. */
-static job *find_job(gs_pool *pool) {
+static job *find_job(gs_thread_pool *pool) {
     gs_lock(&pool->lock);
     job *found = NULL;
     for (job *each = pool->jobs; each != NULL; each = each->next)
@@ -120,7 +120,7 @@ static job *find_job(gs_pool *pool) {
 }
 
 typedef struct arrival {
-    gs_pool *pool;
+    gs_thread_pool *pool;
     uint32_t seen;
 } arrival;
 
@@ -141,51 +141,51 @@ static void step_aside(int core) {
 }
 
 /* Works on somebody's job and leaves it; returns how long that took. */
-static uint64_t help(gs_pool *pool, job *found) {
+static uint64_t help(gs_thread_pool *pool, job *found) {
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
     step_aside(found->core);
-    gs_errand_begin(found->errand);
+    gs_fault_scope_enter(found->scope);
     gs_activity_begin(found->work);
     work_on(found, false);
     gs_activity_end();
-    gs_errand_begin(NULL);
+    gs_fault_scope_enter(NULL);
     atomic_fetch_sub(&found->helpers, 1);
-    gs_bell_ring(&pool->finished);
+    gs_futex_notify(&pool->finished);
     return gs_clock(CLOCK_MONOTONIC) - start;
 }
 
 static void *worker(void *argument) {
-    gs_pool *pool = argument;
+    gs_thread_pool *pool = argument;
     uint64_t worked = 0;
     for (;;) {
         arrival since = {pool, atomic_load(&pool->arrivals.value)};
         job *found = find_job(pool);
         if (found != NULL)
             worked = help(pool, found);
-        else if (!gs_linger(has_arrived, &since, worked))
-            gs_bell_wait(&pool->arrivals, has_arrived, &since, GS_FOREVER, false);
+        else if (!gs_spin_before_sleep(has_arrived, &since, worked))
+            gs_futex_wait(&pool->arrivals, has_arrived, &since, GS_FOREVER, false);
     }
     return NULL;
 }
 
 /* Starts the workers that are still missing. Called with the lock held. */
-static void start_workers(gs_pool *pool) {
+static void start_workers(gs_thread_pool *pool) {
     for (; pool->started + 1 < pool->width; pool->started++) {
         if (pool->started >= gs_thread_limit() || !gs_thread_start("gs-worker", worker, pool))
             return;
     }
 }
 
-static void enter(gs_pool *pool, job *job) {
+static void enter(gs_thread_pool *pool, job *job) {
     gs_lock(&pool->lock);
     start_workers(pool);
     job->next = pool->jobs;
     pool->jobs = job;
     gs_unlock(&pool->lock);
-    gs_bell_ring(&pool->arrivals);
+    gs_futex_notify(&pool->arrivals);
 }
 
-static void leave(gs_pool *pool, const job *job) {
+static void leave(gs_thread_pool *pool, const job *job) {
     gs_lock(&pool->lock);
     struct job **link = &pool->jobs;
     while (*link != job)
@@ -196,11 +196,11 @@ static void leave(gs_pool *pool, const job *job) {
 
 static bool nobody_helps(void *state) { return atomic_load(&((job *)state)->helpers) == 0; }
 
-void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
+void gs_thread_pool_run(gs_thread_pool *pool, gs_part part, void *argument, uint64_t parts) {
     gs_turn turn = gs_turn_current();
     if (parts <= 1 || pool->width == 1) {
-        const gs_errand *errand = gs_errand_current();
-        for (uint64_t each = 0; each < parts && !gs_errand_is_vain(errand); each++) {
+        const gs_fault_scope *scope = gs_fault_scope_current();
+        for (uint64_t each = 0; each < parts && !gs_fault_scope_is_lost(scope); each++) {
             if (each > 0 && gs_priorities_are_used() && gs_must_yield(turn))
                 yield_with(turn);
             gs_guard(part, argument, each, NULL);
@@ -208,7 +208,7 @@ void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
         }
         return;
     }
-    job mine = {.part = part, .argument = argument, .errand = gs_errand_current(),
+    job mine = {.part = part, .argument = argument, .scope = gs_fault_scope_current(),
                 .work = gs_activity_current(), .turn = turn, .core = sched_getcpu(), .parts = parts};
     enter(pool, &mine);
     work_on(&mine, true);
@@ -217,6 +217,6 @@ void gs_pool_run(gs_pool *pool, gs_part part, void *argument, uint64_t parts) {
         return;
     gs_activity_end(); /* waiting is not working */
     if (!gs_spin(nobody_helps, &mine, LONGEST_PART))
-        gs_bell_wait(&pool->finished, nobody_helps, &mine, GS_FOREVER, false);
+        gs_futex_wait(&pool->finished, nobody_helps, &mine, GS_FOREVER, false);
     gs_activity_begin(mine.work);
 }

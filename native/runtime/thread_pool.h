@@ -1,23 +1,23 @@
 /* The worker threads of a device: they share out the parts of one job. */
-#ifndef GS_POOL_H
-#define GS_POOL_H
+#ifndef GS_RUNTIME_THREAD_POOL_H
+#define GS_RUNTIME_THREAD_POOL_H
 
 #include <stdint.h>
 
 #include "runtime/priority.h"
 
-typedef struct gs_pool gs_pool;
+typedef struct gs_thread_pool gs_thread_pool;
 
 typedef void (*gs_part)(void *job, uint64_t part);
 
-/* A pool of `width` threads, the caller of gs_pool_run counted in. Threads start on first use. */
-gs_pool *gs_pool_new(uint32_t width);
+/* A pool of `width` threads, the caller of gs_thread_pool_run counted in. Threads start on first use. */
+gs_thread_pool *gs_thread_pool_new(uint32_t width);
 
-uint32_t gs_pool_width(const gs_pool *pool);
-gs_scheduler *gs_pool_scheduler(gs_pool *pool);
+uint32_t gs_thread_pool_width(const gs_thread_pool *pool);
+gs_scheduler *gs_thread_pool_scheduler(gs_thread_pool *pool);
 
 /* Runs part(job, 0) to part(job, parts - 1), on the caller and on whichever workers are free; returns when
  * all are done. Several threads may run jobs at once; workers go to that of the highest priority. */
-void gs_pool_run(gs_pool *pool, gs_part part, void *job, uint64_t parts);
+void gs_thread_pool_run(gs_thread_pool *pool, gs_part part, void *job, uint64_t parts);
 
 #endif

@@ -11,7 +11,7 @@
 /* Bits as the kernel takes them, for CPUs and for memory nodes. */
 enum { MOST = 4096, WORD_BITS = 8 * sizeof(unsigned long), WORDS = MOST / WORD_BITS };
 
-struct gs_place {
+struct gs_affinity {
     unsigned long cpus[WORDS];
     unsigned long nodes[WORDS];
     uint32_t node_count; /* 0: the machine has only one, or all of them are near */
@@ -26,7 +26,7 @@ static const uint64_t SMALLEST_PLACED = 1 << 20;
 /* Set before the first allocation, when devices are made. */
 static bool has_nodes;
 
-static _Thread_local const gs_place *here;
+static _Thread_local const gs_affinity *here;
 
 static bool set_bits(unsigned long *words, const uint32_t *numbers, uint32_t count) {
     bool any = false;
@@ -42,35 +42,35 @@ static bool set_bits(unsigned long *words, const uint32_t *numbers, uint32_t cou
 /* Gives a device its part of a divided machine. No nodes: memory is equally near everywhere. */
 GS_EXPORT bool gs_device_confine(gs_device *device, const uint32_t *cpus, uint32_t cpu_count, const uint32_t *nodes,
                                  uint32_t node_count) {
-    gs_place *place = calloc(1, sizeof *place);
-    if (place == NULL || !set_bits(place->cpus, cpus, cpu_count)) {
-        free(place);
+    gs_affinity *affinity = calloc(1, sizeof *affinity);
+    if (affinity == NULL || !set_bits(affinity->cpus, cpus, cpu_count)) {
+        free(affinity);
         return false;
     }
-    if (set_bits(place->nodes, nodes, node_count)) {
-        place->node_count = node_count;
+    if (set_bits(affinity->nodes, nodes, node_count)) {
+        affinity->node_count = node_count;
         has_nodes = true;
     }
-    device->place = place;
+    device->affinity = affinity;
     return true;
 }
 
 /* A CPU that was taken from the process meanwhile is no reason to fail: the thread then runs where it may. */
-void gs_place_enter(const gs_place *place) {
-    if (place == NULL || place == here)
+void gs_affinity_enter(const gs_affinity *affinity) {
+    if (affinity == NULL || affinity == here)
         return;
-    syscall(SYS_sched_setaffinity, 0, sizeof place->cpus, place->cpus);
-    here = place;
+    syscall(SYS_sched_setaffinity, 0, sizeof affinity->cpus, affinity->cpus);
+    here = affinity;
 }
 
 /* Blocks are used again and again, so one that is for nobody in particular has to lose its last wish. */
-void gs_place_memory(const gs_place *place, void *block, uint64_t span) {
+void gs_affinity_bind_memory(const gs_affinity *affinity, void *block, uint64_t span) {
     if (!has_nodes || span < SMALLEST_PLACED)
         return;
-    if (place == NULL || place->node_count == 0) {
+    if (affinity == NULL || affinity->node_count == 0) {
         syscall(SYS_mbind, block, span, POLICY_DEFAULT, NULL, 0, 0);
         return;
     }
-    int policy = place->node_count == 1 ? POLICY_PREFERRED : POLICY_PREFERRED_MANY;
-    syscall(SYS_mbind, block, span, policy, place->nodes, (unsigned long)MOST, MOVE_PAGES);
+    int policy = affinity->node_count == 1 ? POLICY_PREFERRED : POLICY_PREFERRED_MANY;
+    syscall(SYS_mbind, block, span, policy, affinity->nodes, (unsigned long)MOST, MOVE_PAGES);
 }

@@ -34,7 +34,7 @@ static void after_fork_in_parent(void) {
 
 static void go_on(void) {
     gs_engines_after_fork();
-    gs_pools_after_fork();
+    gs_thread_pools_after_fork();
     gs_queues_after_fork();
     gs_events_after_fork();
 }
@@ -49,7 +49,7 @@ static void after_fork_in_child(void) {
     gs_locks_renew();
     gs_activity_after_fork();
     gs_faults_after_fork();
-    gs_limit_after_fork();
+    gs_watchdog_after_fork();
     if (is_at_rest && gs_heap_use_copy())
         go_on();
     else

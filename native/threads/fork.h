@@ -1,6 +1,6 @@
 /* Processes that fork while the driver is in use. */
-#ifndef GS_FORK_H
-#define GS_FORK_H
+#ifndef GS_THREADS_FORK_H
+#define GS_THREADS_FORK_H
 
 #include <stdbool.h>
 
@@ -15,8 +15,8 @@ void gs_activity_after_fork(void);
 void gs_engines_after_fork(void);
 void gs_events_after_fork(void);
 void gs_faults_after_fork(void);
-void gs_limit_after_fork(void);
-void gs_pools_after_fork(void);
+void gs_watchdog_after_fork(void);
+void gs_thread_pools_after_fork(void);
 void gs_queues_after_fork(void);
 
 /* The counters lie in memory that processes share. Before: makes a copy, with all locks held; false if it cannot be

@@ -4,8 +4,8 @@
  * the interpreter's lock held. A long lock may be held by a thread that waits for the device, runs a command or enters
  * Python; to take one is to wait. Nobody waits while holding the interpreter's lock: every call that Python answers
  * would wait along. With GROUNDSTATE_CHECK_WAITS, as in the tests, a thread that breaks a rule ends the process. */
-#ifndef GS_LOCK_H
-#define GS_LOCK_H
+#ifndef GS_THREADS_LOCK_H
+#define GS_THREADS_LOCK_H
 
 #include <pthread.h>
 #include <stdatomic.h>

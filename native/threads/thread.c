@@ -20,12 +20,12 @@ enum { THREAD_BYTES = 8 << 20, ARENA_BYTES = 64 << 20 };
 enum { SHARE = 8 };
 
 size_t gs_thread_limit(void) {
-    size_t limit = gs_room_limit();
+    size_t limit = gs_address_space_limit();
     return limit == 0 ? SIZE_MAX : limit / SHARE / THREAD_BYTES;
 }
 
 static void save_address_space(pthread_attr_t *attributes) {
-    size_t limit = gs_room_limit();
+    size_t limit = gs_address_space_limit();
     if (limit == 0)
         return;
     pthread_attr_setstacksize(attributes, GUARD_BYTES + SMALL_STACK_BYTES);

@@ -1,5 +1,5 @@
-#ifndef GS_THREAD_H
-#define GS_THREAD_H
+#ifndef GS_THREADS_THREAD_H
+#define GS_THREADS_THREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,23 +17,23 @@ enum { SPIN_NANOSECONDS = 20000, ALONE_NANOSECONDS = 2000, SPINS_PER_CLOCK = 32 
  * looks up this often. */
 static const uint64_t NAP_NANOSECONDS = 100000000;
 
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
+static long futex_call(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
     return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
 
-static void wake_sleepers(gs_bell *bell) {
-    if (atomic_load(&bell->sleepers) != 0)
-        futex(&bell->value, FUTEX_WAKE, INT_MAX, NULL);
+static void wake_sleepers(gs_futex *futex) {
+    if (atomic_load(&futex->sleepers) != 0)
+        futex_call(&futex->value, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-void gs_bell_set(gs_bell *bell, uint32_t value) {
-    atomic_store(&bell->value, value);
-    wake_sleepers(bell);
+void gs_futex_set(gs_futex *futex, uint32_t value) {
+    atomic_store(&futex->value, value);
+    wake_sleepers(futex);
 }
 
-void gs_bell_ring(gs_bell *bell) {
-    atomic_fetch_add(&bell->value, 1);
-    wake_sleepers(bell);
+void gs_futex_notify(gs_futex *futex) {
+    atomic_fetch_add(&futex->value, 1);
+    wake_sleepers(futex);
 }
 
 static bool look(bool (*done)(void *), void *state) {
@@ -68,33 +68,33 @@ static bool spin_and_yield(bool (*done)(void *), void *state, uint64_t nanosecon
     return false;
 }
 
-bool gs_linger(bool (*done)(void *state), void *state, uint64_t worked_nanoseconds) {
+bool gs_spin_before_sleep(bool (*done)(void *state), void *state, uint64_t worked_nanoseconds) {
     enum { LONGEST = 300000 };
     return spin_and_yield(done, state, worked_nanoseconds < LONGEST ? worked_nanoseconds : LONGEST);
 }
 
-/* One sleep, until the bell rings, `remaining` nanoseconds pass or a signal arrives. */
-static int sleep_once(gs_bell *bell, uint32_t seen, uint64_t remaining) {
+/* One sleep, until somebody notifies, `remaining` nanoseconds pass or a signal arrives. */
+static int sleep_once(gs_futex *futex, uint32_t seen, uint64_t remaining) {
     struct timespec wait = {(time_t)(remaining / 1000000000u), (long)(remaining % 1000000000u)};
     errno = 0;
-    futex(&bell->value, FUTEX_WAIT, seen, remaining > INT64_MAX ? NULL : &wait);
+    futex_call(&futex->value, FUTEX_WAIT, seen, remaining > INT64_MAX ? NULL : &wait);
     return errno;
 }
 
-gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *state, uint64_t timeout,
+gs_wait_result gs_futex_wait(gs_futex *futex, bool (*done)(void *state), void *state, uint64_t timeout,
                             bool interruptible) {
     if (done(state))
         return GS_WAIT_DONE;
     if (timeout == 0)
         return GS_WAIT_TIMEOUT;
-    gs_may_wait("a wait for a bell");
+    gs_may_wait("a wait for a futex event");
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
     if (spin_and_yield(done, state, timeout < SPIN_NANOSECONDS ? timeout : SPIN_NANOSECONDS))
         return GS_WAIT_DONE;
     gs_wait_result result = GS_WAIT_DONE;
-    atomic_fetch_add(&bell->sleepers, 1);
+    atomic_fetch_add(&futex->sleepers, 1);
     for (;;) {
-        uint32_t seen = atomic_load(&bell->value);
+        uint32_t seen = atomic_load(&futex->value);
         if (done(state))
             break;
         uint64_t passed = gs_clock(CLOCK_MONOTONIC) - start;
@@ -103,13 +103,13 @@ gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *stat
             break;
         }
         uint64_t left = timeout == GS_FOREVER ? GS_FOREVER : timeout - passed;
-        int error = sleep_once(bell, seen, interruptible && left > NAP_NANOSECONDS ? NAP_NANOSECONDS : left);
+        int error = sleep_once(futex, seen, interruptible && left > NAP_NANOSECONDS ? NAP_NANOSECONDS : left);
         if ((error == EINTR || error == ETIMEDOUT) && interruptible && gs_python_interrupt()) {
             result = GS_WAIT_INTERRUPTED;
             break;
         }
     }
-    atomic_fetch_sub(&bell->sleepers, 1);
+    atomic_fetch_sub(&futex->sleepers, 1);
     return result;
 }
 

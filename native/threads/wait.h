@@ -1,6 +1,6 @@
 /* Time, and waiting for a word of memory to change: a short spin, then a futex. */
-#ifndef GS_WAIT_H
-#define GS_WAIT_H
+#ifndef GS_THREADS_WAIT_H
+#define GS_THREADS_WAIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,33 +29,33 @@ static inline void gs_relax(void) {
 #endif
 }
 
-/* A word that one side sets and the other waits for. It may lie in memory shared between processes. */
-typedef struct gs_bell {
+/* A futex event: a word that one side sets and the other waits for. It may lie in memory shared between processes. */
+typedef struct gs_futex {
     _Atomic uint32_t value;
     _Atomic uint32_t sleepers;
-} gs_bell;
+} gs_futex;
 
-/* Publishes `value`, for a bell that is a state (an event: 0 or 1), and wakes whoever sleeps on it. */
-void gs_bell_set(gs_bell *bell, uint32_t value);
+/* Publishes `value`, for a futex that is a state (an event: 0 or 1), and wakes whoever sleeps on it. */
+void gs_futex_set(gs_futex *futex, uint32_t value);
 
-/* Says that something changed, for a bell that only counts changes, and wakes whoever sleeps on it. */
-void gs_bell_ring(gs_bell *bell);
+/* Says that something changed, for a futex that only counts changes, and wakes whoever sleeps on it. */
+void gs_futex_notify(gs_futex *futex);
 
 typedef enum { GS_WAIT_DONE, GS_WAIT_TIMEOUT, GS_WAIT_INTERRUPTED } gs_wait_result;
 
-/* Waits until `done(state)`, which must depend on what is published before the bell rings.
+/* Waits until `done(state)`, which must depend on what is published before the notification.
  * `timeout` in nanoseconds: 0 polls, GS_FOREVER waits for ever. Interrupted: the host program wants its
  * thread back (Ctrl-C in Python); only possible when `interruptible`. */
-gs_wait_result gs_bell_wait(gs_bell *bell, bool (*done)(void *state), void *state, uint64_t timeout,
+gs_wait_result gs_futex_wait(gs_futex *futex, bool (*done)(void *state), void *state, uint64_t timeout,
                             bool interruptible);
 
 /* Looks until `done(state)` or until so many nanoseconds have passed, and keeps its core meanwhile: for what
  * is surely about to happen on another one. */
 bool gs_spin(bool (*done)(void *state), void *state, uint64_t nanoseconds);
 
-/* Looks out for the next work, for as long as the last took but not for long: a thread that sleeps is woken late.
- * Whoever needs the core meanwhile gets it. */
-bool gs_linger(bool (*done)(void *state), void *state, uint64_t worked_nanoseconds);
+/* Spins before sleeping, because a sleeping thread is woken late: for as long as the last work took, but at most 300 us,
+ * yielding the core between two looks. */
+bool gs_spin_before_sleep(bool (*done)(void *state), void *state, uint64_t worked_nanoseconds);
 
 /* Gives the device a moment (a tenth of a second) to finish with something that is about to be destroyed:
  * programs signal an event from the host and destroy what waited for it in the next line. */

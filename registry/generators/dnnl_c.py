@@ -171,10 +171,10 @@ def _call(function: Function) -> str:
     arguments = f"(const gs_word[]){{{', '.join(words)}}}" if words else "NULL"
     tail = f'GS_FN_{function.name}, "{codes}", {arguments})'
     if function.returns == "dnnl_status_t":
-        return f"return gs_door_status({tail}"
+        return f"return gs_dnnl_status({tail}"
     if function.returns.endswith("*") or function.returns.startswith("const_"):
-        return f"return ({function.returns})(uintptr_t)gs_door_value({tail}"
-    return f"return ({function.returns})gs_door_value({tail}"
+        return f"return ({function.returns})(uintptr_t)gs_dnnl_value({tail}"
+    return f"return ({function.returns})gs_dnnl_value({tail}"
 
 
 def _word(parameter: str) -> tuple[str, str, str]:

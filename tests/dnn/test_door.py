@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from groundstate import dnnl
-from groundstate.dnn.door.api import count_handles
+from groundstate.dnn.abi.api import count_handles
 
 Handle = ctypes.c_void_p
 

@@ -8,7 +8,7 @@ import pytest
 
 from groundstate import dnn, dnnl
 from groundstate.dnn import Algorithm, Arg, Attributes, Descriptor, DnnError
-from groundstate.dnn.door.api import count_handles
+from groundstate.dnn.abi.api import count_handles
 from tests.conftest import what_there_is
 
 

@@ -1,4 +1,4 @@
-/* Pieces of work with the API that may fail anywhere, for want of memory or of files, and leave nothing behind. */
+/* Pieces of work with the API that may fail anywhere, because memory or files are exhausted, and leave nothing behind. */
 #ifndef WORK_H
 #define WORK_H
 

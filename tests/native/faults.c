@@ -174,7 +174,7 @@ int main(void) {
     REQUIRE(own_faults == 1);
     fault_oneself();
     REQUIRE(own_faults == 2);
-    while (gs_module_next_dead() != 0)
+    while (gs_module_reap() != 0)
         continue;
     tear_down(live);
     return 0;

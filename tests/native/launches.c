@@ -226,7 +226,7 @@ int main(void) {
     on_threads(THREADS, launch_all);
     launch_what_goes();
     uint64_t buried = 0;
-    while (gs_module_next_dead() != 0)
+    while (gs_module_reap() != 0)
         buried++;
     REQUIRE(buried == (uint64_t)THREADS * TURNS + 1);
     tear_down(live);

@@ -26,7 +26,7 @@ RESULTS = dict(REGISTRY.enums["ze_result_t"].values)
 GARBAGE = 0x7FFF_0000_0123
 
 STAND_IN = r"""
-#include "door.h"
+#include "abi/abi.h"
 static bool initialised = true;
 __attribute__((visibility("default"))) void set_initialised(bool value) { initialised = value; }
 __attribute__((visibility("default"))) const char *last_types;

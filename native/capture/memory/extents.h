@@ -1,6 +1,6 @@
-/* Stretches of memory in a list that grows. */
-#ifndef GC_EXTENTS_H
-#define GC_EXTENTS_H
+/* Ranges of memory in a list that grows. */
+#ifndef GC_MEMORY_EXTENTS_H
+#define GC_MEMORY_EXTENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,10 +13,10 @@ typedef struct gc_extent {
 
 typedef struct gc_extents {
     gc_extent *all;
-    size_t count, room;
+    size_t count, capacity;
 } gc_extents;
 
-/* Adds a stretch, or makes the last one longer. Without memory for that it is left out: recording gives up before the
+/* Adds a range, or makes the last one longer. Without memory for that it is left out: recording gives up before the
  * program does. */
 static inline void gc_extents_add(gc_extents *to, uintptr_t at, size_t size) {
     gc_extent *last = to->count > 0 ? &to->all[to->count - 1] : NULL;
@@ -26,13 +26,13 @@ static inline void gc_extents_add(gc_extents *to, uintptr_t at, size_t size) {
         last->size += size;
         return;
     }
-    if (to->count == to->room) {
-        size_t room = to->room * 2 + 8;
-        gc_extent *all = realloc(to->all, room * sizeof *all);
+    if (to->count == to->capacity) {
+        size_t capacity = to->capacity * 2 + 8;
+        gc_extent *all = realloc(to->all, capacity * sizeof *all);
         if (all == NULL)
             return;
         to->all = all;
-        to->room = room;
+        to->capacity = capacity;
     }
     to->all[to->count++] = (gc_extent){at, size};
 }

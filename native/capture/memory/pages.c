@@ -30,7 +30,7 @@ typedef struct page_region {
 } page_region;
 
 typedef struct scan_request {
-    uint64_t size, flags, begin, end, walked_to, found, found_room, page_limit;
+    uint64_t size, flags, begin, end, walked_to, found, found_capacity, page_limit;
     uint64_t inverted, all_of, any_of, returned;
 } scan_request;
 
@@ -80,7 +80,7 @@ static void scan(scan_request request, uintptr_t end, gc_pages_found found) {
     request.end = end;
     request.flags = SCAN_PROTECT; /* leaves out what is not watched */
     request.found = (uintptr_t)regions;
-    request.found_room = FEW_REGIONS;
+    request.found_capacity = FEW_REGIONS;
     request.returned = IS_WRITTEN;
     while (request.begin < end) {
         int count = ioctl(page_map, PAGEMAP_SCAN_REQUEST, &request);
@@ -91,7 +91,7 @@ static void scan(scan_request request, uintptr_t end, gc_pages_found found) {
         if (count < 0 || request.walked_to <= request.begin)
             return;
         request.begin = request.walked_to;
-        request.found_room = REGIONS;
+        request.found_capacity = REGIONS;
     }
 }
 

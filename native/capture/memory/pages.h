@@ -1,6 +1,6 @@
 /* Which pages of memory were written since somebody looked, and memory that may not be there. */
-#ifndef GC_PAGES_H
-#define GC_PAGES_H
+#ifndef GC_MEMORY_PAGES_H
+#define GC_MEMORY_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@ gc_range **gc_ranges;
 size_t gc_range_count;
 size_t gc_fresh_count, gc_compared_count, gc_watched_count;
 
-static size_t room;
+static size_t capacity;
 static bool span_is_known;
 static uintptr_t span_begin, span_end;
 
@@ -43,13 +43,13 @@ void gc_ranges_count(const gc_range *range, int one) {
 }
 
 bool gc_ranges_insert(gc_range *range) {
-    if (gc_range_count == room) {
-        size_t more = room * 2 + 64;
+    if (gc_range_count == capacity) {
+        size_t more = capacity * 2 + 64;
         gc_range **all = realloc(gc_ranges, more * sizeof *all);
         if (all == NULL)
             return false;
         gc_ranges = all;
-        room = more;
+        capacity = more;
     }
     size_t place = gc_ranges_after(range->begin);
     memmove(gc_ranges + place + 1, gc_ranges + place, (gc_range_count - place) * sizeof *gc_ranges);

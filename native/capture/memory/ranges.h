@@ -1,6 +1,6 @@
 /* The table of memory that is known: allocations, mappings and imports, in the order of their addresses. */
-#ifndef GC_RANGES_H
-#define GC_RANGES_H
+#ifndef GC_MEMORY_RANGES_H
+#define GC_MEMORY_RANGES_H
 
 #include "capture/memory/pages.h"
 #include "capture/memory/tracking.h"

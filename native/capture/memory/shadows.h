@@ -3,8 +3,8 @@
  * To be told of a written page costs a page fault, each time. Where most pages of an allocation are written by each
  * submission, it is faster not to be told and to compare all of it with a copy. Only for memory that this process alone
  * writes. */
-#ifndef GC_SHADOWS_H
-#define GC_SHADOWS_H
+#ifndef GC_MEMORY_SHADOWS_H
+#define GC_MEMORY_SHADOWS_H
 
 #include "capture/memory/ranges.h"
 

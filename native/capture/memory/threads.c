@@ -46,14 +46,14 @@ typedef struct entry {
     char name[];
 } entry;
 
-static gc_company present; /* as of the last look into the folder */
+static gc_other_threads present; /* as of the last look into the folder */
 static uint64_t listed;    /* entries that it had */
 
 /* Looks at all threads. An entry is at most 32 bytes long: what leaves room for more is the end of the list. */
 static void look_for_others(void) {
     _Alignas(entry) char buffer[4096];
     long own = syscall(SYS_gettid), length = sizeof buffer;
-    present = (gc_company){.is_unknown = lseek(folder, 0, SEEK_SET) != 0};
+    present = (gc_other_threads){.is_unknown = lseek(folder, 0, SEEK_SET) != 0};
     listed = 0;
     while (!present.is_unknown && length > (long)sizeof buffer - 32) {
         length = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
@@ -63,7 +63,7 @@ static void look_for_others(void) {
             long number = each->name[0] != '.' ? atol(each->name) : own;
             if (number == own || is_drivers(number))
                 continue;
-            if (present.count == GC_COMPANY_LIMIT)
+            if (present.count == GC_OTHER_THREADS_LIMIT)
                 present.is_unknown = true;
             else
                 present.threads[present.count++] = number;
@@ -84,12 +84,12 @@ static clockid_t clock_of(long thread) {
     return (clockid_t)(~(unsigned)thread << 3 | OF_ONE_THREAD | AS_SCHEDULED);
 }
 
-static void copy_present(gc_company *company) {
-    company->is_unknown = present.is_unknown;
-    company->count = present.count;
+static void copy_present(gc_other_threads *others) {
+    others->is_unknown = present.is_unknown;
+    others->count = present.count;
     for (int each = 0; each < present.count; each++) {
-        company->threads[each] = present.threads[each];
-        company->ran[each] = read_clock(clock_of(present.threads[each]));
+        others->threads[each] = present.threads[each];
+        others->ran[each] = read_clock(clock_of(present.threads[each]));
     }
 }
 
@@ -101,7 +101,7 @@ static bool list_is_complete(void) {
     return fstat(folder, &status) == 0 && status.st_nlink == listed;
 }
 
-void gc_threads_note(gc_company *company) {
+void gc_threads_note(gc_other_threads *others) {
     static uint64_t looked;
     static pthread_t asked_by;
     if (folder < 0)
@@ -114,19 +114,19 @@ void gc_threads_note(gc_company *company) {
             look_for_others();
             looked = time;
         }
-        copy_present(company);
+        copy_present(others);
         if (list_is_complete())
             return;
     }
-    company->is_unknown = true;
+    others->is_unknown = true;
 }
 
-bool gc_threads_ran(const gc_company *company) {
-    if (company->is_unknown)
+bool gc_threads_ran(const gc_other_threads *others) {
+    if (others->is_unknown)
         return true;
-    for (int each = 0; each < company->count; each++) {
-        uint64_t ran = read_clock(clock_of(company->threads[each]));
-        if (ran != company->ran[each] || ran == UINT64_MAX)
+    for (int each = 0; each < others->count; each++) {
+        uint64_t ran = read_clock(clock_of(others->threads[each]));
+        if (ran != others->ran[each] || ran == UINT64_MAX)
             return true;
     }
     return false;

@@ -276,10 +276,10 @@ static void store_suspects(void) {
     }
 }
 
-/* What of a stretch is in no known range is the program's own memory. */
-static void add_own_memory(const gc_extents *stretches) {
-    for (size_t each = 0; each < stretches->count; each++) {
-        uintptr_t at = stretches->all[each].at, end = at + stretches->all[each].size;
+/* What of an extent is in no known range is the program's own memory. */
+static void add_own_memory(const gc_extents *extents) {
+    for (size_t each = 0; each < extents->count; each++) {
+        uintptr_t at = extents->all[each].at, end = at + extents->all[each].size;
         while (at < end) {
             size_t place = gc_ranges_after(at);
             const gc_range *range = place < gc_range_count ? gc_ranges[place] : NULL;
@@ -303,7 +303,7 @@ void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
     /* Asked before anything is looked at: a thread may write behind the look and be gone when the work has ended, but then
      * it is here now, or one that starts it. */
     if (atomic_load(&tracked) > 0)
-        gc_threads_note(&call->company);
+        gc_threads_note(&call->others);
     look(true);
     bool any = changed.count > 0 || uncertain || gc_fresh_count > 0;
     suspect_changed();
@@ -328,7 +328,7 @@ bool gc_memory_waits(void) {
 static bool others_wrote(const gc_call *call) {
     if ((call->traits & GC_CALLS_HOST) != 0 || !gc_is_submitting_alone(call))
         return true;
-    return kernel_tells ? gc_threads_ran(&call->company) : call->company.is_unknown || call->company.count > 0;
+    return kernel_tells ? gc_threads_ran(&call->others) : call->others.is_unknown || call->others.count > 0;
 }
 
 static uint32_t flags_of_results(const gc_call *call) {

@@ -1,6 +1,6 @@
 /* The memory that calls allocate, open and map: what is in it goes to the stream before work that may read it. */
-#ifndef GC_MEMORY_H
-#define GC_MEMORY_H
+#ifndef GC_MEMORY_TRACKING_H
+#define GC_MEMORY_TRACKING_H
 
 #include "capture/memory/extents.h"
 #include "capture/recorder/record.h"

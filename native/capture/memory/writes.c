@@ -24,7 +24,7 @@ static const gc_call *call_of;
 static gc_writes_flags flags_of;
 static bool with_contents;
 static uint8_t *bytes;
-static size_t used, room;
+static size_t used, capacity;
 static size_t last; /* where the last run is */
 
 void gc_writes_begin(uint32_t kind, const gc_call *call, gc_writes_flags flags, bool contents) {
@@ -47,13 +47,13 @@ void gc_writes_end(void) {
 }
 
 static uint8_t *take(size_t size) {
-    if (used + size > room) {
+    if (used + size > capacity) {
         size_t more = (used + size) * 2 + GC_PAGE;
         uint8_t *grown = realloc(bytes, more);
         if (grown == NULL)
             return NULL;
         bytes = grown;
-        room = more;
+        capacity = more;
     }
     used += size;
     return bytes + used - size;

@@ -1,6 +1,6 @@
 /* Records of memory: `writes` and `results`. */
-#ifndef GC_WRITES_H
-#define GC_WRITES_H
+#ifndef GC_MEMORY_WRITES_H
+#define GC_MEMORY_WRITES_H
 
 #include "capture/recorder/record.h"
 

@@ -1,6 +1,6 @@
 /* What is known of an object, by its handle. */
-#ifndef GC_HANDLES_H
-#define GC_HANDLES_H
+#ifndef GC_RECORDER_HANDLES_H
+#define GC_RECORDER_HANDLES_H
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@ struct gc_handles {
         const void *handle;
         void *value;
     } *entries;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 void *gc_handles_get(const gc_handles *table, const void *handle);

@@ -1,7 +1,7 @@
 /* What recorders do besides recording, so that the stream has the memory that work reads. registry/capture_hooks.py says
  * which recorder calls what: before the call is passed on, or when its record is in the stream. */
-#ifndef GC_HOOKS_H
-#define GC_HOOKS_H
+#ifndef GC_RECORDER_HOOKS_H
+#define GC_RECORDER_HOOKS_H
 
 #include "capture/memory/tracking.h"
 #include "capture/recorder/record.h"

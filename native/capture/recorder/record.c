@@ -76,15 +76,15 @@ static uint8_t *take(gc_call *call, size_t size) {
         call->incomplete = true;
         return NULL;
     }
-    if (call->used + size > call->room) {
-        size_t room = (call->used + size) * 2;
-        uint8_t *bytes = realloc(call->bytes, room);
+    if (call->used + size > call->capacity) {
+        size_t capacity = (call->used + size) * 2;
+        uint8_t *bytes = realloc(call->bytes, capacity);
         if (bytes == NULL) {
             call->incomplete = true;
             return NULL;
         }
         call->bytes = bytes;
-        call->room = room;
+        call->capacity = capacity;
     }
     call->used += size;
     return call->bytes + call->used - size;

@@ -1,6 +1,6 @@
 /* What the generated recorders use to copy a call: its arguments as words, and memory as blocks. */
-#ifndef GC_RECORD_H
-#define GC_RECORD_H
+#ifndef GC_RECORDER_RECORD_H
+#define GC_RECORDER_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum { GC_KNOWN_PAGES = 64 };
 /* The call that a thread is recording; there is one for each thread, used again for each call. */
 typedef struct gc_call {
     uint8_t *bytes; /* the record so far */
-    size_t used, room;
+    size_t used, capacity;
     uint32_t function, thread;
     uint64_t began, entered, left, result;
     uint64_t number;             /* of the record, when the call has returned */
@@ -37,7 +37,7 @@ typedef struct gc_call {
     uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
     ze_event_handle_t timed_event; /* tells when the call's command runs */
     bool timed_event_is_own;     /* the recorder's */
-    gc_company company;          /* other threads of the program, which may write while the device works */
+    gc_other_threads others;          /* other threads of the program, which may write while the device works */
 } gc_call;
 
 /* How to copy a struct: its size, and what follows its pointers other than pNext, if anything has to. */

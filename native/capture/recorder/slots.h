@@ -1,6 +1,6 @@
 /* Where exported functions jump to: the next library, or the recorder that calls it. */
-#ifndef GC_SLOTS_H
-#define GC_SLOTS_H
+#ifndef GC_RECORDER_SLOTS_H
+#define GC_RECORDER_SLOTS_H
 
 #include "generated/functions.h"
 

@@ -133,13 +133,13 @@ static uint32_t argument_size(const module *of, const uint32_t *parameter) {
     return (uint32_t)extent_of(of, by_value ? type[3] : parameter[1], 0).size;
 }
 
-static gc_signature *signature_of(const module *of, const uint32_t *function, const char *name, size_t room) {
+static gc_signature *signature_of(const module *of, const uint32_t *function, const char *name, size_t capacity) {
     const uint32_t *end = of->words + of->count, *first = function + length_of(function), *at = first;
     uint32_t count = 0;
     for (; at < end && opcode_of(at) == PARAMETER && length_of(at) == 3 && at[2] < of->bound; at += length_of(at))
         count++;
     gc_signature *made = malloc(sizeof *made + count * sizeof *made->sizes);
-    if (made == NULL || (made->name = strndup(name, room)) == NULL) {
+    if (made == NULL || (made->name = strndup(name, capacity)) == NULL) {
         free(made);
         return NULL;
     }

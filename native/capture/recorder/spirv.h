@@ -1,6 +1,6 @@
 /* The parameters of a SPIR-V module's kernels: how many, and how large. */
-#ifndef GC_SPIRV_H
-#define GC_SPIRV_H
+#ifndef GC_RECORDER_SPIRV_H
+#define GC_RECORDER_SPIRV_H
 
 #include <stddef.h>
 #include <stdint.h>

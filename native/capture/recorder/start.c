@@ -39,15 +39,15 @@ static gc_function absent(enum gc_absence how) {
 }
 
 /* The driver that lies beside this library. */
-static void beside(char *path, size_t room) {
+static void find_driver(char *path, size_t capacity) {
     Dl_info self;
     char real[PATH_MAX];
     path[0] = 0;
-    if (dladdr((void *)beside, &self) == 0 || realpath(self.dli_fname, real) == NULL)
+    if (dladdr((void *)find_driver, &self) == 0 || realpath(self.dli_fname, real) == NULL)
         return;
     char *slash = strrchr(real, '/');
     if (slash != NULL)
-        snprintf(path, room, "%.*s/libze_groundstate.so.1", (int)(slash - real), real);
+        snprintf(path, capacity, "%.*s/libze_groundstate.so.1", (int)(slash - real), real);
 }
 
 /* A real loader calls its own exported functions, and must not find ours first. Our driver finds its own in any
@@ -165,7 +165,7 @@ __attribute__((constructor)) static void begin(void) {
     char own[PATH_MAX];
     const char *next = getenv("GROUNDSTATE_CAPTURE_NEXT");
     if (next == NULL || next[0] == 0) {
-        beside(own, sizeof own);
+        find_driver(own, sizeof own);
         next = own;
     }
     void *library = open_next(next);

@@ -14,7 +14,7 @@ typedef struct block {
 } block;
 
 static block *blocks;
-static size_t count, room;
+static size_t count, capacity;
 static int64_t last_number;
 
 /* The place of the first block that begins behind an address. */
@@ -31,14 +31,14 @@ static size_t place_behind(uintptr_t at) {
 }
 
 static bool make_room(void) {
-    if (count < room)
+    if (count < capacity)
         return true;
-    size_t wanted = room > 0 ? room * 2 : 16;
+    size_t wanted = capacity > 0 ? capacity * 2 : 16;
     block *larger = realloc(blocks, wanted * sizeof *blocks);
     if (larger == NULL)
         return false;
     blocks = larger;
-    room = wanted;
+    capacity = wanted;
     return true;
 }
 

@@ -81,10 +81,10 @@ static int describe_error(lua_State *state) {
 }
 
 /* Lua shortens the names of files to "...end/of/name.lua". Ours is known in full. */
-static void write_in_full(char *to, size_t room, const char *text) {
+static void write_in_full(char *to, size_t capacity, const char *text) {
     size_t shown = strncmp(text, "...", 3) == 0 ? strcspn(text + 3, ":") : 0, whole = strlen(script);
     bool is_script = shown > 0 && shown <= whole && strncmp(script + whole - shown, text + 3, shown) == 0;
-    snprintf(to, room, "%s%s", is_script ? script : "", is_script ? text + 3 + shown : text);
+    snprintf(to, capacity, "%s%s", is_script ? script : "", is_script ? text + 3 + shown : text);
 }
 
 static void report_error(lua_State *state, const char *during) {
@@ -129,44 +129,44 @@ static bool run(lua_State *state, lua_CFunction function, void *argument, const 
 
 /* --- Calls ------------------------------------------------------------------------------------------------------- */
 
-/* The argument is the visit; a hook that is gone leaves it unanswered. */
+/* The argument is the hooked call; a hook that is gone leaves it unanswered. */
 static int call_hook(lua_State *state) {
-    gc_visit *visit = lua.lua_touserdata(state, 1);
-    const char *name = gs_function_names[visit->function];
-    const gc_signature *signature = &gc_signatures[visit->function];
+    gc_hooked_call *hooked = lua.lua_touserdata(state, 1);
+    const char *name = gs_function_names[hooked->function];
+    const gc_signature *signature = &gc_signatures[hooked->function];
     const gc_field *parameters = gc_parameters + signature->first;
     if (lua.lua_getglobal(state, name) != LUA_FUNCTION)
         return 0;
     for (int each = 0; each < signature->count; each++)
-        gc_push_word(state, &parameters[each].type, visit->words[each], gc_namespaces[visit->function]);
+        gc_push_word(state, &parameters[each].type, hooked->words[each], gc_namespaces[hooked->function]);
     lua.lua_callk(state, signature->count, 1, 0, NULL);
     if (is_sandboxed)
         return 0; /* the program gets what the driver answers */
     bool is_nil = lua.lua_type(state, -1) == LUA_NIL;
-    visit->answer = is_nil ? 0 : gc_take_word(state, -1, &signature->answer, (gc_owner){name, "the result"});
-    visit->answered = true;
+    hooked->answer = is_nil ? 0 : gc_take_word(state, -1, &signature->answer, (gc_owner){name, "the result"});
+    hooked->answered = true;
     return 0;
 }
 
-static bool lua_call(gc_visit *visit) {
+static bool lua_call(gc_hooked_call *hooked) {
     pthread_mutex_lock(&lock);
     lua_State *state = state_here();
-    bool done = state != NULL && run(state, call_hook, visit, gs_function_names[visit->function]);
+    bool done = state != NULL && run(state, call_hook, hooked, gs_function_names[hooked->function]);
     pthread_mutex_unlock(&lock);
-    return done && visit->answered;
+    return done && hooked->answered;
 }
 
 /* In the sandbox a hook may say when the call is made, and no more. */
 static void expect_same_call(lua_State *state, enum gs_function function, const uint64_t *words, uint32_t copies) {
-    const gc_visit *visit = gc_visit_here;
-    if (visit == NULL || visit->function != function)
+    const gc_hooked_call *hooked = gc_hooked_call_here;
+    if (hooked == NULL || hooked->function != function)
         gc_sandbox_refuse(state, "a call that the program has not made");
-    if (visit->called_on)
+    if (hooked->called_on)
         gc_sandbox_refuse(state, "to make the call of the program twice");
     bool is_same = copies == 0;
     for (int each = 0; each < gc_signatures[function].count; each++) {
         int unused = 64 - 8 * gc_parameters[gc_signatures[function].first + each].type.size;
-        is_same = is_same && (words[each] ^ visit->words[each]) << (unused > 0 ? unused : 0) == 0;
+        is_same = is_same && (words[each] ^ hooked->words[each]) << (unused > 0 ? unused : 0) == 0;
     }
     if (!is_same)
         gc_sandbox_refuse(state, "to change the arguments of a call");
@@ -197,7 +197,7 @@ static int call_on(lua_State *state) {
     if (is_sandboxed)
         expect_same_call(state, function, words, copies);
     pthread_mutex_unlock(&lock);
-    uint64_t answer = gc_script_call_on(function, is_sandboxed ? gc_visit_here->words : words);
+    uint64_t answer = gc_script_call_on(function, is_sandboxed ? gc_hooked_call_here->words : words);
     pthread_mutex_lock(&lock);
     for (int each = 0; each < signature->count; each++)
         if (copies >> each & 1)

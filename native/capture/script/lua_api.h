@@ -1,6 +1,6 @@
 /* The functions of Lua 5.4 that hooks use, looked up at run time: the library depends on no Lua. */
-#ifndef GC_LUA_API_H
-#define GC_LUA_API_H
+#ifndef GC_SCRIPT_LUA_API_H
+#define GC_SCRIPT_LUA_API_H
 
 #include <stdbool.h>
 #include <stddef.h>

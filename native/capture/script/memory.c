@@ -19,7 +19,7 @@ typedef struct earlier {
 
 typedef struct undo_log {
     uint8_t *bytes;
-    size_t used, room, last;
+    size_t used, capacity, last;
 } undo_log;
 
 static _Thread_local undo_log undo;
@@ -77,14 +77,14 @@ bool gc_script_readable(const void *from, size_t size) {
 /* Without memory for the log, or in a hook that writes very much, there is nothing to go back to. */
 static void remember(void *address, size_t size) {
     size_t more = sizeof(earlier) + size;
-    if (gc_visit_here == NULL || undo.used + more > UNDO_LIMIT)
+    if (gc_hooked_call_here == NULL || undo.used + more > UNDO_LIMIT)
         return;
-    if (undo.used + more > undo.room) {
+    if (undo.used + more > undo.capacity) {
         uint8_t *bytes = realloc(undo.bytes, (undo.used + more) * 2);
         if (bytes == NULL)
             return;
         undo.bytes = bytes;
-        undo.room = (undo.used + more) * 2;
+        undo.capacity = (undo.used + more) * 2;
     }
     earlier head = {address, size, undo.last};
     memcpy(undo.bytes + undo.used, &head, sizeof head);

@@ -38,9 +38,9 @@ const char *gc_nearest(const char *name, const char *(*name_at)(const void *name
         return NULL;
     for (size_t each = 0; each < count; each++) {
         const char *known = name_at(names, each);
-        int apart = distance(name, known, nearest);
-        if (apart < nearest || (apart == nearest && found == NULL)) {
-            nearest = apart;
+        int edits = distance(name, known, nearest);
+        if (edits < nearest || (edits == nearest && found == NULL)) {
+            nearest = edits;
             found = known;
         }
     }

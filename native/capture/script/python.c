@@ -28,7 +28,7 @@ static PyObject *asked, *told; /* what Python has for calls and for events */
 static const char START[] =
     "def _start(library, root, site, script, soname):\n"
     "    import os, sys\n"
-    "    path, scope = os.path.join(root, 'groundstate', 'driver', 'apart.py'), {'__name__': 'apart'}\n"
+    "    path, scope = os.path.join(root, 'groundstate', 'driver', 'isolated.py'), {'__name__': 'isolated'}\n"
     "    with open(path, encoding='utf-8') as file:\n"
     "        exec(compile(file.read(), path, 'exec'), scope)\n"
     "    scope['prepare'](soname.encode())\n"
@@ -74,7 +74,7 @@ static PyObject *call(PyObject *function, int count, PyObject *const *arguments)
 }
 
 static bool run_script(const gs_settings *at, const char *script) {
-    const char *const texts[] = {at->library, at->root, at->site, script, GS_SCRIPTS_APART};
+    const char *const texts[] = {at->library, at->root, at->site, script, GS_SCRIPTS_SONAME};
     PyObject *arguments[5];
     if (python.PyRun_SimpleString(START) != 0)
         return false;
@@ -94,7 +94,7 @@ static bool run_script(const gs_settings *at, const char *script) {
 static bool python_load(const char *script) {
     gs_settings at;
     gs_find_settings(&at);
-    void *libpython = at.libpython[0] != 0 ? gs_open_apart(at.libpython, GS_SCRIPTS_APART) : NULL;
+    void *libpython = at.libpython[0] != 0 ? gs_open_isolated(at.libpython, GS_SCRIPTS_SONAME) : NULL;
     if (libpython == NULL || !look_up(&python, libpython)) {
         fprintf(stderr, "groundstate: scripts in Python need libpython%s.so; install it (Debian: apt install "
                         "libpython%s)\n", at.version, at.version);
@@ -107,18 +107,18 @@ static bool python_load(const char *script) {
     return loaded;
 }
 
-static bool python_call(gc_visit *visit) {
+static bool python_call(gc_hooked_call *hooked) {
     int lock = python.PyGILState_Ensure();
-    PyObject *arguments[] = {python.PyLong_FromLongLong(visit->function),
-                             python.PyLong_FromUnsignedLongLong((uintptr_t)visit->words)};
+    PyObject *arguments[] = {python.PyLong_FromLongLong(hooked->function),
+                             python.PyLong_FromUnsignedLongLong((uintptr_t)hooked->words)};
     PyObject *answer = call(asked, 2, arguments);
-    visit->answered = answer != NULL && answer != python.none;
-    if (visit->answered)
-        visit->answer = python.PyLong_AsUnsignedLongLongMask(answer);
+    hooked->answered = answer != NULL && answer != python.none;
+    if (hooked->answered)
+        hooked->answer = python.PyLong_AsUnsignedLongLongMask(answer);
     if (answer != NULL)
         python.Py_DecRef(answer);
     python.PyGILState_Release(lock);
-    return visit->answered;
+    return hooked->answered;
 }
 
 static void python_event(const char *name, int64_t number) {

@@ -16,7 +16,7 @@ typedef struct failure {
     uint64_t count;
 } failure;
 
-_Thread_local gc_visit *gc_visit_here __attribute__((tls_model("initial-exec")));
+_Thread_local gc_hooked_call *gc_hooked_call_here __attribute__((tls_model("initial-exec")));
 
 /* Why a function keeps its trampoline without a hook. After those that initialise, a driver has registered what it does
  * at exit, which must come after the script's end. */
@@ -132,10 +132,10 @@ void gc_script_hook(enum gs_function function) {
 
 /* Calls of the script inside are not hooked. */
 static void tell(const char *name, int64_t number) {
-    gc_visit visit = {.function = GS_FN_COUNT}, *before = gc_visit_here;
-    gc_visit_here = before != NULL ? before : &visit;
+    gc_hooked_call hooked = {.function = GS_FN_COUNT}, *before = gc_hooked_call_here;
+    gc_hooked_call_here = before != NULL ? before : &hooked;
     language->event(name, number);
-    gc_visit_here = before;
+    gc_hooked_call_here = before;
     if (before == NULL)
         gc_script_keep_writes();
 }
@@ -150,15 +150,15 @@ static void finish(void) {
 }
 
 static bool run_script(void) {
-    gc_visit visit = {.function = GS_FN_COUNT};
-    gc_visit_here = &visit;
+    gc_hooked_call hooked = {.function = GS_FN_COUNT};
+    gc_hooked_call_here = &hooked;
     const char *ending = strrchr(script, '.');
     language = ending != NULL && strcmp(ending, ".py") == 0 ? &gc_python_language : &gc_lua_language;
     bool is_free = language == &gc_python_language && gc_sandboxed();
     if (is_free)
         fputs("groundstate: there is no sandbox for scripts in Python, so this one is not run; write it in Lua\n", stderr);
     bool loaded = !is_free && language->load(script);
-    gc_visit_here = NULL;
+    gc_hooked_call_here = NULL;
     gc_script_keep_writes();
     return loaded;
 }
@@ -193,9 +193,9 @@ void gc_script_abandon(void) {
 
 uint64_t gc_script_call_on(enum gs_function function, const uint64_t *words) {
     uint64_t answer = gc_invokers[function](below[function], words);
-    if (gc_visit_here != NULL && gc_visit_here->function == function) {
-        gc_visit_here->called_on = true;
-        gc_visit_here->answer = answer;
+    if (gc_hooked_call_here != NULL && gc_hooked_call_here->function == function) {
+        gc_hooked_call_here->called_on = true;
+        gc_hooked_call_here->answer = answer;
         gc_script_keep_writes();
     }
     return answer;
@@ -204,19 +204,19 @@ uint64_t gc_script_call_on(enum gs_function function, const uint64_t *words) {
 /* A hook that failed has had no part in the call: what it wrote is undone and the call is passed on as it came. If it
  * had called on already, the program gets that answer, since nothing should be done twice. */
 static uint64_t ask_hook(enum gs_function function, const uint64_t *words) {
-    gc_visit visit = {.function = function, .words = words};
-    gc_visit_here = &visit;
-    bool answered = language->call(&visit);
+    gc_hooked_call hooked = {.function = function, .words = words};
+    gc_hooked_call_here = &hooked;
+    bool answered = language->call(&hooked);
     if (answered)
         gc_script_keep_writes();
     else
         gc_script_undo_writes();
-    gc_visit_here = NULL;
-    return answered || visit.called_on ? visit.answer : gc_invokers[function](below[function], words);
+    gc_hooked_call_here = NULL;
+    return answered || hooked.called_on ? hooked.answer : gc_invokers[function](below[function], words);
 }
 
 uint64_t gc_script_call(enum gs_function function, const uint64_t *words) {
-    if (gc_visit_here != NULL)
+    if (gc_hooked_call_here != NULL)
         return gc_invokers[function](below[function], words);
     pthread_once(&loading, load);
     if (!running)
@@ -233,7 +233,7 @@ uint64_t gc_script_call(enum gs_function function, const uint64_t *words) {
  * and gitsLoopEnd. A negative number is none. */
 GS_PUBLIC void gc_script_event(const char *name, int64_t number);
 void gc_script_event(const char *name, int64_t number) {
-    if (script == NULL || gc_visit_here != NULL)
+    if (script == NULL || gc_hooked_call_here != NULL)
         return;
     pthread_once(&loading, load);
     if (strcmp(name, "gitsFrameBegin") == 0 && number >= 0) {

@@ -2,8 +2,8 @@
  *
  * A trampoline sits in a function's slot and hands the call to the script; what the script calls on goes to what was in
  * the slot before: the next library, or the recorder. */
-#ifndef GC_SCRIPT_H
-#define GC_SCRIPT_H
+#ifndef GC_SCRIPT_SCRIPT_H
+#define GC_SCRIPT_SCRIPT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,15 +88,15 @@ static inline double gc_real_of(uint64_t bits) {
 
 /* One call that a script is asked about. There is at most one for each thread: what a script or a driver calls while
  * a hook runs is not hooked again. */
-typedef struct gc_visit {
+typedef struct gc_hooked_call {
     enum gs_function function;
     const uint64_t *words;
     bool answered;  /* the script has returned a result */
     bool called_on; /* the script has called the function itself */
     uint64_t answer; /* what the script returned, or what the last call on was answered */
-} gc_visit;
+} gc_hooked_call;
 
-extern _Thread_local gc_visit *gc_visit_here;
+extern _Thread_local gc_hooked_call *gc_hooked_call_here;
 
 /* Takes over the slots; the script is loaded when the program makes its first call. */
 void gc_script_install(const char *path);
@@ -128,7 +128,7 @@ typedef struct gc_language {
     /* Runs the script's file, which hooks functions; false, with a sentence on standard error, if that failed. */
     bool (*load)(const char *path);
     /* Runs the function's hook. False if there is none any more, or if it failed: the call is to be passed on. */
-    bool (*call)(gc_visit *visit);
+    bool (*call)(gc_hooked_call *hooked);
     /* Calls the script's function of that name if it has one, with a number unless that is negative. */
     void (*event)(const char *name, int64_t number);
 } gc_language;

@@ -1,6 +1,6 @@
 /* The names of contents: BLAKE2b (RFC 7693) with 16 bytes and no key. */
-#ifndef GC_DIGEST_H
-#define GC_DIGEST_H
+#ifndef GC_STREAM_DIGEST_H
+#define GC_STREAM_DIGEST_H
 
 #include <stddef.h>
 #include <stdint.h>

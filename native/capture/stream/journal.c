@@ -233,8 +233,8 @@ static size_t tell(char *to, size_t used, const char *key, const char *value) {
 static size_t tell_arguments(char *to, size_t used) {
     FILE *stream = fopen("/proc/self/cmdline", "re");
     char *argument = NULL;
-    size_t room = 0;
-    while (stream != NULL && getdelim(&argument, &room, 0, stream) > 0)
+    size_t capacity = 0;
+    while (stream != NULL && getdelim(&argument, &capacity, 0, stream) > 0)
         used = tell(to, used, "argument", argument);
     free(argument);
     if (stream != NULL)
@@ -259,14 +259,14 @@ static void append_about(const char *program, const char *next, const char *page
 }
 
 /* Creates the stream's file under a name that no other process has. */
-static bool create_stream(const char *folder, const char *program, const uint8_t *header, char *path, size_t room) {
+static bool create_stream(const char *folder, const char *program, const uint8_t *header, char *path, size_t capacity) {
     const char *slash = strrchr(program, '/');
     const char *name = slash != NULL ? slash + 1 : program;
     for (int try = 1; try <= NAME_TRIES; try++) {
         char again[16] = "";
         if (try > 1)
             snprintf(again, sizeof again, "-%d", try);
-        snprintf(path, room, "%s/%s-%d%s.gsstream", folder, name, (int)getpid(), again);
+        snprintf(path, capacity, "%s/%s-%d%s.gsstream", folder, name, (int)getpid(), again);
         if (gc_stream_create(path, header))
             return true;
         if (errno != EEXIST)

@@ -1,6 +1,6 @@
 /* The journal: records of finished calls, in memory that outlives the process, on their way to the stream. */
-#ifndef GC_JOURNAL_H
-#define GC_JOURNAL_H
+#ifndef GC_STREAM_JOURNAL_H
+#define GC_STREAM_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -29,14 +29,14 @@ static uint64_t place;
 static bool broken;
 
 static chunk_entry *chunks;
-static size_t chunk_count, chunk_room;
+static size_t chunk_count, chunk_capacity;
 
 /* A table of contents by digest, open addressing; a record number of UINT64_MAX is an empty place. */
 static content_entry *contents;
-static size_t content_count, content_room;
+static size_t content_count, content_capacity;
 
 static struct {
-    size_t (*compress)(void *to, size_t room, const void *from, size_t size, int level);
+    size_t (*compress)(void *to, size_t capacity, const void *from, size_t size, int level);
     size_t (*bound)(size_t size);
     unsigned (*is_error)(size_t code);
 } zstd;
@@ -99,11 +99,11 @@ bool gc_stream_create(const char *path, const uint8_t *header) {
 static uint8_t *compressed(const uint8_t *payload, uint32_t size, uint32_t *stored) {
     if (zstd.compress == NULL)
         return NULL;
-    size_t room = zstd.bound(size);
-    uint8_t *frame = malloc(room);
+    size_t capacity = zstd.bound(size);
+    uint8_t *frame = malloc(capacity);
     if (frame == NULL)
         return NULL;
-    size_t length = zstd.compress(frame, room, payload, size, LEVEL);
+    size_t length = zstd.compress(frame, capacity, payload, size, LEVEL);
     if (zstd.is_error(length) || length >= size) {
         free(frame);
         return NULL;
@@ -132,13 +132,13 @@ static bool write_chunk(uint8_t kind, const uint8_t *payload, uint32_t size, uin
 }
 
 bool gc_stream_chunk(const uint8_t *payload, uint32_t size, uint64_t first, uint32_t count) {
-    if (chunk_count == chunk_room) {
-        size_t room = chunk_room * 2 + 16;
-        chunk_entry *more = realloc(chunks, room * sizeof *more);
+    if (chunk_count == chunk_capacity) {
+        size_t capacity = chunk_capacity * 2 + 16;
+        chunk_entry *more = realloc(chunks, capacity * sizeof *more);
         if (more == NULL)
             broken = true;
         else
-            chunks = more, chunk_room = room;
+            chunks = more, chunk_capacity = capacity;
     }
     if (broken)
         return false;
@@ -152,26 +152,26 @@ bool gc_stream_chunk(const uint8_t *payload, uint32_t size, uint64_t first, uint
 static content_entry *content_place(const uint8_t *digest) {
     uint64_t hash;
     memcpy(&hash, digest, sizeof hash);
-    size_t at = hash % content_room;
+    size_t at = hash % content_capacity;
     while (contents[at].record != UINT64_MAX && memcmp(contents[at].digest, digest, GC_DIGEST_SIZE) != 0)
-        at = (at + 1) % content_room;
+        at = (at + 1) % content_capacity;
     return &contents[at];
 }
 
 bool gc_stream_has_content(const uint8_t *digest) {
-    return content_room != 0 && content_place(digest)->record != UINT64_MAX;
+    return content_capacity != 0 && content_place(digest)->record != UINT64_MAX;
 }
 
 static bool grow_contents(void) {
     content_entry *old = contents;
-    size_t old_room = content_room, room = old_room * 2 + 64;
-    content_entry *more = malloc(room * sizeof *more);
+    size_t old_capacity = content_capacity, capacity = old_capacity * 2 + 64;
+    content_entry *more = malloc(capacity * sizeof *more);
     if (more == NULL)
         return false;
-    memset(more, 0xff, room * sizeof *more);
+    memset(more, 0xff, capacity * sizeof *more);
     contents = more;
-    content_room = room;
-    for (size_t each = 0; each < old_room; each++)
+    content_capacity = capacity;
+    for (size_t each = 0; each < old_capacity; each++)
         if (old[each].record != UINT64_MAX)
             *content_place(old[each].digest) = old[each];
     free(old);
@@ -180,7 +180,7 @@ static bool grow_contents(void) {
 
 /* Without memory for the note the content will be stored again, and be found by going through the stream. */
 void gc_stream_note_content(const uint8_t *digest, uint64_t record) {
-    if (content_count * 2 >= content_room && !grow_contents())
+    if (content_count * 2 >= content_capacity && !grow_contents())
         return;
     content_entry *entry = content_place(digest);
     if (entry->record != UINT64_MAX)
@@ -210,7 +210,7 @@ static uint32_t write_entries(uint32_t kind, const uint8_t *entries, size_t coun
 /* Moves the table's entries together; it is no table afterwards. */
 static void close_ranks(void) {
     size_t to = 0;
-    for (size_t each = 0; each < content_room; each++)
+    for (size_t each = 0; each < content_capacity; each++)
         if (contents[each].record != UINT64_MAX)
             contents[to++] = contents[each];
 }
@@ -239,5 +239,5 @@ void gc_stream_abandon(void) {
     free(contents);
     chunks = NULL;
     contents = NULL;
-    chunk_count = chunk_room = content_count = content_room = 0;
+    chunk_count = chunk_capacity = content_count = content_capacity = 0;
 }

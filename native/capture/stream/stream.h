@@ -1,6 +1,6 @@
 /* The stream's file: chunks of records one after the other, and at the end the index. */
-#ifndef GC_STREAM_H
-#define GC_STREAM_H
+#ifndef GC_STREAM_STREAM_H
+#define GC_STREAM_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Events with kernel timestamps. */
-#ifndef GC_TIMES_EVENTS_H
-#define GC_TIMES_EVENTS_H
+#ifndef GC_TIMING_TIMESTAMP_EVENTS_H
+#define GC_TIMING_TIMESTAMP_EVENTS_H
 
 #include <pthread.h>
 

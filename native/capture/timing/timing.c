@@ -31,7 +31,7 @@ typedef struct timed_list {
     const void *target;  /* the queue or immediate list that executed it */
     ze_fence_handle_t fence;
     command *commands;
-    size_t begin, count, room; /* those before `begin` are done with */
+    size_t begin, count, capacity; /* those before `begin` are done with */
     struct timed_list *next;   /* of all regular lists that wait for their times */
     bool is_under_way;
 } timed_list;
@@ -250,7 +250,7 @@ void gc_times_unmade_list(ze_result_t result, ze_command_list_handle_t handle) {
 /* Lists that are still there keep no event of it. */
 void gc_times_unmaking_context(ze_context_handle_t context) {
     pthread_mutex_lock(&gc_times_lock);
-    for (size_t each = 0; each < lists.room; each++) {
+    for (size_t each = 0; each < lists.capacity; each++) {
         timed_list *list = lists.entries[each].value;
         if (list != NULL && list->context == context) {
             forget_commands(list);
@@ -264,20 +264,20 @@ void gc_times_unmaking_context(ze_context_handle_t context) {
 /* --- Commands ----------------------------------------------------------------------------------------------- */
 
 static bool make_room(timed_list *list) {
-    if (list->count < list->room)
+    if (list->count < list->capacity)
         return true;
-    if (list->begin > list->room / 2) { /* what has been done with makes room */
+    if (list->begin > list->capacity / 2) { /* what has been done with makes room */
         memmove(list->commands, list->commands + list->begin, (list->count - list->begin) * sizeof *list->commands);
         list->count -= list->begin;
         list->begin = 0;
         return true;
     }
-    size_t room = list->room * 2 + 16;
-    command *commands = realloc(list->commands, room * sizeof *commands);
+    size_t capacity = list->capacity * 2 + 16;
+    command *commands = realloc(list->commands, capacity * sizeof *commands);
     if (commands == NULL)
         return false;
     list->commands = commands;
-    list->room = room;
+    list->capacity = capacity;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* How long commands ran, measured by the device with kernel timestamps: of the program's own events, or of the recorder's
  * where the program gave none. The times go to the stream as records of their own (docs/reference/stream-format.md). */
-#ifndef GC_TIMES_H
-#define GC_TIMES_H
+#ifndef GC_TIMING_TIMING_H
+#define GC_TIMING_TIMING_H
 
 #include "capture/recorder/record.h"
 

@@ -200,749 +200,749 @@ const char *const gs_dnnl_function_names[GS_DNNL_FUNCTION_COUNT] = {
 };
 
 GS_EXPORT size_t dnnl_engine_get_count(dnnl_engine_kind_t kind) {
-    return (size_t)gs_door_value(GS_FN_dnnl_engine_get_count, "u", (const gs_word[]){{.u = (uint64_t)kind}});
+    return (size_t)gs_dnnl_value(GS_FN_dnnl_engine_get_count, "u", (const gs_word[]){{.u = (uint64_t)kind}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_engine_create(dnnl_engine_t *engine, dnnl_engine_kind_t kind, size_t index) {
-    return gs_door_status(GS_FN_dnnl_engine_create, "uuu", (const gs_word[]){{.p = engine}, {.u = (uint64_t)kind}, {.u = (uint64_t)index}});
+    return gs_dnnl_status(GS_FN_dnnl_engine_create, "uuu", (const gs_word[]){{.p = engine}, {.u = (uint64_t)kind}, {.u = (uint64_t)index}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_engine_get_kind(dnnl_engine_t engine, dnnl_engine_kind_t *kind) {
-    return gs_door_status(GS_FN_dnnl_engine_get_kind, "uu", (const gs_word[]){{.p = engine}, {.p = kind}});
+    return gs_dnnl_status(GS_FN_dnnl_engine_get_kind, "uu", (const gs_word[]){{.p = engine}, {.p = kind}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_engine_destroy(dnnl_engine_t engine) {
-    return gs_door_status(GS_FN_dnnl_engine_destroy, "u", (const gs_word[]){{.p = engine}});
+    return gs_dnnl_status(GS_FN_dnnl_engine_destroy, "u", (const gs_word[]){{.p = engine}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_stream_create(dnnl_stream_t *stream, dnnl_engine_t engine, unsigned flags) {
-    return gs_door_status(GS_FN_dnnl_stream_create, "uuu", (const gs_word[]){{.p = stream}, {.p = engine}, {.u = (uint64_t)flags}});
+    return gs_dnnl_status(GS_FN_dnnl_stream_create, "uuu", (const gs_word[]){{.p = stream}, {.p = engine}, {.u = (uint64_t)flags}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_stream_get_engine(const_dnnl_stream_t stream, dnnl_engine_t *engine) {
-    return gs_door_status(GS_FN_dnnl_stream_get_engine, "uu", (const gs_word[]){{.p = stream}, {.p = engine}});
+    return gs_dnnl_status(GS_FN_dnnl_stream_get_engine, "uu", (const gs_word[]){{.p = stream}, {.p = engine}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_stream_destroy(dnnl_stream_t stream) {
-    return gs_door_status(GS_FN_dnnl_stream_destroy, "u", (const gs_word[]){{.p = stream}});
+    return gs_dnnl_status(GS_FN_dnnl_stream_destroy, "u", (const gs_word[]){{.p = stream}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_get_default_fpmath_mode(dnnl_fpmath_mode_t *mode) {
-    return gs_door_status(GS_FN_dnnl_get_default_fpmath_mode, "u", (const gs_word[]){{.p = mode}});
+    return gs_dnnl_status(GS_FN_dnnl_get_default_fpmath_mode, "u", (const gs_word[]){{.p = mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_t mode) {
-    return gs_door_status(GS_FN_dnnl_set_default_fpmath_mode, "u", (const gs_word[]){{.u = (uint64_t)mode}});
+    return gs_dnnl_status(GS_FN_dnnl_set_default_fpmath_mode, "u", (const gs_word[]){{.u = (uint64_t)mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_set_verbose(int level) {
-    return gs_door_status(GS_FN_dnnl_set_verbose, "i", (const gs_word[]){{.i = level}});
+    return gs_dnnl_status(GS_FN_dnnl_set_verbose, "i", (const gs_word[]){{.i = level}});
 }
 
 GS_EXPORT const dnnl_version_t *dnnl_version(void) {
-    return (const dnnl_version_t *)(uintptr_t)gs_door_value(GS_FN_dnnl_version, "", NULL);
+    return (const dnnl_version_t *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_version, "", NULL);
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_desc_next_impl(dnnl_primitive_desc_t primitive_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_desc_next_impl, "u", (const gs_word[]){{.p = primitive_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_desc_next_impl, "u", (const gs_word[]){{.p = primitive_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_desc_clone(dnnl_primitive_desc_t *primitive_desc, const_dnnl_primitive_desc_t existing_primitive_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_desc_clone, "uu", (const gs_word[]){{.p = primitive_desc}, {.p = existing_primitive_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_desc_clone, "uu", (const gs_word[]){{.p = primitive_desc}, {.p = existing_primitive_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_desc_get_attr(const_dnnl_primitive_desc_t primitive_desc, const_dnnl_primitive_attr_t *attr) {
-    return gs_door_status(GS_FN_dnnl_primitive_desc_get_attr, "uu", (const gs_word[]){{.p = primitive_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_desc_get_attr, "uu", (const gs_word[]){{.p = primitive_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_desc_destroy(dnnl_primitive_desc_t primitive_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_desc_destroy, "u", (const gs_word[]){{.p = primitive_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_desc_destroy, "u", (const gs_word[]){{.p = primitive_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_desc_query(const_dnnl_primitive_desc_t primitive_desc, dnnl_query_t what, int index, void *result) {
-    return gs_door_status(GS_FN_dnnl_primitive_desc_query, "uuiu", (const gs_word[]){{.p = primitive_desc}, {.u = (uint64_t)what}, {.i = index}, {.p = result}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_desc_query, "uuiu", (const gs_word[]){{.p = primitive_desc}, {.u = (uint64_t)what}, {.i = index}, {.p = result}});
 }
 
 GS_EXPORT const_dnnl_memory_desc_t dnnl_primitive_desc_query_md(const_dnnl_primitive_desc_t primitive_desc, dnnl_query_t what, int index) {
-    return (const_dnnl_memory_desc_t)(uintptr_t)gs_door_value(GS_FN_dnnl_primitive_desc_query_md, "uui", (const gs_word[]){{.p = primitive_desc}, {.u = (uint64_t)what}, {.i = index}});
+    return (const_dnnl_memory_desc_t)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_primitive_desc_query_md, "uui", (const gs_word[]){{.p = primitive_desc}, {.u = (uint64_t)what}, {.i = index}});
 }
 
 GS_EXPORT int dnnl_primitive_desc_query_s32(const_dnnl_primitive_desc_t primitive_desc, dnnl_query_t what, int index) {
-    return (int)gs_door_value(GS_FN_dnnl_primitive_desc_query_s32, "uui", (const gs_word[]){{.p = primitive_desc}, {.u = (uint64_t)what}, {.i = index}});
+    return (int)gs_dnnl_value(GS_FN_dnnl_primitive_desc_query_s32, "uui", (const gs_word[]){{.p = primitive_desc}, {.u = (uint64_t)what}, {.i = index}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_create(dnnl_primitive_t *primitive, const_dnnl_primitive_desc_t primitive_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_create, "uu", (const gs_word[]){{.p = primitive}, {.p = primitive_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_create, "uu", (const gs_word[]){{.p = primitive}, {.p = primitive_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_create_from_cache_blob(dnnl_primitive_t *primitive, const_dnnl_primitive_desc_t primitive_desc, size_t size, const uint8_t *cache_blob) {
-    return gs_door_status(GS_FN_dnnl_primitive_create_from_cache_blob, "uuuu", (const gs_word[]){{.p = primitive}, {.p = primitive_desc}, {.u = (uint64_t)size}, {.p = cache_blob}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_create_from_cache_blob, "uuuu", (const gs_word[]){{.p = primitive}, {.p = primitive_desc}, {.u = (uint64_t)size}, {.p = cache_blob}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_get_primitive_desc(const_dnnl_primitive_t primitive, const_dnnl_primitive_desc_t *primitive_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_get_primitive_desc, "uu", (const gs_word[]){{.p = primitive}, {.p = primitive_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_get_primitive_desc, "uu", (const gs_word[]){{.p = primitive}, {.p = primitive_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_get_cache_blob(const_dnnl_primitive_t primitive, size_t *size, uint8_t *cache_blob) {
-    return gs_door_status(GS_FN_dnnl_primitive_get_cache_blob, "uuu", (const gs_word[]){{.p = primitive}, {.p = size}, {.p = cache_blob}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_get_cache_blob, "uuu", (const gs_word[]){{.p = primitive}, {.p = size}, {.p = cache_blob}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_destroy(dnnl_primitive_t primitive) {
-    return gs_door_status(GS_FN_dnnl_primitive_destroy, "u", (const gs_word[]){{.p = primitive}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_destroy, "u", (const gs_word[]){{.p = primitive}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_create(dnnl_primitive_attr_t *attr) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_create, "u", (const gs_word[]){{.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_create, "u", (const gs_word[]){{.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_clone(dnnl_primitive_attr_t *attr, const_dnnl_primitive_attr_t existing_attr) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_clone, "uu", (const gs_word[]){{.p = attr}, {.p = existing_attr}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_clone, "uu", (const gs_word[]){{.p = attr}, {.p = existing_attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_destroy(dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_destroy, "u", (const gs_word[]){{.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_destroy, "u", (const gs_word[]){{.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_dropout(const_dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t *mask_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_dropout, "uu", (const gs_word[]){{.p = attr}, {.p = mask_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_dropout, "uu", (const gs_word[]){{.p = attr}, {.p = mask_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_dropout(dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t mask_desc) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_dropout, "uu", (const gs_word[]){{.p = attr}, {.p = mask_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_dropout, "uu", (const gs_word[]){{.p = attr}, {.p = mask_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_dropout_v2(const_dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t *mask_desc, dnnl_data_type_t *seed_dt, int *use_offset, int *use_host_scalars) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_dropout_v2, "uuuuu", (const gs_word[]){{.p = attr}, {.p = mask_desc}, {.p = seed_dt}, {.p = use_offset}, {.p = use_host_scalars}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_dropout_v2, "uuuuu", (const gs_word[]){{.p = attr}, {.p = mask_desc}, {.p = seed_dt}, {.p = use_offset}, {.p = use_host_scalars}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_dropout_v2(dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t mask_desc, dnnl_data_type_t seed_dt, int use_offset, int use_host_scalars) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_dropout_v2, "uuuii", (const gs_word[]){{.p = attr}, {.p = mask_desc}, {.u = (uint64_t)seed_dt}, {.i = use_offset}, {.i = use_host_scalars}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_dropout_v2, "uuuii", (const gs_word[]){{.p = attr}, {.p = mask_desc}, {.u = (uint64_t)seed_dt}, {.i = use_offset}, {.i = use_host_scalars}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_fpmath_mode(const_dnnl_primitive_attr_t attr, dnnl_fpmath_mode_t *mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_fpmath_mode, "uu", (const gs_word[]){{.p = attr}, {.p = mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_fpmath_mode, "uu", (const gs_word[]){{.p = attr}, {.p = mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_fpmath_mode(dnnl_primitive_attr_t attr, dnnl_fpmath_mode_t mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_fpmath_mode, "uu", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_fpmath_mode, "uu", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_fpmath_mode_v2(const_dnnl_primitive_attr_t attr, dnnl_fpmath_mode_t *mode, int *apply_to_int) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_fpmath_mode_v2, "uuu", (const gs_word[]){{.p = attr}, {.p = mode}, {.p = apply_to_int}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_fpmath_mode_v2, "uuu", (const gs_word[]){{.p = attr}, {.p = mode}, {.p = apply_to_int}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_fpmath_mode_v2(dnnl_primitive_attr_t attr, dnnl_fpmath_mode_t mode, int apply_to_int) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_fpmath_mode_v2, "uui", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}, {.i = apply_to_int}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_fpmath_mode_v2, "uui", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}, {.i = apply_to_int}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_deterministic(const_dnnl_primitive_attr_t attr, int *value) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_deterministic, "uu", (const gs_word[]){{.p = attr}, {.p = value}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_deterministic, "uu", (const gs_word[]){{.p = attr}, {.p = value}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_deterministic(dnnl_primitive_attr_t attr, int value) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_deterministic, "ui", (const gs_word[]){{.p = attr}, {.i = value}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_deterministic, "ui", (const gs_word[]){{.p = attr}, {.i = value}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_accumulation_mode(const_dnnl_primitive_attr_t attr, dnnl_accumulation_mode_t *mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_accumulation_mode, "uu", (const gs_word[]){{.p = attr}, {.p = mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_accumulation_mode, "uu", (const gs_word[]){{.p = attr}, {.p = mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_accumulation_mode(dnnl_primitive_attr_t attr, dnnl_accumulation_mode_t mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_accumulation_mode, "uu", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_accumulation_mode, "uu", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_scratchpad_mode(const_dnnl_primitive_attr_t attr, dnnl_scratchpad_mode_t *mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_scratchpad_mode, "uu", (const gs_word[]){{.p = attr}, {.p = mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_scratchpad_mode, "uu", (const gs_word[]){{.p = attr}, {.p = mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_scratchpad_mode(dnnl_primitive_attr_t attr, dnnl_scratchpad_mode_t mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_scratchpad_mode, "uu", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_scratchpad_mode, "uu", (const gs_word[]){{.p = attr}, {.u = (uint64_t)mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_scales_mask(dnnl_primitive_attr_t attr, int arg, int mask) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_scales_mask, "uii", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_scales_mask, "uii", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_scales(dnnl_primitive_attr_t attr, int arg, int mask, int group_ndims, const dnnl_dims_t group_dims, dnnl_data_type_t data_type) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_scales, "uiiiuu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = group_ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_scales, "uiiiuu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = group_ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_scales_v2(dnnl_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_dims_t group_dims, dnnl_data_type_t data_type, int is_on_host) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_scales_v2, "uiiiuui", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}, {.i = is_on_host}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_scales_v2, "uiiiuui", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}, {.i = is_on_host}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_scales_v3(dnnl_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_dims_t group_dims, dnnl_data_type_t data_type, int is_on_host, dnnl_quantization_mode_t qmode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_scales_v3, "uiiiuuiu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}, {.i = is_on_host}, {.u = (uint64_t)qmode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_scales_v3, "uiiiuuiu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}, {.i = is_on_host}, {.u = (uint64_t)qmode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_zero_points_mask(dnnl_primitive_attr_t attr, int arg, int mask) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_zero_points_mask, "uii", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_zero_points_mask, "uii", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_zero_points(dnnl_primitive_attr_t attr, int arg, int mask, int group_ndims, const dnnl_dims_t group_dims, dnnl_data_type_t data_type) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_zero_points, "uiiiuu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = group_ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_zero_points, "uiiiuu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = group_ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_precomputed_reductions(dnnl_primitive_attr_t attr, int arg, int mask, int group_ndims, const dnnl_dims_t group_dims, dnnl_data_type_t data_type) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_precomputed_reductions, "uiiiuu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = group_ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_precomputed_reductions, "uiiiuu", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = group_ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_zero_points_v2(dnnl_primitive_attr_t attr, int arg, int mask, int ndims, const dnnl_dims_t group_dims, dnnl_data_type_t data_type, int is_on_host) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_zero_points_v2, "uiiiuui", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}, {.i = is_on_host}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_zero_points_v2, "uiiiuui", (const gs_word[]){{.p = attr}, {.i = arg}, {.i = mask}, {.i = ndims}, {.p = group_dims}, {.u = (uint64_t)data_type}, {.i = is_on_host}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_rounding(dnnl_primitive_attr_t attr, int arg, dnnl_rounding_mode_t mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_rounding, "uiu", (const gs_word[]){{.p = attr}, {.i = arg}, {.u = (uint64_t)mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_rounding, "uiu", (const gs_word[]){{.p = attr}, {.i = arg}, {.u = (uint64_t)mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_rounding(dnnl_primitive_attr_t attr, int arg, dnnl_rounding_mode_t *mode) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_rounding, "uiu", (const gs_word[]){{.p = attr}, {.i = arg}, {.p = mode}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_rounding, "uiu", (const gs_word[]){{.p = attr}, {.i = arg}, {.p = mode}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_post_ops(const_dnnl_primitive_attr_t attr, const_dnnl_post_ops_t *post_ops) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_post_ops, "uu", (const gs_word[]){{.p = attr}, {.p = post_ops}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_post_ops, "uu", (const gs_word[]){{.p = attr}, {.p = post_ops}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_post_ops(dnnl_primitive_attr_t attr, const_dnnl_post_ops_t post_ops) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_post_ops, "uu", (const gs_word[]){{.p = attr}, {.p = post_ops}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_post_ops, "uu", (const gs_word[]){{.p = attr}, {.p = post_ops}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_create(dnnl_post_ops_t *post_ops) {
-    return gs_door_status(GS_FN_dnnl_post_ops_create, "u", (const gs_word[]){{.p = post_ops}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_create, "u", (const gs_word[]){{.p = post_ops}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_clone(dnnl_post_ops_t *post_ops, const_dnnl_post_ops_t existing_post_ops) {
-    return gs_door_status(GS_FN_dnnl_post_ops_clone, "uu", (const gs_word[]){{.p = post_ops}, {.p = existing_post_ops}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_clone, "uu", (const gs_word[]){{.p = post_ops}, {.p = existing_post_ops}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_destroy(dnnl_post_ops_t post_ops) {
-    return gs_door_status(GS_FN_dnnl_post_ops_destroy, "u", (const gs_word[]){{.p = post_ops}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_destroy, "u", (const gs_word[]){{.p = post_ops}});
 }
 
 GS_EXPORT int dnnl_post_ops_len(const_dnnl_post_ops_t post_ops) {
-    return (int)gs_door_value(GS_FN_dnnl_post_ops_len, "u", (const gs_word[]){{.p = post_ops}});
+    return (int)gs_dnnl_value(GS_FN_dnnl_post_ops_len, "u", (const gs_word[]){{.p = post_ops}});
 }
 
 GS_EXPORT dnnl_primitive_kind_t dnnl_post_ops_get_kind(const_dnnl_post_ops_t post_ops, int index) {
-    return (dnnl_primitive_kind_t)gs_door_value(GS_FN_dnnl_post_ops_get_kind, "ui", (const gs_word[]){{.p = post_ops}, {.i = index}});
+    return (dnnl_primitive_kind_t)gs_dnnl_value(GS_FN_dnnl_post_ops_get_kind, "ui", (const gs_word[]){{.p = post_ops}, {.i = index}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_append_sum(dnnl_post_ops_t post_ops, float scale, int32_t zero_point, dnnl_data_type_t data_type) {
-    return gs_door_status(GS_FN_dnnl_post_ops_append_sum, "udiu", (const gs_word[]){{.p = post_ops}, {.d = scale}, {.i = zero_point}, {.u = (uint64_t)data_type}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_append_sum, "udiu", (const gs_word[]){{.p = post_ops}, {.d = scale}, {.i = zero_point}, {.u = (uint64_t)data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_get_params_sum(const_dnnl_post_ops_t post_ops, int index, float *scale, int32_t *zero_point, dnnl_data_type_t *data_type) {
-    return gs_door_status(GS_FN_dnnl_post_ops_get_params_sum, "uiuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = scale}, {.p = zero_point}, {.p = data_type}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_get_params_sum, "uiuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = scale}, {.p = zero_point}, {.p = data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_append_eltwise(dnnl_post_ops_t post_ops, dnnl_alg_kind_t alg_kind, float alpha, float beta) {
-    return gs_door_status(GS_FN_dnnl_post_ops_append_eltwise, "uudd", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)alg_kind}, {.d = alpha}, {.d = beta}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_append_eltwise, "uudd", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)alg_kind}, {.d = alpha}, {.d = beta}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_get_params_eltwise(const_dnnl_post_ops_t post_ops, int index, dnnl_alg_kind_t *alg_kind, float *alpha, float *beta) {
-    return gs_door_status(GS_FN_dnnl_post_ops_get_params_eltwise, "uiuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = alg_kind}, {.p = alpha}, {.p = beta}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_get_params_eltwise, "uiuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = alg_kind}, {.p = alpha}, {.p = beta}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_append_dw(dnnl_post_ops_t post_ops, dnnl_data_type_t weights_data_type, dnnl_data_type_t bias_data_type, dnnl_data_type_t dst_data_type, dnnl_dim_t kernel_size, dnnl_dim_t stride_size, dnnl_dim_t padding_l_size) {
-    return gs_door_status(GS_FN_dnnl_post_ops_append_dw, "uuuuiii", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)weights_data_type}, {.u = (uint64_t)bias_data_type}, {.u = (uint64_t)dst_data_type}, {.i = kernel_size}, {.i = stride_size}, {.i = padding_l_size}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_append_dw, "uuuuiii", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)weights_data_type}, {.u = (uint64_t)bias_data_type}, {.u = (uint64_t)dst_data_type}, {.i = kernel_size}, {.i = stride_size}, {.i = padding_l_size}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_get_params_dw(const_dnnl_post_ops_t post_ops, int index, dnnl_data_type_t *weights_data_type, dnnl_data_type_t *bias_data_type, dnnl_data_type_t *dst_data_type, dnnl_dim_t *kernel_size, dnnl_dim_t *stride_size, dnnl_dim_t *padding_l_size) {
-    return gs_door_status(GS_FN_dnnl_post_ops_get_params_dw, "uiuuuuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = weights_data_type}, {.p = bias_data_type}, {.p = dst_data_type}, {.p = kernel_size}, {.p = stride_size}, {.p = padding_l_size}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_get_params_dw, "uiuuuuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = weights_data_type}, {.p = bias_data_type}, {.p = dst_data_type}, {.p = kernel_size}, {.p = stride_size}, {.p = padding_l_size}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_append_binary(dnnl_post_ops_t post_ops, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src1_desc) {
-    return gs_door_status(GS_FN_dnnl_post_ops_append_binary, "uuu", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)alg_kind}, {.p = src1_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_append_binary, "uuu", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)alg_kind}, {.p = src1_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_append_binary_v2(dnnl_post_ops_t post_ops, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src1_desc, const_dnnl_memory_desc_t src2_desc) {
-    return gs_door_status(GS_FN_dnnl_post_ops_append_binary_v2, "uuuu", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)alg_kind}, {.p = src1_desc}, {.p = src2_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_append_binary_v2, "uuuu", (const gs_word[]){{.p = post_ops}, {.u = (uint64_t)alg_kind}, {.p = src1_desc}, {.p = src2_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_get_params_binary(const_dnnl_post_ops_t post_ops, int index, dnnl_alg_kind_t *alg_kind, const_dnnl_memory_desc_t *src1_desc) {
-    return gs_door_status(GS_FN_dnnl_post_ops_get_params_binary, "uiuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = alg_kind}, {.p = src1_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_get_params_binary, "uiuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = alg_kind}, {.p = src1_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_get_params_binary_v2(const_dnnl_post_ops_t post_ops, int index, dnnl_alg_kind_t *alg_kind, const_dnnl_memory_desc_t *src1_desc, const_dnnl_memory_desc_t *src2_desc) {
-    return gs_door_status(GS_FN_dnnl_post_ops_get_params_binary_v2, "uiuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = alg_kind}, {.p = src1_desc}, {.p = src2_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_get_params_binary_v2, "uiuuu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = alg_kind}, {.p = src1_desc}, {.p = src2_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_append_prelu(dnnl_post_ops_t post_ops, int mask) {
-    return gs_door_status(GS_FN_dnnl_post_ops_append_prelu, "ui", (const gs_word[]){{.p = post_ops}, {.i = mask}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_append_prelu, "ui", (const gs_word[]){{.p = post_ops}, {.i = mask}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_post_ops_get_params_prelu(const_dnnl_post_ops_t post_ops, int index, int *mask) {
-    return gs_door_status(GS_FN_dnnl_post_ops_get_params_prelu, "uiu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = mask}});
+    return gs_dnnl_status(GS_FN_dnnl_post_ops_get_params_prelu, "uiu", (const gs_word[]){{.p = post_ops}, {.i = index}, {.p = mask}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_destroy(dnnl_memory_desc_t memory_desc) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_destroy, "u", (const gs_word[]){{.p = memory_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_destroy, "u", (const gs_word[]){{.p = memory_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_clone(dnnl_memory_desc_t *memory_desc, const_dnnl_memory_desc_t existing_memory_desc) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_clone, "uu", (const gs_word[]){{.p = memory_desc}, {.p = existing_memory_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_clone, "uu", (const gs_word[]){{.p = memory_desc}, {.p = existing_memory_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_get_blob(uint8_t *blob, size_t *size, const_dnnl_memory_desc_t memory_desc) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_get_blob, "uuu", (const gs_word[]){{.p = blob}, {.p = size}, {.p = memory_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_get_blob, "uuu", (const gs_word[]){{.p = blob}, {.p = size}, {.p = memory_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_with_blob(dnnl_memory_desc_t *memory_desc, const uint8_t *blob) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_with_blob, "uu", (const gs_word[]){{.p = memory_desc}, {.p = blob}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_with_blob, "uu", (const gs_word[]){{.p = memory_desc}, {.p = blob}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_with_strides(dnnl_memory_desc_t *memory_desc, int ndims, const dnnl_dims_t dims, dnnl_data_type_t data_type, const dnnl_dims_t strides) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_with_strides, "uiuuu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.p = strides}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_with_strides, "uiuuu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.p = strides}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_with_tag(dnnl_memory_desc_t *memory_desc, int ndims, const dnnl_dims_t dims, dnnl_data_type_t data_type, dnnl_format_tag_t tag) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_with_tag, "uiuuu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.u = (uint64_t)tag}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_with_tag, "uiuuu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.u = (uint64_t)tag}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_with_csr_encoding(dnnl_memory_desc_t *memory_desc, int ndims, const dnnl_dims_t dims, dnnl_data_type_t data_type, dnnl_dim_t nnz, dnnl_data_type_t indices_dt, dnnl_data_type_t pointers_dt) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_with_csr_encoding, "uiuuiuu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.i = nnz}, {.u = (uint64_t)indices_dt}, {.u = (uint64_t)pointers_dt}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_with_csr_encoding, "uiuuiuu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.i = nnz}, {.u = (uint64_t)indices_dt}, {.u = (uint64_t)pointers_dt}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_with_coo_encoding(dnnl_memory_desc_t *memory_desc, int ndims, const dnnl_dims_t dims, dnnl_data_type_t data_type, dnnl_dim_t nnz, dnnl_data_type_t indices_dt) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_with_coo_encoding, "uiuuiu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.i = nnz}, {.u = (uint64_t)indices_dt}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_with_coo_encoding, "uiuuiu", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.i = nnz}, {.u = (uint64_t)indices_dt}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_with_packed_encoding(dnnl_memory_desc_t *memory_desc, int ndims, const dnnl_dims_t dims, dnnl_data_type_t data_type, dnnl_dim_t nnz) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_with_packed_encoding, "uiuui", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.i = nnz}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_with_packed_encoding, "uiuui", (const gs_word[]){{.p = memory_desc}, {.i = ndims}, {.p = dims}, {.u = (uint64_t)data_type}, {.i = nnz}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_host_scalar(dnnl_memory_desc_t *memory_desc, dnnl_data_type_t data_type) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_host_scalar, "uu", (const gs_word[]){{.p = memory_desc}, {.u = (uint64_t)data_type}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_host_scalar, "uu", (const gs_word[]){{.p = memory_desc}, {.u = (uint64_t)data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_create_submemory(dnnl_memory_desc_t *memory_desc, const_dnnl_memory_desc_t parent_memory_desc, const dnnl_dims_t dims, const dnnl_dims_t offsets) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_create_submemory, "uuuu", (const gs_word[]){{.p = memory_desc}, {.p = parent_memory_desc}, {.p = dims}, {.p = offsets}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_create_submemory, "uuuu", (const gs_word[]){{.p = memory_desc}, {.p = parent_memory_desc}, {.p = dims}, {.p = offsets}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_reshape(dnnl_memory_desc_t *out_memory_desc, const_dnnl_memory_desc_t in_memory_desc, int ndims, const dnnl_dims_t dims) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_reshape, "uuiu", (const gs_word[]){{.p = out_memory_desc}, {.p = in_memory_desc}, {.i = ndims}, {.p = dims}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_reshape, "uuiu", (const gs_word[]){{.p = out_memory_desc}, {.p = in_memory_desc}, {.i = ndims}, {.p = dims}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_permute_axes(dnnl_memory_desc_t *out_memory_desc, const_dnnl_memory_desc_t in_memory_desc, const int *permutation) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_permute_axes, "uuu", (const gs_word[]){{.p = out_memory_desc}, {.p = in_memory_desc}, {.p = permutation}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_permute_axes, "uuu", (const gs_word[]){{.p = out_memory_desc}, {.p = in_memory_desc}, {.p = permutation}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_query(const_dnnl_memory_desc_t memory_desc, dnnl_query_t what, void *result) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_query, "uuu", (const gs_word[]){{.p = memory_desc}, {.u = (uint64_t)what}, {.p = result}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_query, "uuu", (const gs_word[]){{.p = memory_desc}, {.u = (uint64_t)what}, {.p = result}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_desc_query_v2(const_dnnl_memory_desc_t memory_desc, dnnl_query_t what, int index, void *result) {
-    return gs_door_status(GS_FN_dnnl_memory_desc_query_v2, "uuiu", (const gs_word[]){{.p = memory_desc}, {.u = (uint64_t)what}, {.i = index}, {.p = result}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_desc_query_v2, "uuiu", (const gs_word[]){{.p = memory_desc}, {.u = (uint64_t)what}, {.i = index}, {.p = result}});
 }
 
 GS_EXPORT int dnnl_memory_desc_equal(const_dnnl_memory_desc_t lhs, const_dnnl_memory_desc_t rhs) {
-    return (int)gs_door_value(GS_FN_dnnl_memory_desc_equal, "uu", (const gs_word[]){{.p = lhs}, {.p = rhs}});
+    return (int)gs_dnnl_value(GS_FN_dnnl_memory_desc_equal, "uu", (const gs_word[]){{.p = lhs}, {.p = rhs}});
 }
 
 GS_EXPORT size_t dnnl_memory_desc_get_size(const_dnnl_memory_desc_t memory_desc) {
-    return (size_t)gs_door_value(GS_FN_dnnl_memory_desc_get_size, "u", (const gs_word[]){{.p = memory_desc}});
+    return (size_t)gs_dnnl_value(GS_FN_dnnl_memory_desc_get_size, "u", (const gs_word[]){{.p = memory_desc}});
 }
 
 GS_EXPORT size_t dnnl_memory_desc_get_size_v2(const_dnnl_memory_desc_t memory_desc, int index) {
-    return (size_t)gs_door_value(GS_FN_dnnl_memory_desc_get_size_v2, "ui", (const gs_word[]){{.p = memory_desc}, {.i = index}});
+    return (size_t)gs_dnnl_value(GS_FN_dnnl_memory_desc_get_size_v2, "ui", (const gs_word[]){{.p = memory_desc}, {.i = index}});
 }
 
 GS_EXPORT size_t dnnl_data_type_size(dnnl_data_type_t data_type) {
-    return (size_t)gs_door_value(GS_FN_dnnl_data_type_size, "u", (const gs_word[]){{.u = (uint64_t)data_type}});
+    return (size_t)gs_dnnl_value(GS_FN_dnnl_data_type_size, "u", (const gs_word[]){{.u = (uint64_t)data_type}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_create(dnnl_memory_t *memory, const_dnnl_memory_desc_t memory_desc, dnnl_engine_t engine, void *handle) {
-    return gs_door_status(GS_FN_dnnl_memory_create, "uuuu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = engine}, {.p = handle}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_create, "uuuu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = engine}, {.p = handle}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_create_v2(dnnl_memory_t *memory, const_dnnl_memory_desc_t memory_desc, dnnl_engine_t engine, int nhandles, void **handles) {
-    return gs_door_status(GS_FN_dnnl_memory_create_v2, "uuuiu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = engine}, {.i = nhandles}, {.p = handles}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_create_v2, "uuuiu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = engine}, {.i = nhandles}, {.p = handles}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_create_host_scalar(dnnl_memory_t *memory, const_dnnl_memory_desc_t memory_desc, void *scalar_ptr) {
-    return gs_door_status(GS_FN_dnnl_memory_create_host_scalar, "uuu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = scalar_ptr}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_create_host_scalar, "uuu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = scalar_ptr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_get_memory_desc(const_dnnl_memory_t memory, const_dnnl_memory_desc_t *memory_desc) {
-    return gs_door_status(GS_FN_dnnl_memory_get_memory_desc, "uu", (const gs_word[]){{.p = memory}, {.p = memory_desc}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_get_memory_desc, "uu", (const gs_word[]){{.p = memory}, {.p = memory_desc}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_get_engine(const_dnnl_memory_t memory, dnnl_engine_t *engine) {
-    return gs_door_status(GS_FN_dnnl_memory_get_engine, "uu", (const gs_word[]){{.p = memory}, {.p = engine}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_get_engine, "uu", (const gs_word[]){{.p = memory}, {.p = engine}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_map_data(const_dnnl_memory_t memory, void **mapped_ptr) {
-    return gs_door_status(GS_FN_dnnl_memory_map_data, "uu", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_map_data, "uu", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_map_data_v2(const_dnnl_memory_t memory, void **mapped_ptr, int index) {
-    return gs_door_status(GS_FN_dnnl_memory_map_data_v2, "uui", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}, {.i = index}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_map_data_v2, "uui", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}, {.i = index}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_unmap_data(const_dnnl_memory_t memory, void *mapped_ptr) {
-    return gs_door_status(GS_FN_dnnl_memory_unmap_data, "uu", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_unmap_data, "uu", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_unmap_data_v2(const_dnnl_memory_t memory, void *mapped_ptr, int index) {
-    return gs_door_status(GS_FN_dnnl_memory_unmap_data_v2, "uui", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}, {.i = index}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_unmap_data_v2, "uui", (const gs_word[]){{.p = memory}, {.p = mapped_ptr}, {.i = index}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_get_host_scalar_value(const_dnnl_memory_t memory, void *value) {
-    return gs_door_status(GS_FN_dnnl_memory_get_host_scalar_value, "uu", (const gs_word[]){{.p = memory}, {.p = value}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_get_host_scalar_value, "uu", (const gs_word[]){{.p = memory}, {.p = value}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_set_host_scalar_value(dnnl_memory_t memory, const void *value) {
-    return gs_door_status(GS_FN_dnnl_memory_set_host_scalar_value, "uu", (const gs_word[]){{.p = memory}, {.p = value}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_set_host_scalar_value, "uu", (const gs_word[]){{.p = memory}, {.p = value}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_memory_destroy(dnnl_memory_t memory) {
-    return gs_door_status(GS_FN_dnnl_memory_destroy, "u", (const gs_word[]){{.p = memory}});
+    return gs_dnnl_status(GS_FN_dnnl_memory_destroy, "u", (const gs_word[]){{.p = memory}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_reorder_primitive_desc_create(dnnl_primitive_desc_t *reorder_primitive_desc, const_dnnl_memory_desc_t src_desc, dnnl_engine_t src_engine, const_dnnl_memory_desc_t dst_desc, dnnl_engine_t dst_engine, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_reorder_primitive_desc_create, "uuuuuu", (const gs_word[]){{.p = reorder_primitive_desc}, {.p = src_desc}, {.p = src_engine}, {.p = dst_desc}, {.p = dst_engine}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_reorder_primitive_desc_create, "uuuuuu", (const gs_word[]){{.p = reorder_primitive_desc}, {.p = src_desc}, {.p = src_engine}, {.p = dst_desc}, {.p = dst_engine}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_concat_primitive_desc_create(dnnl_primitive_desc_t *concat_primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t dst_desc, int n, int concat_dimension, const_dnnl_memory_desc_t const *src_descs, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_concat_primitive_desc_create, "uuuiiuu", (const gs_word[]){{.p = concat_primitive_desc}, {.p = engine}, {.p = dst_desc}, {.i = n}, {.i = concat_dimension}, {.p = src_descs}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_concat_primitive_desc_create, "uuuiiuu", (const gs_word[]){{.p = concat_primitive_desc}, {.p = engine}, {.p = dst_desc}, {.i = n}, {.i = concat_dimension}, {.p = src_descs}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_sum_primitive_desc_create(dnnl_primitive_desc_t *sum_primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t dst_desc, int n, const float *scales, const_dnnl_memory_desc_t const *src_descs, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_sum_primitive_desc_create, "uuuiuuu", (const gs_word[]){{.p = sum_primitive_desc}, {.p = engine}, {.p = dst_desc}, {.i = n}, {.p = scales}, {.p = src_descs}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_sum_primitive_desc_create, "uuuiuuu", (const gs_word[]){{.p = sum_primitive_desc}, {.p = engine}, {.p = dst_desc}, {.i = n}, {.p = scales}, {.p = src_descs}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_binary_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src0_desc, const_dnnl_memory_desc_t src1_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_binary_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src0_desc}, {.p = src1_desc}, {.p = dst_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_binary_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src0_desc}, {.p = src1_desc}, {.p = dst_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_binary_primitive_desc_create_v2(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src0_desc, const_dnnl_memory_desc_t src1_desc, const_dnnl_memory_desc_t src2_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_binary_primitive_desc_create_v2, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src0_desc}, {.p = src1_desc}, {.p = src2_desc}, {.p = dst_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_binary_primitive_desc_create_v2, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src0_desc}, {.p = src1_desc}, {.p = src2_desc}, {.p = dst_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_convolution_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_desc, const dnnl_dims_t strides, const dnnl_dims_t dilates, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_convolution_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_convolution_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_convolution_backward_data_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t diff_dst_desc, const dnnl_dims_t strides, const dnnl_dims_t dilates, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_convolution_backward_data_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = weights_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_convolution_backward_data_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = weights_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_convolution_backward_weights_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t diff_weights_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_desc, const dnnl_dims_t strides, const dnnl_dims_t dilates, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_convolution_backward_weights_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = diff_weights_desc}, {.p = diff_bias_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_convolution_backward_weights_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = diff_weights_desc}, {.p = diff_bias_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_deconvolution_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_desc, const dnnl_dims_t strides, const dnnl_dims_t dilates, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_deconvolution_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_deconvolution_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_deconvolution_backward_data_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t diff_dst_desc, const dnnl_dims_t strides, const dnnl_dims_t dilates, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_deconvolution_backward_data_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = weights_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_deconvolution_backward_data_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = weights_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_deconvolution_backward_weights_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t diff_weights_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_desc, const dnnl_dims_t strides, const dnnl_dims_t dilates, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_deconvolution_backward_weights_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = diff_weights_desc}, {.p = diff_bias_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_deconvolution_backward_weights_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = diff_weights_desc}, {.p = diff_bias_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = dilates}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_shuffle_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, int axis, dnnl_dim_t group_size, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_shuffle_forward_primitive_desc_create, "uuuuuiiu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = axis}, {.i = group_size}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_shuffle_forward_primitive_desc_create, "uuuuuiiu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = axis}, {.i = group_size}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_shuffle_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, int axis, dnnl_dim_t group_size, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_shuffle_backward_primitive_desc_create, "uuuuiiuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.i = axis}, {.i = group_size}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_shuffle_backward_primitive_desc_create, "uuuuiiuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.i = axis}, {.i = group_size}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_eltwise_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, float alpha, float beta, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_eltwise_forward_primitive_desc_create, "uuuuuuddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.d = alpha}, {.d = beta}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_eltwise_forward_primitive_desc_create, "uuuuuuddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.d = alpha}, {.d = beta}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_eltwise_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t data_desc, float alpha, float beta, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_eltwise_backward_primitive_desc_create, "uuuuuudduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = data_desc}, {.d = alpha}, {.d = beta}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_eltwise_backward_primitive_desc_create, "uuuuuudduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = data_desc}, {.d = alpha}, {.d = beta}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_softmax_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, int softmax_axis, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_softmax_forward_primitive_desc_create, "uuuuuuiu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = softmax_axis}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_softmax_forward_primitive_desc_create, "uuuuuuiu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = softmax_axis}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_softmax_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t dst_desc, int softmax_axis, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_softmax_backward_primitive_desc_create, "uuuuuuiuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = dst_desc}, {.i = softmax_axis}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_softmax_backward_primitive_desc_create, "uuuuuuiuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = dst_desc}, {.i = softmax_axis}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_pooling_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, const dnnl_dims_t strides, const dnnl_dims_t kernel, const dnnl_dims_t dilation, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_pooling_forward_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.p = strides}, {.p = kernel}, {.p = dilation}, {.p = padding_l}, {.p = padding_r}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_pooling_forward_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.p = strides}, {.p = kernel}, {.p = dilation}, {.p = padding_l}, {.p = padding_r}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_pooling_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const dnnl_dims_t strides, const dnnl_dims_t kernel, const dnnl_dims_t dilation, const dnnl_dims_t padding_l, const dnnl_dims_t padding_r, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_pooling_backward_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = kernel}, {.p = dilation}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_pooling_backward_primitive_desc_create, "uuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = strides}, {.p = kernel}, {.p = dilation}, {.p = padding_l}, {.p = padding_r}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_prelu_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_prelu_forward_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = dst_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_prelu_forward_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = dst_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_prelu_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_weights_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_prelu_backward_primitive_desc_create, "uuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = src_desc}, {.p = weights_desc}, {.p = diff_src_desc}, {.p = diff_weights_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_prelu_backward_primitive_desc_create, "uuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = src_desc}, {.p = weights_desc}, {.p = diff_src_desc}, {.p = diff_weights_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lrn_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, dnnl_dim_t local_size, float alpha, float beta, float k, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lrn_forward_primitive_desc_create, "uuuuuuidddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = local_size}, {.d = alpha}, {.d = beta}, {.d = k}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lrn_forward_primitive_desc_create, "uuuuuuidddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = local_size}, {.d = alpha}, {.d = beta}, {.d = k}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lrn_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t src_desc, dnnl_dim_t local_size, float alpha, float beta, float k, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lrn_backward_primitive_desc_create, "uuuuuuiddduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.i = local_size}, {.d = alpha}, {.d = beta}, {.d = k}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lrn_backward_primitive_desc_create, "uuuuuuiddduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.i = local_size}, {.d = alpha}, {.d = beta}, {.d = k}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_batch_normalization_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, float epsilon, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_batch_normalization_forward_primitive_desc_create, "uuuuuduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_batch_normalization_forward_primitive_desc_create, "uuuuuduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_batch_normalization_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t src_desc, float epsilon, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_batch_normalization_backward_primitive_desc_create, "uuuuuuduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_batch_normalization_backward_primitive_desc_create, "uuuuuuduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_group_normalization_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, dnnl_dim_t groups, float epsilon, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_group_normalization_forward_primitive_desc_create, "uuuuuiduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = groups}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_group_normalization_forward_primitive_desc_create, "uuuuuiduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.i = groups}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_group_normalization_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t src_desc, dnnl_dim_t groups, float epsilon, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_group_normalization_backward_primitive_desc_create, "uuuuuuiduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.i = groups}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_group_normalization_backward_primitive_desc_create, "uuuuuuiduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.i = groups}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_layer_normalization_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_memory_desc_t stat_desc, float epsilon, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_layer_normalization_forward_primitive_desc_create, "uuuuuuduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.p = stat_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_layer_normalization_forward_primitive_desc_create, "uuuuuuduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.p = stat_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_layer_normalization_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t stat_desc, float epsilon, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_layer_normalization_backward_primitive_desc_create, "uuuuuuuduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.p = stat_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_layer_normalization_backward_primitive_desc_create, "uuuuuuuduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.p = stat_desc}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_layer_normalization_forward_primitive_desc_create_v2(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_memory_desc_t stat_desc, dnnl_data_type_t scale_shift_data_type, float epsilon, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_layer_normalization_forward_primitive_desc_create_v2, "uuuuuuuduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.p = stat_desc}, {.u = (uint64_t)scale_shift_data_type}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_layer_normalization_forward_primitive_desc_create_v2, "uuuuuuuduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = dst_desc}, {.p = stat_desc}, {.u = (uint64_t)scale_shift_data_type}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_layer_normalization_backward_primitive_desc_create_v2(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t stat_desc, dnnl_data_type_t diff_scale_shift_data_type, dnnl_data_type_t scale_shift_data_type, float epsilon, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_layer_normalization_backward_primitive_desc_create_v2, "uuuuuuuuuduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.p = stat_desc}, {.u = (uint64_t)diff_scale_shift_data_type}, {.u = (uint64_t)scale_shift_data_type}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_layer_normalization_backward_primitive_desc_create_v2, "uuuuuuuuuduuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = src_desc}, {.p = stat_desc}, {.u = (uint64_t)diff_scale_shift_data_type}, {.u = (uint64_t)scale_shift_data_type}, {.d = epsilon}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_inner_product_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_inner_product_forward_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_inner_product_forward_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_inner_product_backward_data_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_inner_product_backward_data_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = diff_src_desc}, {.p = weights_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_inner_product_backward_data_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = diff_src_desc}, {.p = weights_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_inner_product_backward_weights_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t diff_weights_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_inner_product_backward_weights_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = src_desc}, {.p = diff_weights_desc}, {.p = diff_bias_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_inner_product_backward_weights_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = src_desc}, {.p = diff_weights_desc}, {.p = diff_bias_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_rnn_data_qparams(dnnl_primitive_attr_t attr, const float scale, const float shift) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_rnn_data_qparams, "udd", (const gs_word[]){{.p = attr}, {.d = scale}, {.d = shift}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_rnn_data_qparams, "udd", (const gs_word[]){{.p = attr}, {.d = scale}, {.d = shift}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_rnn_data_qparams(const_dnnl_primitive_attr_t attr, float *scale, float *shift) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_rnn_data_qparams, "uuu", (const gs_word[]){{.p = attr}, {.p = scale}, {.p = shift}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_rnn_data_qparams, "uuu", (const gs_word[]){{.p = attr}, {.p = scale}, {.p = shift}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_rnn_weights_qparams(dnnl_primitive_attr_t attr, dnnl_dim_t count, int mask, const float *scales) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_rnn_weights_qparams, "uiiu", (const gs_word[]){{.p = attr}, {.i = count}, {.i = mask}, {.p = scales}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_rnn_weights_qparams, "uiiu", (const gs_word[]){{.p = attr}, {.i = count}, {.i = mask}, {.p = scales}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_rnn_weights_qparams(const_dnnl_primitive_attr_t attr, dnnl_dim_t *count, int *mask, const float **scales) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_rnn_weights_qparams, "uuuu", (const gs_word[]){{.p = attr}, {.p = count}, {.p = mask}, {.p = scales}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_rnn_weights_qparams, "uuuu", (const gs_word[]){{.p = attr}, {.p = count}, {.p = mask}, {.p = scales}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_set_rnn_weights_projection_qparams(dnnl_primitive_attr_t attr, dnnl_dim_t count, int mask, const float *scales) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_set_rnn_weights_projection_qparams, "uiiu", (const gs_word[]){{.p = attr}, {.i = count}, {.i = mask}, {.p = scales}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_set_rnn_weights_projection_qparams, "uiiu", (const gs_word[]){{.p = attr}, {.i = count}, {.i = mask}, {.p = scales}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_primitive_attr_get_rnn_weights_projection_qparams(const_dnnl_primitive_attr_t attr, dnnl_dim_t *count, int *mask, const float **scales) {
-    return gs_door_status(GS_FN_dnnl_primitive_attr_get_rnn_weights_projection_qparams, "uuuu", (const gs_word[]){{.p = attr}, {.p = count}, {.p = mask}, {.p = scales}});
+    return gs_dnnl_status(GS_FN_dnnl_primitive_attr_get_rnn_weights_projection_qparams, "uuuu", (const gs_word[]){{.p = attr}, {.p = count}, {.p = mask}, {.p = scales}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_vanilla_rnn_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const dnnl_alg_kind_t activation, const dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, unsigned flags, float alpha, float beta, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_vanilla_rnn_forward_primitive_desc_create, "uuuuuuuuuuuuuddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)activation}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.d = alpha}, {.d = beta}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_vanilla_rnn_forward_primitive_desc_create, "uuuuuuuuuuuuuddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)activation}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.d = alpha}, {.d = beta}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_vanilla_rnn_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, const dnnl_alg_kind_t activation, const dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t diff_src_layer_desc, const_dnnl_memory_desc_t diff_src_iter_desc, const_dnnl_memory_desc_t diff_weights_layer_desc, const_dnnl_memory_desc_t diff_weights_iter_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_layer_desc, const_dnnl_memory_desc_t diff_dst_iter_desc, unsigned flags, float alpha, float beta, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_vanilla_rnn_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuudduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)activation}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.d = alpha}, {.d = beta}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_vanilla_rnn_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuudduu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)activation}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.d = alpha}, {.d = beta}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lstm_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t src_iter_c_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t weights_peephole_desc, const_dnnl_memory_desc_t weights_projection_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t dst_iter_c_desc, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lstm_forward_primitive_desc_create, "uuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = src_iter_c_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = weights_peephole_desc}, {.p = weights_projection_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = dst_iter_c_desc}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lstm_forward_primitive_desc_create, "uuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = src_iter_c_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = weights_peephole_desc}, {.p = weights_projection_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = dst_iter_c_desc}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lstm_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t src_iter_c_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t weights_peephole_desc, const_dnnl_memory_desc_t weights_projection_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t dst_iter_c_desc, const_dnnl_memory_desc_t diff_src_layer_desc, const_dnnl_memory_desc_t diff_src_iter_desc, const_dnnl_memory_desc_t diff_src_iter_c_desc, const_dnnl_memory_desc_t diff_weights_layer_desc, const_dnnl_memory_desc_t diff_weights_iter_desc, const_dnnl_memory_desc_t diff_weights_peephole_desc, const_dnnl_memory_desc_t diff_weights_projection_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_layer_desc, const_dnnl_memory_desc_t diff_dst_iter_desc, const_dnnl_memory_desc_t diff_dst_iter_c_desc, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lstm_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = src_iter_c_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = weights_peephole_desc}, {.p = weights_projection_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = dst_iter_c_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_src_iter_c_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_weights_peephole_desc}, {.p = diff_weights_projection_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.p = diff_dst_iter_c_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lstm_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = src_iter_c_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = weights_peephole_desc}, {.p = weights_projection_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = dst_iter_c_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_src_iter_c_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_weights_peephole_desc}, {.p = diff_weights_projection_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.p = diff_dst_iter_c_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_gru_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_gru_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_gru_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_gru_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t diff_src_layer_desc, const_dnnl_memory_desc_t diff_src_iter_desc, const_dnnl_memory_desc_t diff_weights_layer_desc, const_dnnl_memory_desc_t diff_weights_iter_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_layer_desc, const_dnnl_memory_desc_t diff_dst_iter_desc, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_gru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_gru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lbr_gru_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lbr_gru_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lbr_gru_forward_primitive_desc_create, "uuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lbr_gru_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t diff_src_layer_desc, const_dnnl_memory_desc_t diff_src_iter_desc, const_dnnl_memory_desc_t diff_weights_layer_desc, const_dnnl_memory_desc_t diff_weights_iter_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_layer_desc, const_dnnl_memory_desc_t diff_dst_iter_desc, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lbr_gru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lbr_gru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_augru_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t attention_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_augru_forward_primitive_desc_create, "uuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_augru_forward_primitive_desc_create, "uuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_augru_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t attention_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t diff_src_layer_desc, const_dnnl_memory_desc_t diff_src_iter_desc, const_dnnl_memory_desc_t diff_attention_desc, const_dnnl_memory_desc_t diff_weights_layer_desc, const_dnnl_memory_desc_t diff_weights_iter_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_layer_desc, const_dnnl_memory_desc_t diff_dst_iter_desc, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_augru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_attention_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_augru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_attention_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lbr_augru_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t attention_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, unsigned flags, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lbr_augru_forward_primitive_desc_create, "uuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lbr_augru_forward_primitive_desc_create, "uuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.u = (uint64_t)flags}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_lbr_augru_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_rnn_direction_t direction, const_dnnl_memory_desc_t src_layer_desc, const_dnnl_memory_desc_t src_iter_desc, const_dnnl_memory_desc_t attention_desc, const_dnnl_memory_desc_t weights_layer_desc, const_dnnl_memory_desc_t weights_iter_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_layer_desc, const_dnnl_memory_desc_t dst_iter_desc, const_dnnl_memory_desc_t diff_src_layer_desc, const_dnnl_memory_desc_t diff_src_iter_desc, const_dnnl_memory_desc_t diff_attention_desc, const_dnnl_memory_desc_t diff_weights_layer_desc, const_dnnl_memory_desc_t diff_weights_iter_desc, const_dnnl_memory_desc_t diff_bias_desc, const_dnnl_memory_desc_t diff_dst_layer_desc, const_dnnl_memory_desc_t diff_dst_iter_desc, unsigned flags, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_lbr_augru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_attention_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_lbr_augru_backward_primitive_desc_create, "uuuuuuuuuuuuuuuuuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)direction}, {.p = src_layer_desc}, {.p = src_iter_desc}, {.p = attention_desc}, {.p = weights_layer_desc}, {.p = weights_iter_desc}, {.p = bias_desc}, {.p = dst_layer_desc}, {.p = dst_iter_desc}, {.p = diff_src_layer_desc}, {.p = diff_src_iter_desc}, {.p = diff_attention_desc}, {.p = diff_weights_layer_desc}, {.p = diff_weights_iter_desc}, {.p = diff_bias_desc}, {.p = diff_dst_layer_desc}, {.p = diff_dst_iter_desc}, {.u = (uint64_t)flags}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_matmul_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t weights_desc, const_dnnl_memory_desc_t bias_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_matmul_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_matmul_primitive_desc_create, "uuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.p = src_desc}, {.p = weights_desc}, {.p = bias_desc}, {.p = dst_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_resampling_forward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_prop_kind_t prop_kind, dnnl_alg_kind_t alg_kind, const float *factors, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_resampling_forward_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = factors}, {.p = src_desc}, {.p = dst_desc}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_resampling_forward_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)prop_kind}, {.u = (uint64_t)alg_kind}, {.p = factors}, {.p = src_desc}, {.p = dst_desc}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_resampling_backward_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const float *factors, const_dnnl_memory_desc_t diff_src_desc, const_dnnl_memory_desc_t diff_dst_desc, const_dnnl_primitive_desc_t hint_fwd_pd, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_resampling_backward_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = factors}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_resampling_backward_primitive_desc_create, "uuuuuuuu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = factors}, {.p = diff_src_desc}, {.p = diff_dst_desc}, {.p = hint_fwd_pd}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_reduction_primitive_desc_create(dnnl_primitive_desc_t *primitive_desc, dnnl_engine_t engine, dnnl_alg_kind_t alg_kind, const_dnnl_memory_desc_t src_desc, const_dnnl_memory_desc_t dst_desc, float p, float eps, const_dnnl_primitive_attr_t attr) {
-    return gs_door_status(GS_FN_dnnl_reduction_primitive_desc_create, "uuuuuddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.d = p}, {.d = eps}, {.p = attr}});
+    return gs_dnnl_status(GS_FN_dnnl_reduction_primitive_desc_create, "uuuuuddu", (const gs_word[]){{.p = primitive_desc}, {.p = engine}, {.u = (uint64_t)alg_kind}, {.p = src_desc}, {.p = dst_desc}, {.d = p}, {.d = eps}, {.p = attr}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_get_primitive_cache_capacity(int *capacity) {
-    return gs_door_status(GS_FN_dnnl_get_primitive_cache_capacity, "u", (const gs_word[]){{.p = capacity}});
+    return gs_dnnl_status(GS_FN_dnnl_get_primitive_cache_capacity, "u", (const gs_word[]){{.p = capacity}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_set_primitive_cache_capacity(int capacity) {
-    return gs_door_status(GS_FN_dnnl_set_primitive_cache_capacity, "i", (const gs_word[]){{.i = capacity}});
+    return gs_dnnl_status(GS_FN_dnnl_set_primitive_cache_capacity, "i", (const gs_word[]){{.i = capacity}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_reset_profiling(dnnl_stream_t stream) {
-    return gs_door_status(GS_FN_dnnl_reset_profiling, "u", (const gs_word[]){{.p = stream}});
+    return gs_dnnl_status(GS_FN_dnnl_reset_profiling, "u", (const gs_word[]){{.p = stream}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_query_profiling_data(dnnl_stream_t stream, dnnl_profiling_data_kind_t data_kind, int *num_entries, uint64_t *data) {
-    return gs_door_status(GS_FN_dnnl_query_profiling_data, "uuuu", (const gs_word[]){{.p = stream}, {.u = (uint64_t)data_kind}, {.p = num_entries}, {.p = data}});
+    return gs_dnnl_status(GS_FN_dnnl_query_profiling_data, "uuuu", (const gs_word[]){{.p = stream}, {.u = (uint64_t)data_kind}, {.p = num_entries}, {.p = data}});
 }
 
 GS_EXPORT const char *dnnl_status2str(dnnl_status_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_status2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_status2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_dt2str(dnnl_data_type_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_dt2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_dt2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_fpmath_mode2str(dnnl_fpmath_mode_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_fpmath_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_fpmath_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_accumulation_mode2str(dnnl_accumulation_mode_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_accumulation_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_accumulation_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_engine_kind2str(dnnl_engine_kind_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_engine_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_engine_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_sparse_encoding2str(dnnl_sparse_encoding_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_sparse_encoding2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_sparse_encoding2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_fmt_tag2str(dnnl_format_tag_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_fmt_tag2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_fmt_tag2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_prop_kind2str(dnnl_prop_kind_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_prop_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_prop_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_prim_kind2str(dnnl_primitive_kind_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_prim_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_prim_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_alg_kind2str(dnnl_alg_kind_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_alg_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_alg_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_rnn_flags2str(dnnl_rnn_flags_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_rnn_flags2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_rnn_flags2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_rnn_direction2str(dnnl_rnn_direction_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_rnn_direction2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_rnn_direction2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_scratchpad_mode2str(dnnl_scratchpad_mode_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_scratchpad_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_scratchpad_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_rounding_mode2str(dnnl_rounding_mode_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_rounding_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_rounding_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_quantization_mode2str(dnnl_quantization_mode_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_quantization_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_quantization_mode2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_runtime2str(unsigned v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_runtime2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_runtime2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT const char *dnnl_fmt_kind2str(dnnl_format_kind_t v) {
-    return (const char *)(uintptr_t)gs_door_value(GS_FN_dnnl_fmt_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
+    return (const char *)(uintptr_t)gs_dnnl_value(GS_FN_dnnl_fmt_kind2str, "u", (const gs_word[]){{.u = (uint64_t)v}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_get_cache_blob_id(ze_driver_handle_t driver, ze_device_handle_t device, size_t *size, uint8_t *cache_blob_id) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_get_cache_blob_id, "uuuu", (const gs_word[]){{.p = driver}, {.p = device}, {.p = size}, {.p = cache_blob_id}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_get_cache_blob_id, "uuuu", (const gs_word[]){{.p = driver}, {.p = device}, {.p = size}, {.p = cache_blob_id}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_get_cache_blob(dnnl_engine_t engine, size_t *size, uint8_t *cache_blob) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_get_cache_blob, "uuu", (const gs_word[]){{.p = engine}, {.p = size}, {.p = cache_blob}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_get_cache_blob, "uuu", (const gs_word[]){{.p = engine}, {.p = size}, {.p = cache_blob}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_create_from_cache_blob(dnnl_engine_t *engine, ze_driver_handle_t driver, ze_device_handle_t device, ze_context_handle_t context, size_t size, const uint8_t *cache_blob) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_create_from_cache_blob, "uuuuuu", (const gs_word[]){{.p = engine}, {.p = driver}, {.p = device}, {.p = context}, {.u = (uint64_t)size}, {.p = cache_blob}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_create_from_cache_blob, "uuuuuu", (const gs_word[]){{.p = engine}, {.p = driver}, {.p = device}, {.p = context}, {.u = (uint64_t)size}, {.p = cache_blob}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_create(dnnl_engine_t *engine, ze_driver_handle_t driver, ze_device_handle_t device, ze_context_handle_t context) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_create, "uuuu", (const gs_word[]){{.p = engine}, {.p = driver}, {.p = device}, {.p = context}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_create, "uuuu", (const gs_word[]){{.p = engine}, {.p = driver}, {.p = device}, {.p = context}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_get_context(dnnl_engine_t engine, ze_context_handle_t *context) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_get_context, "uu", (const gs_word[]){{.p = engine}, {.p = context}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_get_context, "uu", (const gs_word[]){{.p = engine}, {.p = context}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_get_device(dnnl_engine_t engine, ze_device_handle_t *device) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_get_device, "uu", (const gs_word[]){{.p = engine}, {.p = device}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_get_device, "uu", (const gs_word[]){{.p = engine}, {.p = device}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_engine_get_driver(dnnl_engine_t engine, ze_driver_handle_t *driver) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_engine_get_driver, "uu", (const gs_word[]){{.p = engine}, {.p = driver}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_engine_get_driver, "uu", (const gs_word[]){{.p = engine}, {.p = driver}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_stream_create(dnnl_stream_t *stream, dnnl_engine_t engine, ze_command_list_handle_t list, int profiling) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_stream_create, "uuui", (const gs_word[]){{.p = stream}, {.p = engine}, {.p = list}, {.i = profiling}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_stream_create, "uuui", (const gs_word[]){{.p = stream}, {.p = engine}, {.p = list}, {.i = profiling}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_stream_get_list(dnnl_stream_t stream, ze_command_list_handle_t *list) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_stream_get_list, "uu", (const gs_word[]){{.p = stream}, {.p = list}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_stream_get_list, "uu", (const gs_word[]){{.p = stream}, {.p = list}});
 }
 
 GS_EXPORT dnnl_status_t dnnl_ze_interop_memory_create(dnnl_memory_t *memory, const_dnnl_memory_desc_t memory_desc, dnnl_engine_t engine, int nhandles, void **handles) {
-    return gs_door_status(GS_FN_dnnl_ze_interop_memory_create, "uuuiu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = engine}, {.i = nhandles}, {.p = handles}});
+    return gs_dnnl_status(GS_FN_dnnl_ze_interop_memory_create, "uuuiu", (const gs_word[]){{.p = memory}, {.p = memory_desc}, {.p = engine}, {.i = nhandles}, {.p = handles}});
 }

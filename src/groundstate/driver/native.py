@@ -42,7 +42,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_object_end": (_BOOL, (_P,)),
     "gs_set_shared_in_device": (None, (_BOOL,)),
     "gs_fault_crash": (None, (_BOOL,)),
-    "gs_limit_set": (None, (_U64,)),
+    "gs_watchdog_set_limit": (None, (_U64,)),
     "gs_say_errors": (None, (_INT,)),
     "gs_check_waits": (None, (_BOOL,)),
     "gs_device_measure": (_BOOL, (_P, _P, _U64, _P)),
@@ -82,7 +82,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_last_error_text": (ctypes.c_char_p, ()),
     "gs_module_new": (_P, (_P, _P, _U64)),
     "gs_module_end": (_U32, (_P,)),
-    "gs_module_next_dead": (_U64, ()),
+    "gs_module_reap": (_U64, ()),
     "gs_module_run_once": (_BOOL, (_P, _P, _P, _P, ctypes.c_char_p)),
     "gs_module_set_globals": (None, (_P, _P)),
     "gs_globals_new": (_U32, (_P, _P, ctypes.c_char_p, _U64, _P)),
@@ -108,7 +108,7 @@ _UNDER_GIL = frozenset(
         "gs_event_pool_fd",
         "gs_event_pool_count",
         "gs_last_error_text",
-        "gs_module_next_dead",
+        "gs_module_reap",
         "gs_globals_base",
         "gs_entry_point_add",
         "gs_code_add",
@@ -152,7 +152,7 @@ def _new(name: str, what: str, *arguments: object) -> int:
     """Calls a native function that returns something new, or nothing if there is no memory."""
     made = _call(name, *arguments)
     if made == 0:
-        raise MemoryError(f"no room for another {what}")
+        raise MemoryError(f"no memory for another {what}")
     return made
 
 
@@ -173,7 +173,7 @@ def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> No
     """Holds what runs on a device to some CPUs, and its memory near some nodes (none: anywhere)."""
     numbers = [(_U32 * len(each))(*each) for each in (cpus, nodes)]
     if not _call("gs_device_confine", device, numbers[0], len(cpus), numbers[1], len(nodes)):
-        raise MemoryError(f"no room to note the CPUs {list(cpus)} of a device")
+        raise MemoryError(f"no memory to note the CPUs {list(cpus)} of a device")
 
 
 def device_locate(device: int, path: Sequence[int]) -> None:
@@ -256,7 +256,7 @@ def crash_on_faults(enable: bool) -> None:
 
 def limit_kernels(nanoseconds: int) -> None:
     """Stops kernels that run for longer; 0 lets them run: GROUNDSTATE_KERNEL_LIMIT."""
-    _call("gs_limit_set", nanoseconds)
+    _call("gs_watchdog_set_limit", nanoseconds)
 
 
 def is_used(device: int) -> bool:

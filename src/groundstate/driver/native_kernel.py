@@ -64,7 +64,7 @@ def module_end(module: int) -> None:
 
 def next_dead_module() -> int:
     """The key of a module that neither a handle nor a command refers to any more, or 0."""
-    return _call("gs_module_next_dead")
+    return _call("gs_module_reap")
 
 
 def globals_new(context: int, device: int, image: bytes) -> int:

@@ -146,7 +146,7 @@ def test_there_is_no_limit_by_default(driver: int) -> None:
 bench = Bench()
 bench.launch("spin")
 time.sleep(0.3)
-assert "gs-limit" not in [open(f"/proc/self/task/{each}/comm").read().strip()
+assert "gs-watchdog" not in [open(f"/proc/self/task/{each}/comm").read().strip()
                           for each in os.listdir("/proc/self/task")]
 bench.out.numpy()[0] = 7
 bench.commands.synchronize()

@@ -6,8 +6,7 @@ import ctypes
 import json
 
 from groundstate.dnn import descriptor as descriptors
-from groundstate.dnn.descriptor import MAX_NDIMS, ZERO, Descriptor, Sparse
-from groundstate.dnn.door.api import (
+from groundstate.dnn.abi.api import (
     dims_array,
     dims_at,
     get,
@@ -21,6 +20,7 @@ from groundstate.dnn.door.api import (
     write_long,
     write_pointer,
 )
+from groundstate.dnn.descriptor import MAX_NDIMS, ZERO, Descriptor, Sparse
 from groundstate.dnn.errors import invalid, require, unimplemented
 from groundstate.dnn.types import DataType, FormatKind, Query, SparseEncoding
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from groundstate.dnn.descriptor import SIZES, ZERO, Descriptor
-from groundstate.dnn.door.api import (
+from groundstate.dnn.abi.api import (
     get,
     get_optional,
     give,
@@ -16,6 +15,7 @@ from groundstate.dnn.door.api import (
     take_back,
     write_pointer,
 )
+from groundstate.dnn.descriptor import SIZES, ZERO, Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require
 from groundstate.dnn.memory import MOST_HANDLES, HostScalar, Memory

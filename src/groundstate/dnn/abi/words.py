@@ -8,7 +8,7 @@ from functools import cache
 
 from groundstate.dnn import declarations, layout
 from groundstate.dnn import types as t
-from groundstate.dnn.door.api import HANDLERS, handler
+from groundstate.dnn.abi.api import HANDLERS, handler
 from groundstate.dnn.errors import require, support
 
 _NAMED: dict[str, type[IntEnum]] = {

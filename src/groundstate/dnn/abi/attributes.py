@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from groundstate.dnn.attributes import Attributes, Dropout
-from groundstate.dnn.descriptor import ZERO, Descriptor, type_of
-from groundstate.dnn.door.api import (
+from groundstate.dnn.abi.api import (
     dims_at,
     floats_at,
     get,
@@ -22,6 +20,8 @@ from groundstate.dnn.door.api import (
     write_long,
     write_pointer,
 )
+from groundstate.dnn.attributes import Attributes, Dropout
+from groundstate.dnn.descriptor import ZERO, Descriptor, type_of
 from groundstate.dnn.errors import invalid, require
 from groundstate.dnn.post_ops import PostOps
 from groundstate.dnn.types import DataType, FpmathMode, QuantizationMode, RoundingMode

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from groundstate.dnn.descriptor import ZERO, Descriptor
-from groundstate.dnn.door.api import (
+from groundstate.dnn.abi.api import (
     get,
     get_optional,
     give,
@@ -18,6 +17,7 @@ from groundstate.dnn.door.api import (
     write_long,
     write_pointer,
 )
+from groundstate.dnn.descriptor import ZERO, Descriptor
 from groundstate.dnn.errors import invalid
 from groundstate.dnn.post_ops import Binary, Depthwise, Eltwise, PostOps, Prelu, Sum
 from groundstate.dnn.types import PrimitiveKind

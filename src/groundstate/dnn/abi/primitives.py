@@ -9,10 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from groundstate.dnn import declarations, native
-from groundstate.dnn.attributes import Attributes
-from groundstate.dnn.blobs import pack_programs, unpack_programs
-from groundstate.dnn.descriptor import Descriptor
-from groundstate.dnn.door.api import (
+from groundstate.dnn.abi.api import (
     HANDLERS,
     descriptors_at,
     dims_array,
@@ -32,8 +29,11 @@ from groundstate.dnn.door.api import (
     write_long,
     write_pointer,
 )
-from groundstate.dnn.door.engines import answer_bytes
-from groundstate.dnn.door.memories import memory_at
+from groundstate.dnn.abi.engines import answer_bytes
+from groundstate.dnn.abi.memories import memory_at
+from groundstate.dnn.attributes import Attributes
+from groundstate.dnn.blobs import pack_programs, unpack_programs
+from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import DnnError, require, unimplemented
 from groundstate.dnn.memory import HostScalar, Memory

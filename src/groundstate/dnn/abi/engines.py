@@ -9,7 +9,7 @@ from groundstate import ze
 from groundstate.core.api import Api
 from groundstate.core.errors import LevelZeroError
 from groundstate.dnn import level_zero
-from groundstate.dnn.door.api import (
+from groundstate.dnn.abi.api import (
     get,
     give,
     handle_of,

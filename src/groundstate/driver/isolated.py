@@ -1,4 +1,4 @@
-"""Extension modules for an interpreter that is not the only one in its process.
+"""Extension modules for an isolated interpreter: one that is not the only one in its process.
 
 A process that runs Python already may call the driver from any thread, under any lock, and wait
 for it while it holds the lock of its interpreter. So the driver has an interpreter of its own
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-DRIVER_APART = b"__gmon_start__"
+DRIVER_SONAME = b"__gmon_start__"
 """The soname of the driver's copy of libpython: a string that every module has."""
 
 SEGMENT_LOAD, SEGMENT_DYNAMIC = 1, 2
@@ -41,7 +41,7 @@ def _segments(elf: bytearray) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def needing_libpython(elf: bytearray, soname: bytes = DRIVER_APART) -> bytearray:
+def needing_libpython(elf: bytearray, soname: bytes = DRIVER_SONAME) -> bytearray:
     """A module that needs one more library. There must be room for it, as most linkers leave."""
     segments = _segments(elf)
     dynamic = next(each for each in segments if each[0] == SEGMENT_DYNAMIC)
@@ -63,7 +63,7 @@ def needing_libpython(elf: bytearray, soname: bytes = DRIVER_APART) -> bytearray
 
 
 _loaded: list[str] = []
-_soname = [DRIVER_APART]
+_soname = [DRIVER_SONAME]
 
 
 def _create_module(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
@@ -87,7 +87,7 @@ def _create_module(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
         spec.origin = origin
 
 
-def prepare(soname: bytes = DRIVER_APART) -> None:
+def prepare(soname: bytes = DRIVER_SONAME) -> None:
     """Makes extension modules safe to import, then does what an interpreter does when it starts."""
     _soname.append(soname)
     sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
