@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 from groundstate.version import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
@@ -50,3 +53,16 @@ html_show_sourcelink = False
 html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
+
+
+def setup(app: Sphinx) -> None:
+    """Removes the empty lines at the end of excerpts from files."""
+
+    def trim(app: Sphinx, document: nodes.document) -> None:
+        for block in document.findall(nodes.literal_block):
+            # Code is highlighted only while its source and its text are the same.
+            if block.rawsource == (text := block.astext()):
+                block.rawsource = text.rstrip("\n")
+                block[:] = [nodes.Text(block.rawsource)]
+
+    app.connect("doctree-read", trim)

@@ -267,18 +267,18 @@ AFFINITY_MASK = Text(
     values="list of `device` or `device.sub-device`, such as `0, 1.2`",
     default="",
     otherwise="all devices",
-    sentence="Only the devices and sub-devices in the list are reported. With "
-    "`ZE_FLAT_DEVICE_HIERARCHY` other than `COMPOSITE` the numbers count the devices of that "
-    "hierarchy. Entries that make no sense are ignored.",
+    sentence="Reports only the devices and sub-devices in the list. With "
+    "`ZE_FLAT_DEVICE_HIERARCHY` other than `COMPOSITE` the numbers count the "
+    "devices of that hierarchy. Invalid entries are ignored.",
     group=_GUIDE,
 )
 FLAT_DEVICE_HIERARCHY = Choice(
     "ZE_FLAT_DEVICE_HIERARCHY",
     choices=("COMPOSITE", "FLAT", "COMBINED"),
     default="COMPOSITE",
-    sentence="`COMPOSITE`: a device has sub-devices. `FLAT`: the sub-devices of all devices are "
-    "reported as devices, and nothing else exists. `COMBINED`: the same, and "
-    "`zeDeviceGetRootDevice` gives the device that they are parts of.",
+    sentence="`COMPOSITE`: a device has sub-devices. `FLAT`: the sub-devices of all devices "
+    "are reported as devices, and nothing else. `COMBINED`: the same, and "
+    "`zeDeviceGetRootDevice` returns their parent device.",
     group=_GUIDE,
 )
 ENABLE_PCI_ID_DEVICE_ORDER = Flag(
@@ -298,22 +298,22 @@ TOPOLOGY = Text(
     values="`devices` or `devices`x`sub-devices`, such as `2x4`",
     default="1",
     otherwise="1",
-    sentence="How many devices there are, and how many sub-devices each has. Cores and memory are "
-    "divided among them; if there are fewer cores than sub-devices, they share.",
+    sentence="The number of devices, and of sub-devices of each. Cores and memory are "
+    "divided among them; sub-devices share cores if there are not enough.",
     group=_DEVICE,
 )
 THREADS = Number(
     "GROUNDSTATE_THREADS",
     minimum=1,
     otherwise="one for each CPU that the process may use",
-    sentence="How many worker threads all devices have together. More than there are CPUs is "
-    "allowed.",
+    sentence="The number of worker threads of all devices together. It may exceed the number "
+    "of CPUs.",
     group=_DEVICE,
 )
 MEMORY = Size(
     "GROUNDSTATE_MEMORY",
     otherwise="the memory of the machine, or of the container",
-    sentence="How much memory all devices have together.",
+    sentence="The memory of all devices together.",
     group=_DEVICE,
 )
 DEVICE_TYPE = Choice(
@@ -342,76 +342,80 @@ IP_VERSION = Number(
     "GROUNDSTATE_IP_VERSION",
     minimum=0,
     otherwise="`0x08c00000`, 35.0.0",
-    sentence="The version of its hardware that the device reports, by which libraries choose their "
-    "kernels. oneMKL refuses versions that it does not know; see sycl.md.",
+    sentence="The hardware version that the device reports. Libraries choose their kernels "
+    "by it, and oneMKL refuses versions that it does not know (docs/howto/sycl.md).",
     group=_DEVICE,
 )
 MAX_ISA = Choice(
     "GROUNDSTATE_MAX_ISA",
     choices=("native", "avx2", "sse4"),
     default="native",
-    sentence="The newest instructions of an x86-64 CPU that kernels are compiled to. `avx2` leaves "
-    "AVX-512 and AMX alone, to see how a program does on a CPU without them.",
+    sentence="The newest x86-64 instruction set that kernels may use. `avx2` avoids AVX-512 "
+    "and AMX, to test a program as on a CPU without them.",
     group=_DEVICE,
 )
 SYSTEM_MEMORY = Flag(
     "GROUNDSTATE_SYSTEM_MEMORY",
     default=True,
-    sentence="Whether the device says that kernels can use memory of `malloc`. With 0, programs "
-    "that ask take allocations of the driver instead, as on most GPUs; `groundstate record` sets "
-    "it so, because a recorder does not see memory that nobody names the size of.",
+    sentence="Whether the device reports that kernels can use memory of `malloc`. With 0, "
+    "programs that ask use allocations of the driver instead, as on most GPUs. "
+    "`groundstate record` sets 0, because a recorder cannot know the size of such "
+    "memory.",
     group=_DEVICE,
 )
 FAULTS = Choice(
     "GROUNDSTATE_FAULTS",
     choices=("lost", "crash"),
     default="lost",
-    sentence="What a kernel does that uses memory that is not there, or traps. `lost`: its context "
-    "is lost (`ZE_RESULT_ERROR_DEVICE_LOST`), and the program goes on. `crash`: the program gets "
-    "the signal, for people with a debugger.",
+    sentence="What happens if a kernel accesses invalid memory or traps. `lost`: its context "
+    "is lost (`ZE_RESULT_ERROR_DEVICE_LOST`), and the program continues. `crash`: "
+    "the program gets the signal, for debuggers.",
     group=_DEVICE,
 )
 KERNEL_LIMIT = Duration(
     "GROUNDSTATE_KERNEL_LIMIT",
     otherwise="no limit",
-    sentence="How long a kernel may run. One that takes longer is stopped, and its context is lost "
-    "(`ZE_RESULT_ERROR_DEVICE_LOST`). A number without a unit means seconds.",
+    sentence="The longest time that a kernel may run. A kernel that takes longer is stopped, "
+    "and its context is lost (`ZE_RESULT_ERROR_DEVICE_LOST`). A number without a "
+    "unit is in seconds.",
     group=_DEVICE,
 )
 NATIVE = Choice(
     "GROUNDSTATE_NATIVE",
     choices=("trusted", "own", "never"),
     default="own",
-    sentence="From whom native binaries are taken, whose machine code runs with all rights of the "
-    "program. `own`: from drivers of this user, which sign them with a key in the folder of "
-    "`GROUNDSTATE_CACHE`. `trusted`: from anybody. `never`: from nobody. Others answer "
-    "`ZE_RESULT_ERROR_INVALID_NATIVE_BINARY`. See security.md.",
+    sentence="Whose native binaries are accepted; their machine code runs with all rights of "
+    "the program. `own`: those of this user's drivers, which sign them with a key "
+    "in the folder of `GROUNDSTATE_CACHE`. `trusted`: all. `never`: none. Others "
+    "return `ZE_RESULT_ERROR_INVALID_NATIVE_BINARY` (docs/reference/security.md).",
     group=_DEVICE,
 )
 ERRORS = Choice(
     "GROUNDSTATE_ERRORS",
     choices=("0", "serious", "1"),
     default="0",
-    sentence="For which failures the driver prints a sentence on stderr. A program can ask for it "
-    "(`zeDriverGetLastErrorDescription`), but many only show a number. `1`: for each call that "
-    "fails, also where a program asks for something that it can do without. `serious`: for what a "
-    "program that works does not meet, each reason once: faults of kernels, memory that is not "
-    "there, modules that cannot be built, mistakes of the driver. `groundstate run` sets that.",
+    sentence="For which failures the driver prints a sentence on stderr. A program can ask "
+    "for it (`zeDriverGetLastErrorDescription`), but many show only a number. `1`: "
+    "each failed call, also harmless ones. `serious`: failures that a working "
+    "program does not have, each reason once: kernel faults, missing memory, "
+    "modules that cannot be built, bugs of the driver. `groundstate run` sets "
+    "`serious`.",
     group=_DEVICE,
 )
 PROGRESS = Flag(
     "GROUNDSTATE_PROGRESS",
     default=True,
-    sentence="Whether work that takes longer than two seconds, compiling a large kernel say, is "
-    "announced on stderr, and commands show there how far they are, if that is a terminal.",
+    sentence="Whether work of more than two seconds, such as compiling a large kernel, is "
+    "announced on stderr, and commands show a progress bar there, if it is a "
+    "terminal.",
     group=_DEVICE,
 )
 CHECK_WAITS = Flag(
     "GROUNDSTATE_CHECK_WAITS",
     default=False,
-    sentence="Whether the driver ends the process, with a sentence, where one of its threads waits "
-    "while it holds a lock that other calls need. For people who work on the driver; its tests set "
-    "this.",
+    sentence="Whether the driver ends the process with a sentence if one of its threads "
+    "waits while it holds a lock that other calls need. For people who work on the "
+    "driver; its tests set this.",
     group=_DEVICE,
 )
 LIBRARY = Text(
@@ -427,8 +431,8 @@ SYSFS_ROOT = Text(
     values="a path",
     default="/",
     otherwise="`/`",
-    sentence="The folder in which `proc`, `sys` and `etc` are looked for when the machine is "
-    "measured, so that another machine can be described by a copy of its files.",
+    sentence="The folder with the `proc`, `sys` and `etc` that describe the machine. It can "
+    "be a copy of another machine's files.",
     group=_PLACES,
 )
 NVIDIA = Flag(
@@ -440,28 +444,28 @@ NVIDIA = Flag(
 CACHE = Folder(
     "GROUNDSTATE_CACHE",
     otherwise="`groundstate` in the user's cache folder",
-    sentence="The folder in which compiled kernels are kept between runs. `0`: nothing is kept.",
+    sentence="The folder of the kernel cache. `0`: no cache.",
     group=_PLACES,
 )
 CACHE_SIZE = Size(
     "GROUNDSTATE_CACHE_SIZE",
     otherwise="1G",
-    sentence="How large that folder may become. What was not used for longest goes first.",
+    sentence="The maximum size of that folder. The least recently used entries are removed first.",
     group=_PLACES,
 )
 COMPILE_APART = Flag(
     "GROUNDSTATE_COMPILE_APART",
     default=True,
-    sentence="Whether LLVM, which compiles kernels, runs in a process of its own. With 0 it runs "
-    "in the program, which it ends when it meets a kernel that it was not made for.",
+    sentence="Whether LLVM, which compiles kernels, runs in its own process. With 0 it runs "
+    "in the program, and a kernel that crashes LLVM ends the program.",
     group=_DEVICE,
 )
 COMPILE_LIMIT = Duration(
     "GROUNDSTATE_COMPILE_LIMIT",
     otherwise="10min",
     default=600 * 10**9,
-    sentence="How long LLVM may take for a kernel in its own process. One that takes longer cannot "
-    "be built. `0`: any time.",
+    sentence="The longest time that LLVM may take for a kernel in its own process. A kernel "
+    "that takes longer cannot be built. `0`: no limit.",
     group=_DEVICE,
 )
 USER_CACHE = Text(
@@ -477,7 +481,7 @@ CLANG = Text(
     values="a program",
     default="",
     otherwise="the one in the `ziglang` package, or else the machine's",
-    sentence="The clang that compiles OpenCL C; of version 20 or newer, or `zig`.",
+    sentence="The clang that compiles OpenCL C: version 20 or newer, or `zig`.",
     group=_PLACES,
 )
 PREBUILT_SPIRV = Text(
@@ -485,15 +489,14 @@ PREBUILT_SPIRV = Text(
     values="a path",
     default="",
     otherwise="none",
-    sentence="A folder of SPIR-V for machines without a clang. Where there is one, what becomes of "
-    "OpenCL C is added to it; where there is none, it is taken from there.",
+    sentence="A folder of SPIR-V for machines without clang. With a clang, compiled OpenCL C "
+    "is added to it; without one, it is taken from there.",
     group=_PLACES,
 )
 PYZES_ERRORS = Flag(
     "GROUNDSTATE_PYZES_ERRORS",
     default=True,
-    sentence="Whether the functions of `groundstate.pyzes` print on stderr what went wrong, each "
-    "error once.",
+    sentence="Whether the functions of `groundstate.pyzes` print errors on stderr, each once.",
     group=_PYTHON,
 )
 
@@ -502,7 +505,7 @@ CAPTURE_NEXT = Text(
     values="a path",
     default="",
     otherwise="the driver beside the capture library",
-    sentence="The library that the capture library passes calls on to: a driver or a loader.",
+    sentence="The library to which the capture library passes calls: a driver or a loader.",
     group=_CAPTURE,
 )
 CAPTURE_OUT = Text(
@@ -510,13 +513,14 @@ CAPTURE_OUT = Text(
     values="a path",
     default="",
     otherwise="nothing is recorded",
-    sentence="The folder into which the capture library records calls; see stream-format.md.",
+    sentence="The folder for the recording of the capture library "
+    "(docs/reference/stream-format.md).",
     group=_CAPTURE,
 )
 CAPTURE_TOOLS = Flag(
     "GROUNDSTATE_CAPTURE_TOOLS",
     default=False,
-    sentence="Whether the `zes` and `zet` functions are recorded, too.",
+    sentence="Whether the `zes` and `zet` functions are also recorded.",
     group=_CAPTURE,
 )
 
@@ -524,22 +528,23 @@ CAPTURE_PAGES = Choice(
     "GROUNDSTATE_CAPTURE_PAGES",
     choices=("auto", "userfaultfd", "compare", "none"),
     default="auto",
-    sentence="How the recorder finds the memory that the program has written: `userfaultfd` asks "
-    "the kernel (Linux 6.7), `compare` compares all pages with what they were, `auto` asks where "
-    "it can and compares where it cannot, `none` records calls only.",
+    sentence="How the recorder finds the memory that the program wrote: `userfaultfd` asks "
+    "the kernel (Linux 6.7), `compare` compares all pages with their previous "
+    "contents, `auto` asks if possible and compares otherwise, `none` records calls "
+    "only.",
     group=_CAPTURE,
 )
 CAPTURE_RESULTS = Flag(
     "GROUNDSTATE_CAPTURE_RESULTS",
     default=False,
-    sentence="Whether it is recorded, too, what the device wrote: digests, to compare with.",
+    sentence="Whether to record digests of what the device wrote, for comparison.",
     group=_CAPTURE,
 )
 
 CAPTURE_TIMES = Flag(
     "GROUNDSTATE_CAPTURE_TIMES",
     default=True,
-    sentence="Whether the recorder measures when kernels, copies and fills ran, with kernel "
+    sentence="Whether the recorder measures when kernels, copies and fills run, with kernel "
     "timestamps of the device.",
     group=_CAPTURE,
 )
@@ -549,8 +554,8 @@ SCRIPT = Text(
     values="a path",
     default="",
     otherwise="no function is hooked",
-    sentence="The script whose functions take the place of API functions in front of which the "
-    "capture library sits; see scripting.md.",
+    sentence="The script whose functions replace API functions in the capture library "
+    "(docs/howto/scripting.md).",
     group=_SCRIPT,
 )
 SCRIPT_ARGUMENTS = Text(
@@ -558,7 +563,7 @@ SCRIPT_ARGUMENTS = Text(
     values="a text",
     default="",
     otherwise="empty",
-    sentence="What the script gets from `gits.getArgsStr()`.",
+    sentence="The text that `gits.getArgsStr()` returns to the script.",
     group=_SCRIPT,
 )
 SCRIPT_OUT = Text(
@@ -586,8 +591,9 @@ SCRIPT_STOP = Flag(
 SCRIPT_SANDBOX = Flag(
     "GROUNDSTATE_SCRIPT_SANDBOX",
     default=False,
-    sentence="Whether the script only looks on: it gets no files, programs or modules, changes no "
-    "memory and no call, and its time and memory are limited; see scripting.md.",
+    sentence="Whether the script runs in the sandbox: it gets no files, programs or modules, "
+    "changes no memory and no call, and its time and memory are limited "
+    "(docs/howto/scripting.md).",
     group=_SCRIPT,
 )
 LUA = Text(
@@ -650,10 +656,10 @@ def document() -> str:
     lines = [
         "# Environment variables",
         "",
-        "Printed by `python -m groundstate.knobs`: change `src/groundstate/knobs.py`, not this.",
+        "Generated by `python -m groundstate.knobs` from `src/groundstate/knobs.py`.",
         "",
-        "A variable is read when the driver starts. A value that cannot be understood is reported",
-        "on stderr once, and the default is used.",
+        "The driver reads a variable when it starts. An invalid value is reported once on stderr,",
+        "and the default is used.",
     ]
     for group in dict.fromkeys(knob.group for knob in KNOBS):
         lines += ["", f"## {group}", "", "| variable | values | default | meaning |"]
