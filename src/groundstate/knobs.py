@@ -460,8 +460,8 @@ COMPILE_LIMIT = Duration(
     "GROUNDSTATE_COMPILE_LIMIT",
     otherwise="10min",
     default=600 * 10**9,
-    sentence="How long LLVM may take for a kernel in its own process. One that takes longer cannot "
-    "be built. `0`: any time.",
+    sentence="How long it may take to make LLVM IR of a kernel, and then again how long LLVM may "
+    "take for it in its own process. One that takes longer cannot be built. `0`: any time.",
     group=_DEVICE,
 )
 USER_CACHE = Text(
