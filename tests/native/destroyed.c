@@ -135,12 +135,64 @@ static void share_a_list(void) {
     CHECK(zeEventPoolDestroy(pool));
 }
 
+/* --- Old handles -------------------------------------------------------------------------------------- */
+
+/* More than the driver keeps apart before it uses their slots again. */
+enum { OLD = 1500, ROUNDS = 9000 / SLOWER };
+
+static _Atomic(ze_command_list_handle_t) old_lists[OLD];
+static _Atomic(ze_event_handle_t) old_events[OLD];
+static _Atomic bool made_all;
+
+/* Slots come back in the order in which they were freed, so that the oldest handle is that of the next object. */
+static void make_again(void) {
+    ze_event_pool_handle_t pool = new_pool(1, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        ze_command_list_handle_t made = round % 2 ? new_list(0) : new_immediate(ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
+        ze_event_handle_t waited = round % 2 ? new_event(pool, 0) : new_counter_event(0);
+        old_lists[round % OLD] = made;
+        old_events[round % OLD] = waited;
+        ze_result_t result;
+        while ((result = zeCommandListDestroy(made)) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE)
+            continue;
+        expect(result); /* others may have been faster */
+        expect(zeEventDestroy(waited));
+    }
+    made_all = true;
+    CHECK(zeEventPoolDestroy(pool));
+}
+
+static void use_old(uint64_t *state) {
+    size_t place = next_random(state) % OLD;
+    ze_command_list_handle_t one = old_lists[place];
+    ze_event_handle_t other = old_events[place];
+    uint64_t value, address;
+    if (one == NULL || other == NULL)
+        return;
+    zeCommandListClose(one);
+    zeCommandListReset(one);
+    zeCommandListAppendBarrier(one, other, 1, &other);
+    zeCommandListHostSynchronize(one, 0);
+    zeEventQueryStatus(other);
+    zeEventCounterBasedGetDeviceAddress(other, &value, &address);
+}
+
+static void *grow_old(void *number) {
+    uint64_t state = (uintptr_t)number;
+    if (number == NULL)
+        make_again();
+    while (!made_all)
+        use_old(&state);
+    return NULL;
+}
+
 int main(void) {
     set_up();
     uint64_t live_before = gs_live_objects(0);
     on_threads(3, work);
     REQUIRE(refused > 0);
     share_a_list();
+    on_threads(3, grow_old);
     tear_down(live_before);
     return 0;
 }
