@@ -13,6 +13,7 @@ SUITE   =
 COUNT   = 500
 SAMPLE  = 0
 SEED    = 1
+STRIDE  =
 SPIRV   =
 FUZZ    =
 MINUTES = 10
@@ -134,7 +135,7 @@ native-tsan: $(PY) build/tsan/groundstate ## build it with ThreadSanitizer, into
 build/%/groundstate: FORCE
 	@mkdir -p $@ && find $@ -maxdepth 1 -type l -delete
 	@for entry in src/groundstate/*; do \
-	    test "$${entry##*/}" = _native || ln -s "$(CURDIR)/$$entry" $@/; \
+	    case $$entry in */_native | */__pycache__) ;; *) ln -s "$(CURDIR)/$$entry" $@/ ;; esac; \
 	done
 
 .PHONY: FORCE
@@ -149,14 +150,14 @@ test-tsan: native-tsan ## run the C tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory -C tests/native SANITIZE=thread LIBRARY=$(CURDIR)/build/tsan/groundstate/_native
 
 .PHONY: fault-injection
-fault-injection: $(VENV)/.installed-dev native ## fail every call of the C libraries into the system, one after the other; takes long
+fault-injection: $(VENV)/.installed-dev native ## fail the calls of the C libraries into the system, one after the other; every one: STRIDE=1
 	@$(INJECTION) LIBRARY=$(CURDIR)/src/groundstate/_native
 
 .PHONY: fault-injection-asan
 fault-injection-asan: $(VENV)/.installed-dev native-asan ## the same under AddressSanitizer and UBSan
 	@$(INJECTION) LIBRARY=$(CURDIR)/build/asan/groundstate/_native SANITIZE=address,undefined
 
-INJECTION = $(MAKE) --no-print-directory -C tests/injection PYTHON=$(abspath $(PY))
+INJECTION = $(MAKE) --no-print-directory -C tests/injection PYTHON=$(abspath $(PY)) $(if $(STRIDE),STRIDE=$(STRIDE)) FIRST=$(SEED)
 
 .PHONY: test-arm64
 test-arm64: ## run tests in an AArch64 Debian by emulation, as root; slow: PYTEST=tests/driver

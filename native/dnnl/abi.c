@@ -10,9 +10,10 @@ static const char MODULE[] = "groundstate.dnn.abi.entry";
 
 static _Thread_local char last_error[2048];
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool started;
-static char start_failure[512];
+/* A start that failed is tried again by the next call. */
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool started;
+static _Thread_local char start_failure[512];
 static void *handlers[GS_DNNL_FUNCTION_COUNT];
 
 /* native/python/embedded.h */
@@ -38,20 +39,30 @@ GS_EXPORT const char *groundstate_dnnl_last_error(void) { return last_error; }
 
 /* --- Starting -------------------------------------------------------------------------------------- */
 
-static void start(void) {
+static bool try_to_start(void) {
     char library[PATH_MAX] = "";
-    void *driver = gs_open_driver((void *)start, library);
+    void *driver = gs_open_driver((void *)try_to_start, library);
     if (driver != NULL) {
         *(void **)&guest_start = dlsym(driver, "gs_embedded_import");
         *(void **)&guest_call = dlsym(driver, "gs_embedded_call");
     }
     if (guest_start == NULL || guest_call == NULL) {
         snprintf(start_failure, sizeof start_failure, "there is no usable %s beside this library: %s", GS_DRIVER,
-                 driver == NULL ? dlerror() : "it is of another version");
-        return;
+                 driver == NULL ? gs_open_failure() : "it is of another version");
+        return false;
     }
-    started = guest_start(MODULE, library, gs_dnnl_function_names, GS_DNNL_FUNCTION_COUNT, handlers, start_failure,
-                          sizeof start_failure) == 0;
+    return guest_start(MODULE, library, gs_dnnl_function_names, GS_DNNL_FUNCTION_COUNT, handlers, start_failure,
+                       sizeof start_failure) == 0;
+}
+
+static bool start(void) {
+    if (started)
+        return true;
+    pthread_mutex_lock(&start_lock);
+    if (!started)
+        started = try_to_start();
+    pthread_mutex_unlock(&start_lock);
+    return started;
 }
 
 /* --- Calling --------------------------------------------------------------------------------------- */
@@ -64,8 +75,7 @@ static dnnl_status_t status_of(int result) {
 static dnnl_status_t call(enum gs_dnnl_function function, const char *types, const gs_word *arguments,
                           uint64_t *value) {
     const char *name = gs_dnnl_function_names[function];
-    pthread_once(&once, start);
-    if (!started)
+    if (!start())
         return gs_dnnl_fail(dnnl_runtime_error, "%s: %s", name, start_failure);
     if (handlers[function] == NULL)
         return gs_dnnl_fail(dnnl_unimplemented, "%s is not implemented by this library", name);

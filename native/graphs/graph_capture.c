@@ -283,17 +283,14 @@ ze_result_t gs_capture_lists(enum gs_function function, gs_list *list, uint32_t 
     gs_command_buffer **buffers = calloc(count + 1, sizeof *buffers);
     if (buffers == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record %u command lists", count);
-    for (uint32_t each = 0; each < count; each++) {
-        gs_list *source = (gs_list *)lists[each];
-        gs_lock(&source->lock);
-        buffers[each] = source->buffer;
-        buffers[each]->references++;
-        gs_unlock(&source->lock);
-    }
-    ze_result_t result =
-        gs_capture_buffers(function, list, count, buffers, signal, wait_count, waits, captured);
-    for (uint32_t each = 0; each < count; each++)
-        gs_command_buffer_drop(buffers[each]);
+    uint32_t lent = 0;
+    while (lent < count && (buffers[lent] = gs_list_lend(function, lent, (gs_list *)lists[lent])) != NULL)
+        lent++;
+    ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (lent == count)
+        result = gs_capture_buffers(function, list, count, buffers, signal, wait_count, waits, captured);
+    while (lent > 0)
+        gs_command_buffer_give_back(buffers[--lent]);
     free(buffers);
     return result;
 }

@@ -164,14 +164,18 @@ void gs_capture_leave(gs_list *list) {
     if (graph != NULL && graph->primary == list) {
         orphaned = graph->is_implicit;
         graph->is_implicit = false;
+        if (orphaned)
+            gs_object_hold(graph); /* whoever has its handle may destroy it from here on */
         end(graph, GS_GRAPH_INVALID);
     } else if (graph != NULL) {
         graph->strands[gs_graph_strand_of(graph, list)].list = NULL;
         list->capture = NULL;
     }
     gs_capture_unlock();
-    if (orphaned)
+    if (orphaned) {
         gs_zeGraphDestroyExt((ze_graph_handle_t)graph);
+        gs_object_drop(graph);
+    }
 }
 
 /* --- Queries --------------------------------------------------------------------------------------------- */

@@ -43,9 +43,10 @@ ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hComm
     if (fence != NULL && &fence->queue->queue != queue)
         return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                        "zeCommandQueueExecuteCommandLists: the fence belongs to another queue");
-    gs_command *command = gs_command_for_lists(numCommandLists, phCommandLists);
-    if (command == NULL)
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to submit %u command lists", numCommandLists);
+    gs_command *command;
+    result = gs_command_for_lists(GS_FN_zeCommandQueueExecuteCommandLists, numCommandLists, phCommandLists, &command);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     result = gs_queue_prepare(queue, command);
     if (result != ZE_RESULT_SUCCESS) {
         gs_command_cancel(command);

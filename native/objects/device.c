@@ -15,7 +15,12 @@ static gs_driver *the_driver;
 /* Around its default context. */
 GS_STATIC_LOCK(default_lock, GS_SHORT_LOCK)
 
-GS_EXPORT void *gs_driver_new(void) { return the_driver = gs_object_new(GS_KIND_DRIVER, NULL); }
+GS_EXPORT void *gs_driver_new(void) {
+    the_driver = gs_object_new(GS_KIND_DRIVER, NULL);
+    if (the_driver != NULL)
+        gs_object_complete(the_driver, NULL);
+    return the_driver;
+}
 
 GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t width, uint64_t memory_bytes,
                               uint32_t queue_groups, uint32_t queues_per_group) {
@@ -29,10 +34,12 @@ GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t wid
     device->memory_bytes = memory_bytes;
     device->queue_groups = queue_groups;
     device->queues_per_group = queues_per_group;
-    if (device->pool != NULL && device->activity != NULL)
-        return device;
-    gs_object_close(device);
-    return NULL;
+    if (device->pool == NULL || device->activity == NULL) {
+        gs_object_close(device);
+        return NULL;
+    }
+    gs_object_complete(device, NULL);
+    return device;
 }
 
 /* Says which part of the machine a device is, so that other processes know it: `subdevice` is -1 for a whole one. */
@@ -106,22 +113,22 @@ static void release_context(gs_object *object) {
 
 static ze_result_t create_context(gs_driver *driver, uint32_t count, ze_device_handle_t *devices,
                                   gs_context **created) {
+    gs_device **named = count > 0 ? calloc(count, sizeof *named) : NULL;
+    if (count > 0 && named == NULL)
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for a list of %u devices", count);
+    for (uint32_t each = 0; each < count; each++)
+        named[each] = (gs_device *)devices[each];
     gs_context *context = gs_object_new(GS_KIND_CONTEXT, release_context);
-    if (context == NULL)
+    if (context == NULL) {
+        free(named);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another context");
+    }
     context->driver = driver;
+    context->devices = named;
+    context->device_count = count;
     enter_context(context);
     gs_activity_publish();
-    if (count > 0) {
-        context->devices = calloc(count, sizeof *context->devices);
-        if (context->devices == NULL) {
-            gs_object_close(context);
-            return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for a list of %u devices", count);
-        }
-        for (uint32_t each = 0; each < count; each++)
-            context->devices[each] = (gs_device *)devices[each];
-        context->device_count = count;
-    }
+    gs_object_complete(context, NULL);
     *created = context;
     return ZE_RESULT_SUCCESS;
 }

@@ -150,6 +150,7 @@ static void release_event(gs_object *object) {
     gs_object_drop(event->context);
 }
 
+/* The caller completes it. */
 static gs_event *new_event(gs_context *context, gs_event_pool *pool) {
     gs_event *event = gs_object_new(GS_KIND_EVENT, release_event);
     if (event == NULL) {
@@ -162,7 +163,6 @@ static gs_event *new_event(gs_context *context, gs_event_pool *pool) {
     gs_object_hold(context);
     if (pool != NULL)
         gs_object_hold(pool);
-    gs_object_complete(event, context);
     return event;
 }
 
@@ -204,6 +204,7 @@ ze_result_t gs_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_d
         memset(event->slot, 0, sizeof *event->slot);
     }
     pool->used[desc->index] = 1;
+    gs_object_complete(event, pool->context);
     *phEvent = (ze_event_handle_t)event;
     return ZE_RESULT_SUCCESS;
 }
@@ -265,6 +266,7 @@ ze_result_t gs_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device
         gs_object_close(event);
         return result;
     }
+    gs_object_complete(event, event->context);
     *phEvent = (ze_event_handle_t)event;
     return ZE_RESULT_SUCCESS;
 }
@@ -344,6 +346,7 @@ GS_EXPORT ze_result_t gs_event_open(gs_context *context, int fd, uint64_t offset
     event->counter_flags = flags;
     event->timestamps =
         flags & (ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP | ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP);
+    gs_object_complete(event, context);
     *created = (ze_event_handle_t)event;
     return ZE_RESULT_SUCCESS;
 }

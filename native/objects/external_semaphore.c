@@ -78,6 +78,7 @@ ze_result_t gs_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice,
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another semaphore");
     }
     semaphore->fd = fd;
+    gs_object_complete(semaphore, NULL);
     *phSemaphore = (ze_external_semaphore_ext_handle_t)semaphore;
     return ZE_RESULT_SUCCESS;
 }

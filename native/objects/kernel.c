@@ -123,28 +123,28 @@ static ze_result_t set_value(enum gs_function function, gs_kernel *kernel, uint3
     return ZE_RESULT_SUCCESS;
 }
 
-/* The handle that `value` points to; NULL for none. */
+/* The object whose handle `value` points to, pinned; NULL for none. */
 static ze_result_t read_handle(enum gs_function function, uint32_t index, size_t size, const void *value,
-                               enum gs_kind kind, void **handle) {
-    *handle = NULL;
-    if (size != sizeof *handle)
+                               enum gs_kind kind, void **pinned) {
+    void *handle = NULL;
+    if (size != sizeof handle)
         return gs_fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "%s: argument %u is a handle of %zu bytes, not %zu",
-                       gs_function_names[function], index, sizeof *handle, size);
+                       gs_function_names[function], index, sizeof handle, size);
     if (value != NULL)
-        memcpy(handle, value, sizeof *handle);
-    if (*handle == NULL || gs_is_live(*handle, kind))
+        memcpy(&handle, value, sizeof handle);
+    if (handle == NULL || (*pinned = gs_pin(handle, kind)) != NULL)
         return ZE_RESULT_SUCCESS;
-    return gs_fail_handle(function, "pArgValue", *handle, kind);
+    return gs_fail_handle(function, "pArgValue", handle, kind);
 }
 
 /* The block gets the address of the image's view; without an image, that of one without texels. */
 static ze_result_t set_image(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                              const void *value) {
-    void *handle;
-    ze_result_t result = read_handle(function, index, size, value, GS_KIND_IMAGE, &handle);
+    GS_PIN void *pinned = NULL;
+    ze_result_t result = read_handle(function, index, size, value, GS_KIND_IMAGE, &pinned);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    const gs_image *image = handle;
+    const gs_image *image = pinned;
     if (image != NULL && gs_format_planes(image->layout) > 1)
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT,
                        "%s: argument %u is an image of several planes; pass views of them (zeImageViewCreateExt)",
@@ -156,11 +156,11 @@ static ze_result_t set_image(enum gs_function function, gs_kernel *kernel, uint3
 
 static ze_result_t set_sampler(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                                const void *value) {
-    void *handle;
-    ze_result_t result = read_handle(function, index, size, value, GS_KIND_SAMPLER, &handle);
+    GS_PIN void *pinned = NULL;
+    ze_result_t result = read_handle(function, index, size, value, GS_KIND_SAMPLER, &pinned);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    uint64_t flags = handle != NULL ? ((gs_sampler *)handle)->flags : 0;
+    uint64_t flags = pinned != NULL ? ((gs_sampler *)pinned)->flags : 0;
     memcpy(kernel->block + kernel->entry_point->arguments[index].offset, &flags, sizeof flags);
     return ZE_RESULT_SUCCESS;
 }
@@ -200,9 +200,9 @@ static bool is_size(const uint32_t left[3], uint32_t x, uint32_t y, uint32_t z) 
     return left[0] == x && left[1] == y && left[2] == z;
 }
 
-static gs_code *find_code(gs_entry_point *entry_point, uint32_t x, uint32_t y, uint32_t z) {
+static gs_code *find_code(const gs_entry_point *entry_point, const uint32_t size[3]) {
     gs_code *code = entry_point->codes;
-    while (code != NULL && !is_size(code->group_size, x, y, z))
+    while (code != NULL && !is_size(code->group_size, size[0], size[1], size[2]))
         code = code->next;
     return code;
 }
@@ -233,7 +233,7 @@ ze_result_t gs_kernel_set_group_size(enum gs_function function, gs_kernel *kerne
     kernel->group_size[0] = x;
     kernel->group_size[1] = y;
     kernel->group_size[2] = z;
-    kernel->code = NULL;
+    __atomic_store_n(&kernel->code, NULL, __ATOMIC_RELAXED);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -284,22 +284,26 @@ ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t glo
 }
 
 /* Code for a size that was used before is found here; else Python compiles it. */
-ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel) {
-    if (kernel->code != NULL)
+ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **found) {
+    *found = __atomic_load_n(&kernel->code, __ATOMIC_RELAXED);
+    if (*found != NULL)
         return ZE_RESULT_SUCCESS;
-    gs_entry_point *entry_point = kernel->entry_point;
     uint32_t size[3];
     gs_kernel_group_size(kernel, size);
-    gs_code *code = find_code(entry_point, size[0], size[1], size[2]);
+    gs_code *code = find_code(kernel->entry_point, size);
     if (code == NULL) {
         ze_result_t result =
             gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu",
                            (const gs_word[]){{.p = kernel}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}});
         if (result != ZE_RESULT_SUCCESS)
             return gs_fail_for(function, result);
-        code = find_code(entry_point, size[0], size[1], size[2]);
+        code = find_code(kernel->entry_point, size);
+        if (code == NULL)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
+                           "%s: another thread changed the kernel's group size meanwhile", gs_function_names[function]);
     }
-    kernel->code = code;
+    __atomic_store_n(&kernel->code, code, __ATOMIC_RELAXED);
+    *found = code;
     return ZE_RESULT_SUCCESS;
 }
 

@@ -106,7 +106,7 @@ typedef struct gs_kernel {
 
 /* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
  * size is set: programs try sizes that they never launch. */
-ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel);
+ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **code);
 
 /* Each sets one thing, or says what is wrong with it and changes nothing. */
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
@@ -123,6 +123,9 @@ void gs_kernel_free_copy(gs_kernel *copy);
 void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
 ze_result_t gs_module_end(gs_module *module);
 uint64_t gs_module_reap(void);
+
+/* Where the program-scope variables are, or NULL. */
+char *gs_module_globals(gs_module *module);
 
 /* Runs code without arguments for one work-item, now. False: the context is lost, by this or another. */
 bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,

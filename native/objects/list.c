@@ -24,6 +24,7 @@ static void release_list(gs_object *object) {
     gs_object_drop(list->context);
 }
 
+/* The caller completes it. */
 static gs_list *new_list(gs_context *context, gs_device *device, uint32_t ordinal, bool in_order) {
     gs_list *list = gs_object_new(GS_KIND_COMMAND_LIST, release_list);
     if (list == NULL)
@@ -34,7 +35,6 @@ static gs_list *new_list(gs_context *context, gs_device *device, uint32_t ordina
     list->in_order = in_order;
     gs_mutex_open(&list->lock, GS_LONG_LOCK);
     gs_object_hold(context);
-    gs_object_complete(list, context);
     return list;
 }
 
@@ -44,10 +44,7 @@ static ze_result_t no_memory(gs_list *list) {
     return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another command list");
 }
 
-ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
-                                   const ze_command_list_desc_t *desc, ze_command_list_handle_t *phCommandList) {
-    gs_context *context = (gs_context *)hContext;
-    gs_device *device = (gs_device *)hDevice;
+ze_result_t gs_list_make(gs_context *context, gs_device *device, const ze_command_list_desc_t *desc, gs_list **made) {
     ze_result_t result =
         gs_queue_check(GS_FN_zeCommandListCreate, context, device, desc->commandQueueGroupOrdinal, 0);
     if (result != ZE_RESULT_SUCCESS)
@@ -65,6 +62,17 @@ ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handl
         return no_memory(list);
     list->flags = desc->flags;
     list->is_mutable = mutable != NULL;
+    *made = list;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t gs_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                   const ze_command_list_desc_t *desc, ze_command_list_handle_t *phCommandList) {
+    gs_list *list;
+    ze_result_t result = gs_list_make((gs_context *)hContext, (gs_device *)hDevice, desc, &list);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    gs_object_complete(list, list->context);
     *phCommandList = (ze_command_list_handle_t)list;
     return ZE_RESULT_SUCCESS;
 }
@@ -89,14 +97,22 @@ ze_result_t gs_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_dev
     if (altdesc->flags & ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT)
         list->flags |= ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT;
     gs_queue_open(&list->queue, &list->object, context, device, altdesc);
+    gs_object_complete(list, context);
     *phCommandList = (ze_command_list_handle_t)list;
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_idle(void *state) {
-    gs_list *list = state;
-    return list->immediate ? !gs_queue_is_busy(&list->queue) : list->buffer->pending == 0;
+/* With the lock: a reset in another thread replaces the buffer. */
+bool gs_list_is_busy(gs_list *list) {
+    if (list->immediate)
+        return gs_queue_is_busy(&list->queue);
+    gs_lock(&list->lock);
+    bool busy = list->buffer->pending > 0;
+    gs_unlock(&list->lock);
+    return busy;
 }
+
+static bool is_idle(void *list) { return !gs_list_is_busy(list); }
 
 ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
     if (!gs_wait_moment(is_idle, hCommandList))
@@ -375,6 +391,7 @@ static void claim_events(gs_command_buffer *buffer) {
 
 gs_run gs_command_buffer_start(gs_command_buffer *buffer) {
     buffer->references++;
+    buffer->pending++;
     if (buffer->waits_for_counters)
         resolve_waits(buffer);
     gs_run run = {buffer, buffer->runs++ * buffer->steps};
@@ -387,6 +404,7 @@ gs_run gs_command_buffer_start(gs_command_buffer *buffer) {
 
 static void cancel(const gs_run *run) {
     gs_command_buffer *buffer = run->buffer;
+    buffer->pending--;
     if (buffer->runs == 0 || (buffer->runs - 1) * buffer->steps != run->base)
         return; /* another run was started meanwhile */
     buffer->runs--;
@@ -399,24 +417,58 @@ void gs_command_cancel(const gs_command *command) {
         cancel(&command->run.runs[each]);
 }
 
-gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists) {
+static ze_result_t fail_open(enum gs_function function, uint32_t which) {
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
+                   gs_function_names[function], which);
+}
+
+/* Called with the lock held. */
+static bool is_closed(const gs_list *list) { return list->closed && !list->changed; }
+
+gs_command_buffer *gs_list_lend(enum gs_function function, uint32_t which, gs_list *list) {
+    gs_lock(&list->lock);
+    gs_command_buffer *buffer = is_closed(list) ? list->buffer : NULL;
+    if (buffer != NULL) {
+        buffer->references++;
+        buffer->pending++;
+    }
+    gs_unlock(&list->lock);
+    if (buffer == NULL)
+        fail_open(function, which);
+    return buffer;
+}
+
+void gs_command_buffer_give_back(gs_command_buffer *buffer) {
+    buffer->pending--;
+    gs_command_buffer_drop(buffer);
+}
+
+ze_result_t gs_command_for_lists(enum gs_function function, uint32_t count, ze_command_list_handle_t *lists,
+                                 gs_command **made) {
     gs_command *command = calloc(1, sizeof *command);
     gs_run *runs = calloc(count, sizeof *runs);
     if (command == NULL || runs == NULL) {
         free(command);
         free(runs);
-        return NULL;
+        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to run %u command lists", count);
     }
     command->operation = GS_RUN_BUFFERS;
     command->run.runs = runs;
-    command->run.count = count;
     for (uint32_t each = 0; each < count; each++) {
         gs_list *list = (gs_list *)lists[each];
         gs_lock(&list->lock);
-        runs[each] = gs_command_buffer_start(list->buffer);
+        bool closed = is_closed(list);
+        if (closed)
+            runs[command->run.count++] = gs_command_buffer_start(list->buffer);
         gs_unlock(&list->lock);
+        if (!closed) {
+            gs_command_cancel(command);
+            gs_command_free(command);
+            return fail_open(function, each);
+        }
     }
-    return command;
+    *made = command;
+    return ZE_RESULT_SUCCESS;
 }
 
 /* Unified Runtime, which SYCL programs come through, creates each queue whose index is not 0 with EXPLICIT_ONLY and
@@ -440,9 +492,6 @@ static ze_result_t check_list(const char *name, const gs_queue *queue, uint32_t 
                        name, which);
     if (list->context != queue->context)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u belongs to another context than the queue", name,
-                       which);
-    if (!list->closed || list->changed)
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose", name,
                        which);
     return ZE_RESULT_SUCCESS;
 }
@@ -471,9 +520,10 @@ static ze_result_t append_lists(enum gs_function function, ze_command_list_handl
         result = gs_capture_lists(function, into, count, lists, (gs_event *)signal, wait_count, waits, &captured);
     if (result != ZE_RESULT_SUCCESS || captured)
         return result;
-    gs_command *command = gs_command_for_lists(count, lists);
-    if (command == NULL)
-        return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to run %u command lists", count);
+    gs_command *command;
+    result = gs_command_for_lists(function, count, lists, &command);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     gs_command description = *command;
     free(command);
     return gs_append(function, hList, &description, signal, wait_count, waits);

@@ -34,11 +34,22 @@ ze_result_t gs_list_check_signal(enum gs_function function, const gs_list *list,
 ze_result_t gs_list_change_signal(enum gs_function function, gs_list *list, gs_command *command, gs_event *signal);
 ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t count, ze_event_handle_t *waits);
 
-/* Whether a queue, or that of an immediate list, can run lists; says what is wrong. */
+/* A regular list, to be completed by the caller. */
+ze_result_t gs_list_make(gs_context *context, gs_device *device, const ze_command_list_desc_t *desc, gs_list **made);
+
+/* False once no run of the list is under way, of an immediate list none of its commands. Called without its lock. */
+bool gs_list_is_busy(gs_list *list);
+
+/* Whether a queue, or that of an immediate list, can run lists once they are closed; says what is wrong. */
 ze_result_t gs_lists_check(enum gs_function function, const gs_queue *queue, uint32_t count,
                            ze_command_list_handle_t *lists);
 
-/* A command that runs closed lists, or NULL if memory ran out. */
-gs_command *gs_command_for_lists(uint32_t count, ze_command_list_handle_t *lists);
+/* A command that runs lists, if all are closed. */
+ze_result_t gs_command_for_lists(enum gs_function function, uint32_t count, ze_command_list_handle_t *lists,
+                                 gs_command **made);
+
+/* The command buffer of a list that is closed, else NULL, with the error recorded. Until it is given back it is not changed. */
+gs_command_buffer *gs_list_lend(enum gs_function function, uint32_t which, gs_list *list);
+void gs_command_buffer_give_back(gs_command_buffer *buffer);
 
 #endif

@@ -142,20 +142,21 @@ static ze_result_t clone_list(const gs_list *original, ze_command_list_handle_t 
     const ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC,
                                          .commandQueueGroupOrdinal = original->ordinal,
                                          .flags = original->flags};
-    ze_command_list_handle_t clone;
-    ze_result_t result = gs_zeCommandListCreate((ze_context_handle_t)original->context,
-                                                (ze_device_handle_t)original->device, &desc, &clone);
+    gs_list *clone;
+    ze_result_t result = gs_list_make(original->context, original->device, &desc, &clone);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    ((gs_list *)clone)->is_mutable = original->is_mutable;
-    result = copy_commands(original->buffer, clone);
+    clone->is_mutable = original->is_mutable;
+    result = copy_commands(original->buffer, (ze_command_list_handle_t)clone);
     if (result == ZE_RESULT_SUCCESS)
-        result = gs_zeCommandListClose(clone);
-    if (result == ZE_RESULT_SUCCESS)
-        *cloned = clone;
-    else
-        gs_zeCommandListDestroy(clone);
-    return result;
+        result = gs_zeCommandListClose((ze_command_list_handle_t)clone);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_object_close(clone);
+        return result;
+    }
+    gs_object_complete(clone, clone->context);
+    *cloned = (ze_command_list_handle_t)clone;
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t gs_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList,

@@ -54,9 +54,21 @@ GS_EXPORT void gs_globals_drop(gs_globals *globals) {
 /* Gives a module its variables, or those it shares with what it was linked with. */
 GS_EXPORT void gs_module_set_globals(gs_module *module, gs_globals *globals) {
     globals->references++;
+    gs_lock(&module->lock);
     gs_globals *before = module->globals;
-    module->globals = globals;
+    __atomic_store_n(&module->globals, globals, __ATOMIC_RELAXED);
+    gs_unlock(&module->lock);
     gs_globals_drop(before);
+}
+
+/* With the lock, since another thread may link the module; nearly no module has any. */
+char *gs_module_globals(gs_module *module) {
+    if (__atomic_load_n(&module->globals, __ATOMIC_RELAXED) == NULL)
+        return NULL;
+    gs_lock(&module->lock);
+    char *base = module->globals->base;
+    gs_unlock(&module->lock);
+    return base;
 }
 
 /* --- Life ------------------------------------------------------------------------------------------- */

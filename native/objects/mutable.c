@@ -144,17 +144,20 @@ bool gs_mutable_copy(gs_command_buffer *clone, const gs_command_buffer *original
 
 /* --- Finding what is to be changed ------------------------------------------------------------------- */
 
-static bool is_idle(void *list) { return ((gs_list *)list)->buffer->pending == 0; }
+static bool is_idle(void *list) { return !gs_list_is_busy(list); }
 
-/* Before anything is changed. */
-static ze_result_t check_list(enum gs_function function, gs_list *list) {
-    const char *name = gs_function_names[function];
+static ze_result_t fail_busy(enum gs_function function) {
+    return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "%s: the list still runs; synchronise with it first",
+                   gs_function_names[function]);
+}
+
+/* Before anything is changed. Takes the list's lock, with which no run of it begins, also if it fails. */
+static ze_result_t lock_to_change(enum gs_function function, gs_list *list) {
+    bool idle = list->is_mutable && gs_wait_moment(is_idle, list);
+    gs_lock(&list->lock);
     if (!list->is_mutable)
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the list is not mutable", name);
-    if (!gs_wait_moment(is_idle, list))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "%s: the list still runs; synchronise with it first",
-                       name);
-    return ZE_RESULT_SUCCESS;
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the list is not mutable", gs_function_names[function]);
+    return idle && list->buffer->pending == 0 ? ZE_RESULT_SUCCESS : fail_busy(function);
 }
 
 /* The command of a name, if it was appended and said to change in this way. */
@@ -273,12 +276,11 @@ static ze_result_t change_launches(const gs_list *list, const change *first, boo
 ze_result_t gs_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList,
                                                      const ze_mutable_commands_exp_desc_t *desc) {
     gs_list *list = (gs_list *)hCommandList;
-    ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandsExp, list);
+    ze_result_t result = lock_to_change(GS_FN_zeCommandListUpdateMutableCommandsExp, list);
     if (result == ZE_RESULT_SUCCESS && desc->flags != 0)
         result = gs_fail_enum(GS_FN_zeCommandListUpdateMutableCommandsExp, "desc->flags", desc->flags);
     if (result == ZE_RESULT_SUCCESS)
         result = gs_check_chain(GS_FN_zeCommandListUpdateMutableCommandsExp, desc->pNext, sizeof(change));
-    gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS)
         result = change_launches(list, desc->pNext, false);
     if (result == ZE_RESULT_SUCCESS)
@@ -318,8 +320,7 @@ ze_result_t gs_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handl
                                                            uint64_t *pCommandId, ze_kernel_handle_t *phKernels) {
     gs_list *list = (gs_list *)hCommandList;
     gs_mutable *found = NULL;
-    ze_result_t result = check_list(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, list);
-    gs_lock(&list->lock);
+    ze_result_t result = lock_to_change(GS_FN_zeCommandListUpdateMutableCommandKernelsExp, list);
     for (uint32_t each = 0; each < numKernels && result == ZE_RESULT_SUCCESS; each++)
         result = find_choice(list, pCommandId[each], (gs_kernel *)phKernels[each], &found);
     for (uint32_t each = 0; each < numKernels && result == ZE_RESULT_SUCCESS; each++) {
@@ -390,8 +391,7 @@ ze_result_t gs_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_h
     gs_list *list = (gs_list *)hCommandList;
     gs_event *signal = (gs_event *)hSignalEvent;
     gs_mutable *found = NULL;
-    ze_result_t result = check_list(function, list);
-    gs_lock(&list->lock);
+    ze_result_t result = lock_to_change(function, list);
     if (result == ZE_RESULT_SUCCESS)
         result = find_events(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT, &found);
     if (result == ZE_RESULT_SUCCESS && signal != NULL)
@@ -422,8 +422,7 @@ ze_result_t gs_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_ha
     const enum gs_function function = GS_FN_zeCommandListUpdateMutableCommandWaitEventsExp;
     gs_list *list = (gs_list *)hCommandList;
     gs_mutable *found = NULL;
-    ze_result_t result = check_list(function, list);
-    gs_lock(&list->lock);
+    ze_result_t result = lock_to_change(function, list);
     if (result == ZE_RESULT_SUCCESS)
         result = find_events(function, list, commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS, &found);
     if (result == ZE_RESULT_SUCCESS && phWaitEvents != NULL)

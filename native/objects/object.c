@@ -22,6 +22,10 @@ typedef struct slot {
 
 _Static_assert(sizeof(slot) <= GS_SLOT_SIZE, "a slot holds at least an object and its link");
 
+/* Beside the kind of an object that is not whole yet: one who has an old handle of the slot cannot hold it. */
+#define IN_THE_MAKING (UINT32_C(1) << 16)
+_Static_assert(GS_KIND_COUNT < IN_THE_MAKING, "a kind leaves room for the mark");
+
 typedef struct segment {
     char *base;
     uint32_t slots;
@@ -113,9 +117,8 @@ void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *)) {
         (zes_dditable_driver_t *)&gs_sysman_table, (zer_dditable_driver_t *)&gs_runtime_table};
     object->release = release;
     of->live++;
-    atomic_store_explicit(&object->kind, kind, memory_order_release);
-    /* Last, so that nobody who finds the slot by an old handle can hold an object in the making. */
-    atomic_store_explicit(&object->references, 1, memory_order_release);
+    atomic_store_explicit(&object->references, 1, memory_order_relaxed);
+    atomic_store_explicit(&object->kind, (uint32_t)kind | IN_THE_MAKING, memory_order_release);
     return object;
 }
 
@@ -190,7 +193,7 @@ bool gs_object_close(void *closing) {
     uint32_t kind = atomic_exchange(&object->kind, GS_KIND_NONE);
     if (kind == GS_KIND_NONE)
         return false;
-    slabs[kind].live--;
+    slabs[kind & ~IN_THE_MAKING].live--;
     gs_object_drop(object);
     return true;
 }
@@ -224,8 +227,10 @@ void gs_object_drop(void *dropped) {
     gs_unlock(&of->lock);
 }
 
-void gs_object_complete(void *object, const void *context) {
-    atomic_store_explicit(&((gs_object *)object)->context, context, memory_order_release);
+void gs_object_complete(void *made, const void *context) {
+    gs_object *object = made;
+    atomic_store_explicit(&object->context, context, memory_order_relaxed);
+    atomic_fetch_and_explicit(&object->kind, ~IN_THE_MAKING, memory_order_release);
 }
 
 void gs_object_each(enum gs_kind kind, const void *context, void (*visit)(void *object)) {
@@ -277,7 +282,10 @@ static enum gs_kind kind_named(const char *name) {
 
 GS_EXPORT void *gs_object_create(const char *kind_name) {
     enum gs_kind kind = kind_named(kind_name);
-    return kind != GS_KIND_NONE ? gs_object_new(kind, NULL) : NULL;
+    void *object = kind != GS_KIND_NONE ? gs_object_new(kind, NULL) : NULL;
+    if (object != NULL)
+        gs_object_complete(object, NULL);
+    return object;
 }
 
 GS_EXPORT bool gs_is_handle(const void *handle, const char *kind_name) {

@@ -18,7 +18,7 @@ typedef struct gs_object {
 /* The size of a slot. The largest object must fit; object.c checks. */
 #define GS_SLOT_SIZE 512
 
-/* A zeroed object with one reference, or NULL if memory ran out. It is live at once. */
+/* A zeroed object with one reference, or NULL if memory ran out. It is no handle before gs_object_complete. */
 void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *));
 
 /* Ends the handle: gs_is_live is false from here on. False if it was no longer live (a second destroy). */
@@ -30,7 +30,8 @@ void gs_object_hold(void *object);
 bool gs_object_try_hold(void *object);
 void gs_object_drop(void *object);
 
-/* Says that an object of a context is whole: from here on gs_object_each finds it. */
+/* Says that an object is whole: from here on its handle is live, and gs_object_each finds it if it has a context. The
+ * last step of making it. */
 void gs_object_complete(void *object, const void *context);
 
 /* Calls `visit` with each live object of a kind that was made in a context; it may close the object. */

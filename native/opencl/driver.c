@@ -7,11 +7,12 @@
 
 #define MODULE "groundstate.compiler.opencl.icd"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* What is there once it was found stays; what could not be had is tried again by the next call. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gs_cl_facts facts;
-static bool found;
-static void *compiler;
-static char failure[512];
+static _Atomic bool found;
+static void *_Atomic compiler;
+static _Thread_local char failure[512];
 
 static int (*guest_start)(const char *, const char *, const char *const *, int, void **, char *, size_t);
 static int (*guest_call)(void *, const char *, const gs_word *, uint64_t *, char *, size_t);
@@ -44,25 +45,39 @@ static bool ask_device(void *driver) {
     return true;
 }
 
-static void start(void) {
-    char library[PATH_MAX] = "";
-    void *driver = gs_open_driver((void *)start, library);
-    if (driver == NULL) {
-        snprintf(failure, sizeof failure, "there is no usable %s beside this library: %s", GS_DRIVER, dlerror());
-        return;
-    }
+/* Called with the lock held. */
+static void find(void *driver) {
     *(void **)&guest_start = dlsym(driver, "gs_embedded_import");
     *(void **)&guest_call = dlsym(driver, "gs_embedded_call");
     found = guest_start != NULL && guest_call != NULL && ask_device(driver);
     if (!found)
         snprintf(failure, sizeof failure, "%s has no device", GS_DRIVER);
+}
+
+static void start_compiler(const char *library) {
     static const char *const names[] = {"compile"};
-    if (found && guest_start(MODULE, library, names, 1, &compiler, failure, sizeof failure) != 0)
-        compiler = NULL;
+    void *handler = NULL;
+    if (guest_start(MODULE, library, names, 1, &handler, failure, sizeof failure) == 0)
+        compiler = handler;
+}
+
+static void start(void) {
+    if (compiler != NULL)
+        return;
+    char library[PATH_MAX] = "";
+    pthread_mutex_lock(&lock);
+    void *driver = gs_open_driver((void *)start, library);
+    if (driver == NULL)
+        snprintf(failure, sizeof failure, "there is no usable %s beside this library: %s", GS_DRIVER, gs_open_failure());
+    else if (!found)
+        find(driver);
+    if (driver != NULL && found && compiler == NULL)
+        start_compiler(library);
+    pthread_mutex_unlock(&lock);
 }
 
 const gs_cl_facts *gs_cl_find_device(void) {
-    pthread_once(&once, start);
+    start();
     return found ? &facts : NULL;
 }
 
@@ -74,7 +89,7 @@ typedef struct outcome {
 } outcome;
 
 bool gs_cl_compile(gs_cl_program *program) {
-    pthread_once(&once, start);
+    start();
     free(program->binary);
     free(program->log);
     program->binary = NULL;

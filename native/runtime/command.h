@@ -31,7 +31,7 @@ typedef struct gs_command_buffer {
     gs_counter *counter; /* of an in-order list, else NULL */
     uint64_t steps;      /* commands that advance the counter in one run */
     uint64_t runs;
-    _Atomic uint32_t pending; /* submitted runs that have not ended */
+    _Atomic uint32_t pending; /* runs that were started and have not ended; while there are any, nothing changes */
     struct gs_mutable *mutables; /* the commands that have a name; the youngest name first */
 } gs_command_buffer;
 

@@ -99,24 +99,25 @@ static ze_result_t check_local(enum gs_function function, const gs_entry_point *
 /* A launch of the kernel as it is set up now; the group counts are still to be filled in. */
 static ze_result_t capture(enum gs_function function, const gs_list *list, gs_kernel *kernel, gs_launch **captured) {
     const gs_entry_point *entry_point = kernel->entry_point;
+    gs_code *code; /* kernel->code is another if a thread sets the group size meanwhile */
     ze_result_t result = check_list(function, list, kernel);
     if (result == ZE_RESULT_SUCCESS)
         result = check_arguments(function, kernel);
     if (result == ZE_RESULT_SUCCESS)
-        result = gs_kernel_prepare(function, kernel);
+        result = gs_kernel_prepare(function, kernel, &code);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     gs_module *module = kernel->module;
     gs_launch *launch = malloc(sizeof *launch + entry_point->block_bytes);
     if (launch == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another launch");
-    *launch = (gs_launch){.module = module, .code = kernel->code, .block_bytes = entry_point->block_bytes};
+    *launch = (gs_launch){.module = module, .code = code, .block_bytes = entry_point->block_bytes};
     memcpy(launch->block, kernel->block, entry_point->block_bytes);
     gs_dispatch *dispatch = &launch->dispatch;
     dispatch->arguments = launch->block;
-    dispatch->globals = module->globals != NULL ? module->globals->base : NULL;
+    dispatch->globals = gs_module_globals(module);
     memcpy(dispatch->global_offset, kernel->global_offset, sizeof dispatch->global_offset);
-    memcpy(dispatch->group_size, kernel->code->group_size, sizeof dispatch->group_size);
+    memcpy(dispatch->group_size, code->group_size, sizeof dispatch->group_size);
     dispatch->local_bytes = place_local_arguments(launch, entry_point);
     gs_object_hold(module);
     result = check_local(function, entry_point, dispatch->local_bytes);

@@ -73,7 +73,8 @@ static void mark_pending(gs_command *command, int32_t change) {
         gs_command_buffer *buffer = command->run.runs[each].buffer;
         for (uint32_t event = 0; event < buffer->event_count; event++)
             buffer->events[event]->pending += (uint32_t)change;
-        buffer->pending += (uint32_t)change; /* last: at 0 the events of a mutable list may change */
+        if (change < 0)
+            buffer->pending--; /* last: at 0 the commands of a mutable list may change */
     }
     if (command->run.fence != NULL)
         command->run.fence->pending += (uint32_t)change;
@@ -162,7 +163,27 @@ static bool pass_semaphores(gs_queue *queue, const gs_command *command) {
     return passed;
 }
 
-/* Runs one command that is not itself a run of command buffers. `last_of`: the submitted command that ends with it.
+static void signal_end(gs_event *event, gs_counter *counter, uint64_t number) {
+    if (counter != NULL)
+        gs_counter_advance(counter, number);
+    if (event != NULL)
+        gs_event_signal(event);
+}
+
+/* For the last command of a buffer. Once that has retired it may be changed, so that what it signals is held here. */
+static void retire_and_signal(gs_queue *queue, gs_command *run, const gs_command *last, uint64_t base) {
+    gs_event *event = last->signal;
+    gs_counter *counter = last->counter;
+    uint64_t number = base + last->step;
+    if (event != NULL)
+        gs_object_hold(event);
+    retire(queue, run);
+    signal_end(event, counter, number);
+    if (event != NULL)
+        gs_object_drop(event);
+}
+
+/* Runs one command that is not itself a run of buffers. `last_of`: the submitted command that ends with it.
  * In a lost context it only passes through: nothing is done and nothing is signalled. */
 static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
     bool timed = command->signal != NULL && command->signal->timestamps;
@@ -180,13 +201,13 @@ static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_comm
         interval.end = gs_timestamp();
         gs_event_stamp(command->signal, interval);
     }
-    gs_event *signal = command->signal; /* held by the command, which lives until after this */
-    if (last_of != NULL)
-        retire(queue, last_of);
-    if (command->counter != NULL)
-        gs_counter_advance(command->counter, base + command->step);
-    if (signal != NULL)
-        gs_event_signal(signal);
+    if (last_of != NULL && last_of != command)
+        retire_and_signal(queue, last_of, command, base);
+    else {
+        if (last_of != NULL)
+            retire(queue, last_of);
+        signal_end(command->signal, command->counter, base + command->step);
+    }
 }
 
 /* Runs of an executable graph wait for those that were submitted before. */

@@ -464,8 +464,8 @@ COMPILE_LIMIT = Duration(
     "GROUNDSTATE_COMPILE_LIMIT",
     otherwise="10min",
     default=600 * 10**9,
-    sentence="The longest time that LLVM may take for a kernel in its own process. A kernel "
-    "that takes longer cannot be built. `0`: no limit.",
+    sentence="How long it may take to make LLVM IR of a kernel, and then again how long LLVM may "
+    "take for it in its own process. One that takes longer cannot be built. `0`: any time.",
     group=_DEVICE,
 )
 USER_CACHE = Text(

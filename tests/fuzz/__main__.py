@@ -52,11 +52,16 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     return args
 
 
+def target_of(path: Path) -> Target:
+    """The target in whose folder a case lies."""
+    return next(TARGETS[each.name] for each in path.parents if each.name in TARGETS)
+
+
 def replay(paths: Sequence[Path], name: str | None, sanitize: bool) -> int:
     """Runs cases as they are."""
     status = 0
     for path in paths:
-        watched = Watched(TARGETS[name or path.parent.name], sanitize)
+        watched = Watched(TARGETS[name] if name else target_of(path), sanitize)
         wrong = watched.check(path.read_bytes())
         watched.close()
         print(f"{path}: {wrong or 'in order'}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.fuzz.targets.libfuzzer import Harness
-from tests.fuzz.targets.target import Check, Target
+from tests.fuzz.targets.target import Check, Generator, Target
 from tests.fuzz.watching import Watched, signature
 
 MOST_REDUCTIONS = 400
@@ -69,18 +69,18 @@ class Campaign:
         try:
             if isinstance(self.target, Harness):
                 self._search(self.target, seconds)
-            else:
+            elif isinstance(self.target, Generator):
                 for path in self.target.kept():
                     self._try(path.read_bytes(), self.seed)
-                self._explore(began + seconds)
+                self._explore(self.target, began + seconds)
         finally:
             self.tally.executions += self._watched.executions
             self._watched.close()
         self.tally.seconds = time.monotonic() - began
         return self.tally
 
-    def _explore(self, end: float) -> None:
-        for seed, case in self.target.cases(self.seed):
+    def _explore(self, target: Generator, end: float) -> None:
+        for seed, case in target.cases(self.seed):
             if time.monotonic() >= end:
                 return
             self._try(case, seed)

@@ -12,11 +12,8 @@ and the same seed always give the same result.
 from __future__ import annotations
 
 import random
-from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
-from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.grammar import ENUMERATIONS
 from groundstate.compiler.spirv.instructions import (
     ROWS,
@@ -26,131 +23,20 @@ from groundstate.compiler.spirv.instructions import (
     opencl_rows,
 )
 from groundstate.compiler.spirv.opcodes import Op
-from groundstate.compiler.spirv.operands import walk
 from groundstate.compiler.spirv.strings import string_words
+from tests.fuzz.spirv_text import TYPE_OPCODES, Line, Text, kinds_of
+from tests.fuzz.spirv_words import INTERESTING, RAW_CHANGES, SMALL
 
-HEADER_WORDS = 5
-SMALL = (0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 22, 24, 31, 32, 33, 48, 63, 64, 65, 127, 128)
-INTERESTING = (
-    *SMALL,
-    255,
-    256,
-    0x7FFF,
-    0xFFFF,
-    0x10000,
-    0x3FFFFF,
-    0x3F800000,
-    0x7F7FFFFF,
-    0x7F800000,
-    0x7FC00001,
-    0x7FFFFFFF,
-    0x80000000,
-    0xFFFFFFFE,
-    0xFFFFFFFF,
-)
 OPCODES = tuple(ROWS)
 IN_FUNCTIONS = tuple(
     number
     for number, row in ROWS.items()
     if row.has_type and row.has_result and not row.name.startswith(("OpConstant", "OpSpec"))
 )
-TYPE_OPCODES = frozenset(number for number, row in ROWS.items() if row.name.startswith("OpType"))
 DECORATIONS = tuple(enumeration("Decoration"))
 MODES = tuple(enumeration("ExecutionMode"))
 OPENCL = tuple(opencl_rows())
 MOST_INSTRUCTIONS_MOVED = 6
-
-
-@dataclass
-class Line:
-    """One instruction, with the kind of each word after the first."""
-
-    opcode: int
-    words: list[int]
-    kinds: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if not self.kinds:
-            self.kinds = kinds_of(self.opcode, self.words)
-
-    def copy(self) -> Line:
-        return Line(self.opcode, list(self.words), list(self.kinds))
-
-    def places(self, kind: str) -> list[int]:
-        """Where words of a kind are."""
-        return [at for at, each in enumerate(self.kinds) if each == kind]
-
-    @property
-    def result(self) -> int:
-        at = self.places("result")
-        return self.words[at[0]] if at else 0
-
-    @property
-    def type(self) -> int:
-        at = self.places("type")
-        return self.words[at[0]] if at else 0
-
-
-def kinds_of(opcode: int, words: Sequence[int]) -> list[str]:
-    """What the words behind the first word of an instruction are, as far as it can be told."""
-    row = ROWS.get(opcode)
-    if row is None:
-        return ["number"] * len(words)
-    kinds = ["type"] * row.has_type + ["result"] * row.has_result
-    rest = words[len(kinds) :]
-    try:
-        for kind, _ in walk(row.operands, rest):
-            kinds.append(kind)
-    except (InvalidModule, KeyError, ValueError, IndexError):
-        pass
-    kinds = kinds[: len(words)]
-    return kinds + ["number"] * (len(words) - len(kinds))
-
-
-class Text:
-    """A module taken apart."""
-
-    def __init__(self, data: bytes) -> None:
-        words = array("I", data[: len(data) // 4 * 4]).tolist()
-        self.header = (words + [0] * HEADER_WORDS)[:HEADER_WORDS]
-        self.lines: list[Line] = []
-        self.rest: list[int] = []
-        at = HEADER_WORDS
-        while at < len(words):
-            count = words[at] >> 16
-            if count == 0 or at + count > len(words):
-                self.rest = words[at:]
-                break
-            self.lines.append(Line(words[at] & 0xFFFF, words[at + 1 : at + count]))
-            at += count
-
-    def pack(self) -> bytes:
-        words = list(self.header)
-        for line in self.lines:
-            words.append((len(line.words) + 1 & 0xFFFF) << 16 | line.opcode)
-            words += line.words
-        return array("I", words + self.rest).tobytes()
-
-    def new_id(self) -> int:
-        """An id that nobody uses."""
-        self.header[3] = min(self.header[3] + 1, 0xFFFFFFFF)
-        return self.header[3] - 1
-
-    @property
-    def first_function(self) -> int:
-        """Where functions begin."""
-        places = (at for at, line in enumerate(self.lines) if line.opcode == Op.Function)
-        return next(places, len(self.lines))
-
-    def ids(self, wanted: Callable[[Line], bool]) -> list[int]:
-        """The results of some instructions."""
-        return [line.result for line in self.lines if line.result and wanted(line)]
-
-    def types(self) -> list[int]:
-        return self.ids(lambda line: line.opcode in TYPE_OPCODES)
-
-    def line_of(self, id: int) -> Line | None:
-        return next((line for line in self.lines if id and line.result == id), None)
 
 
 def mutate(words: bytes, random: random.Random, others: Sequence[bytes] = ()) -> bytes:
@@ -567,52 +453,4 @@ CHANGES: tuple[Callable[[Text, random.Random], None], ...] = (
     move_instructions,
     swap_instructions,
     change_header,
-)
-
-
-# --- Words without meaning ------------------------------------------------------------------------
-
-
-def flip_bit(data: bytes, chance: random.Random) -> bytes:
-    return set_word(data, chance, lambda word: word ^ 1 << chance.randrange(32))
-
-
-def interesting_word(data: bytes, chance: random.Random) -> bytes:
-    return set_word(data, chance, lambda _: chance.choice(INTERESTING))
-
-
-def set_word(data: bytes, chance: random.Random, change: Callable[[int], int]) -> bytes:
-    words = array("I", data[: len(data) // 4 * 4])
-    if words:
-        at = chance.randrange(len(words))
-        words[at] = change(words[at])
-    return words.tobytes()
-
-
-def remove_words(data: bytes, chance: random.Random) -> bytes:
-    words = array("I", data[: len(data) // 4 * 4])
-    at = chance.randrange(len(words) + 1)
-    del words[at : at + chance.randrange(1, 4)]
-    return words.tobytes()
-
-
-def cut(data: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(len(data) + 1)]
-
-
-def swap_bytes(data: bytes, chance: random.Random) -> bytes:
-    del chance
-    words = array("I", data[: len(data) // 4 * 4])
-    words.byteswap()
-    return words.tobytes()
-
-
-RAW_CHANGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    flip_bit,
-    flip_bit,
-    interesting_word,
-    interesting_word,
-    remove_words,
-    cut,
-    swap_bytes,
 )

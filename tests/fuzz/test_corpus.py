@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import campaign, edits, watching
-from tests.fuzz.__main__ import main
+from tests.fuzz.__main__ import main, target_of
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.targets.libfuzzer import Harness
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Target, Verdict
 
 pytestmark = pytest.mark.usefixtures("library")
 
@@ -40,10 +40,10 @@ def test_every_kept_case_is_in_order(watched: watching.Watched) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, target in TARGETS.items() if not isinstance(target, Harness)]
+    "target",
+    [pytest.param(each, id=each.name) for each in TARGETS.values() if isinstance(each, Generator)],
 )
-def test_the_same_seed_makes_the_same_case(name: str) -> None:
-    target = TARGETS[name]
+def test_the_same_seed_makes_the_same_case(target: Generator) -> None:
     if target.missing():
         pytest.skip(target.missing())
     assert target.generate(random.Random(5)) == target.generate(random.Random(5))
@@ -55,9 +55,16 @@ def test_folders_of_the_corpus_belong_to_targets() -> None:
     folder = Path(__file__).parent / "corpus"
     assert {path.name for path in folder.iterdir()} <= set(TARGETS)
     assert all(path.stat().st_size <= 16_384 for path in folder.rglob("*") if path.is_file())
+    assert all(len(list(path.iterdir())) <= 25 for path in folder.rglob("*") if path.is_dir())
 
 
-class Fragile(Target):
+def test_a_case_in_a_folder_of_the_corpus_finds_its_target() -> None:
+    (case, *_) = TARGETS["calls"].kept()
+    assert target_of(case).name == "calls"
+    assert target_of(case.parent / "f" / case.name).name == "calls"
+
+
+class Fragile(Generator):
     """A target that goes wrong in every way there is."""
 
     name = "fragile"

@@ -94,8 +94,11 @@ class Watched:
             made |= {
                 "PYTHONPATH": f"{SANITIZED}:{ROOT}",
                 "LD_PRELOAD": runtime.stdout.strip(),
+                # Copies through garbage addresses are the driver's own to survive: they are not
+                # looked at (replace_intrin).
                 "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0"
-                ":handle_sigill=0:allocator_may_return_null=1:halt_on_error=1:abort_on_error=1",
+                ":handle_sigill=0:allocator_may_return_null=1:halt_on_error=1:abort_on_error=1"
+                ":replace_intrin=0",
                 "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
             }
         return made

@@ -3,26 +3,11 @@
 
 #include "work.h"
 
-static bool read_kernels(uint8_t **binary, size_t *size) {
-    static uint8_t bytes[1 << 20];
-    FILE *file = fopen(kernels_path, "rb");
-    if (file == NULL) {
-        take_own_failure(kernels_path);
-        return false;
-    }
-    *size = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    REQUIRE(*size > 0);
-    *binary = bytes;
-    return true;
-}
-
 static ze_module_handle_t module_of_kernels(void) {
-    ze_module_desc_t wanted = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV};
-    uint8_t *binary;
-    if (!read_kernels(&binary, &wanted.inputSize))
-        return NULL;
-    wanted.pInputModule = binary;
+    const ze_module_desc_t wanted = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                     .format = ZE_MODULE_FORMAT_IL_SPIRV,
+                                     .inputSize = kernels_size,
+                                     .pInputModule = kernels};
     ze_module_handle_t module = NULL;
     ze_result_t result = zeModuleCreate(on.context, on.device, &wanted, &module, NULL);
     if (result != ZE_RESULT_SUCCESS) {

@@ -4,12 +4,14 @@
  *   injection KERNELS fresh BURST FIRST STRIDE   a new process for each failure, which is counted from zeInit on
  *   injection KERNELS warm BURST FIRST STRIDE    one process, for each piece of work from its beginning on
  *   injection KERNELS one BURST NUMBER           as fresh, one failure in this process, for a debugger
- *   injection KERNELS limits 0 0                 limits of open files and address space in place of failures
+ *   injection KERNELS limits 0 0                 limits of open files, address space and threads in place of failures
  *
  * Calls number FIRST, FIRST + STRIDE and so on fail, until the work makes no more calls; with a BURST of more than 1
  * so many calls after it fail, too. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,10 +23,24 @@ enum { HANGS_AFTER_SECONDS = 100, NOTHING_FAILED = 77, WORKERS = 2, MOST_LEFT = 
 
 place on;
 const char *kernels_path;
+uint8_t kernels[1 << 20];
+size_t kernels_size;
 
+#ifdef WITH_LIBRARIES
+static const work *const all_work[] = {library_work};
+#else
 static const work *const all_work[] = {memory_work, command_work, kernel_work};
+#endif
 static const char *doing = "starting";
 static bool may_fail, is_lost;
+
+void read_kernels(void) {
+    FILE *file = fopen(kernels_path, "rb");
+    REQUIRE(file != NULL);
+    kernels_size = fread(kernels, 1, sizeof kernels, file);
+    fclose(file);
+    REQUIRE(kernels_size > 0);
+}
 
 /* --- What pieces of work use ------------------------------------------------------------------------------ */
 
@@ -316,18 +332,40 @@ static void do_limited(__rlimit_resource_t resource, rlim_t limit) {
     do_all();
 }
 
+/* The same in a process of its own. */
+static void do_apart(__rlimit_resource_t resource, rlim_t limit, bool (*prepare)(void)) {
+    pid_t process = fork();
+    if (process == 0) {
+        if (prepare == NULL || prepare())
+            do_limited(resource, limit);
+        _Exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(process, &status, 0) == process && status == 0);
+}
+
+/* The limit of threads is one of all processes of a user, and root has none: so the process becomes that of a user who
+ * has no other. False if such a one cannot read the library. */
+static bool become_a_stranger(void) {
+    enum { FIRST_STRANGER = 70000, STRANGERS = 100000 };
+    Dl_info library;
+    if (getuid() != 0)
+        return true;
+    uid_t stranger = FIRST_STRANGER + (uid_t)getpid() % STRANGERS;
+    REQUIRE(setgid(stranger) == 0 && setuid(stranger) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0);
+    bool can_read = dladdr((void *)zeInit, &library) != 0 && access(library.dli_fname, R_OK) == 0;
+    if (!can_read)
+        printf("no limit of threads was tried: other users cannot read the library\n");
+    return can_read;
+}
+
 /* In a process that has done everything before, and so has what it needs for it; and in one that has not started. */
 static void run_limited(void) {
     uint64_t rounds = 0;
-    for (rlim_t files = 3; files < 30; files += 2, rounds++) {
-        pid_t process = fork();
-        if (process == 0) {
-            do_limited(RLIMIT_NOFILE, files);
-            _Exit(0);
-        }
-        int status = 0;
-        REQUIRE(waitpid(process, &status, 0) == process && status == 0);
-    }
+    for (rlim_t files = 3; files < 30; files += 2, rounds++)
+        do_apart(RLIMIT_NOFILE, files, NULL);
+    for (rlim_t threads = 0; threads < 8; threads++, rounds++)
+        do_apart(RLIMIT_NPROC, threads, become_a_stranger);
     do_all();
     for (rlim_t files = (rlim_t)open_files() - 3, most = files + 12; files < most; files++, rounds++)
         do_limited(RLIMIT_NOFILE, files);
@@ -344,6 +382,7 @@ int main(int count, char **arguments) {
     kernels_path = arguments[1];
     setenv("GROUNDSTATE_THREADS", "4", 1); /* as many cooperating groups as a kernel has here */
     uint64_t burst = strtoull(arguments[3], NULL, 10), first = strtoull(arguments[4], NULL, 10);
+    read_kernels();
     uint64_t stride = count > 5 ? strtoull(arguments[5], NULL, 10) : 1;
     if (strcmp(arguments[2], "warm") == 0)
         run_warm(burst, first, stride);

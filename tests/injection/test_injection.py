@@ -24,6 +24,8 @@ WAYS = {
     "warm": ("injection", "warm", 5),
     "recorded": ("injection-recorded", "warm", 12),
     "fresh": ("injection", "fresh", 70),
+    "libraries": ("injection-libraries", "warm", 5),
+    "fresh-libraries": ("injection-libraries", "fresh", 60),
 }
 """The program, what it does, and how many calls lie between two that fail."""
 

@@ -19,8 +19,11 @@ typedef struct place {
 
 extern place on;
 
-/* The file of the kernels that the work uses. */
+/* The file of the kernels that the work uses, which is read once: later there may be no right or no file to read it. */
 extern const char *kernels_path;
+extern uint8_t kernels[1 << 20];
+extern size_t kernels_size;
+void read_kernels(void);
 
 /* A failure that the specification has for a want of memory, with a sentence. Ends the process for any other, and for
  * all while nothing is made to fail. */
@@ -72,6 +75,6 @@ typedef struct work {
     bool (*run)(void);
 } work;
 
-extern const work memory_work[], command_work[], kernel_work[];
+extern const work memory_work[], command_work[], kernel_work[], library_work[];
 
 #endif

@@ -14,7 +14,7 @@ from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Kernel
+from groundstate.compiler.ir import Kernel, deadline
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.limits import check_private
 from groundstate.compiler.llvm import machine
@@ -80,8 +80,9 @@ def target() -> Target:
 
 def lower(symbols: Symbols, name: str) -> Kernel:
     """A kernel, built anew, ready to be specialised to any group size."""
-    kernel = build_kernel(symbols, name)
-    run_passes(LOWERING, kernel, Analyses(kernel, target()))
+    with deadline.limited(name):
+        kernel = build_kernel(symbols, name)
+        run_passes(LOWERING, kernel, Analyses(kernel, target()))
     check_private(name, facts.private_bytes(kernel))
     return kernel
 
@@ -125,10 +126,11 @@ def write(
     is_marked: bool = False,
 ) -> Code:
     """LLVM IR of a kernel for a group size, with remarks on where it comes from if `is_marked`."""
-    try:
-        return _write(program, name, group_size, width, is_marked)
-    except NeedsOneLane:
-        return _write(program, name, group_size, 1, is_marked)
+    with deadline.limited(name):
+        try:
+            return _write(program, name, group_size, width, is_marked)
+        except NeedsOneLane:
+            return _write(program, name, group_size, 1, is_marked)
 
 
 def _write(

@@ -55,7 +55,11 @@ class Engine:
         api, device = found[index]
         description = ze.ze_context_desc_t()
         context = api.create("zeContextCreate", api.driver, ctypes.byref(description))
-        return cls(api, device, context, owned=True)
+        try:
+            return cls(api, device, context, owned=True)
+        except DnnError:
+            api.raw("zeContextDestroy", context)
+            raise
 
     @classmethod
     def of(cls, context: Context, device: Device | None = None) -> Engine:

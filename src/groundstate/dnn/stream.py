@@ -39,12 +39,16 @@ class Stream(native.Owner):
             require(not (disorder and self.profiling), "only streams in order can be profiled")
         self.in_order = self._owned and not disorder
         self.list = list_handle or self._create()
-        self.immediate = self._is_immediate()
-        self._handle = native.made(
-            native.library().gs_stream_new(
-                engine.native, self.list, self.in_order, self.immediate, self.profiling
+        try:
+            self.immediate = self._is_immediate()
+            self._handle = native.made(
+                native.library().gs_stream_new(
+                    engine.native, self.list, self.in_order, self.immediate, self.profiling
+                )
             )
-        )
+        except (DnnError, LevelZeroError):
+            self._end_list()
+            raise
 
     @classmethod
     def wrap(cls, engine: Engine, list_handle: int, *, profiling: bool = False) -> Stream:
@@ -109,6 +113,9 @@ class Stream(native.Owner):
         if self._owned:
             native.library().gs_stream_wait(handle)
         native.library().gs_stream_free(handle)
+        self._end_list()
+
+    def _end_list(self) -> None:
         if self._owned:
             self.engine.api.raw("zeCommandListDestroy", self.list)
 

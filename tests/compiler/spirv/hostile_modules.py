@@ -434,6 +434,22 @@ def name_with_a_new_line() -> bytes:
     return plain.replace(name.encode(), name.replace("?", "\n").encode())
 
 
+def variables_in_loops(count: int = 3000, depth: int = 90) -> bytes:
+    """Few words, but each variable has another value in each of the loops."""
+    lines = [f"%var{i} = OpVariable %p_uint Function" for i in range(count)]
+    lines += [SUM, "%stop = OpIEqual %bool %sum %one"]
+    lines += [f"OpStore %var{i} %sum" for i in range(count)]
+    for i in range(depth):
+        lines += [f"OpBranch %head{i}", f"%head{i} = OpLabel", f"OpLoopMerge %end{i} %next{i} None"]
+        lines += [f"OpBranchConditional %stop %end{i} %body{i}", f"%body{i} = OpLabel"]
+    lines += [f"%old{i} = OpLoad %uint %var{i}" for i in range(count)]
+    lines += [f"OpStore %var{i - 1} %old{i}" for i in range(1, count)]
+    for i in reversed(range(depth)):
+        lines += [f"OpBranch %next{i}", f"%next{i} = OpLabel"]
+        lines += [f"OpBranch %head{i}", f"%end{i} = OpLabel"]
+    return module("\n".join(lines), "%p_uint = OpTypePointer Function %uint")
+
+
 MODULES = {
     make.__name__: make
     for make in (
@@ -472,5 +488,6 @@ MODULES = {
         sums_in_a_loop,
         shift_by_all,
         products_in_a_row,
+        variables_in_loops,
     )
 }

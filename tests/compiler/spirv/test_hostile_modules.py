@@ -32,6 +32,7 @@ EXPECTED = {
     "nested_selections": "the function has more than 10000 blocks",
     "functions_of_functions": "a type has more than 65536 members",
     "structures_of_nothing": "a type has more than 65536 members",
+    "variables_in_loops": "more than 250000 values where ways meet",
     "name_with_a_new_line": "has a character that cannot be printed",
 }
 """What is said about those that are refused; the others are only large, and are compiled."""

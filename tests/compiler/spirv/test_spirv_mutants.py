@@ -12,7 +12,8 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.program import Program
 from tests.compiler.random.fuzz_driver import MISTAKES
 from tests.compiler.spirv.fuzz_spirv import seed_modules
-from tests.fuzz.spirv_mutate import HEADER_WORDS, mutate
+from tests.fuzz.spirv_mutate import mutate
+from tests.fuzz.spirv_text import HEADER_WORDS
 
 COUNT = 600
 

@@ -20,8 +20,10 @@ import pytest
 from groundstate import ze
 from tests.conftest import check, last_error
 from tests.driver.fake_compiler import spirv
-from tests.driver.kernels import KernelBench, module_description
-from tests.driver.support import handles
+from tests.driver.images.images import describe, format_of
+from tests.driver.kernels import KernelBench, launch, module_description
+from tests.driver.lists.mutable import mutable, next_id, update
+from tests.driver.support import address, barrier, close_list, handles
 
 ROUNDS = 1000
 ALLOWED = {
@@ -231,6 +233,69 @@ def lists_and_queues(bench: KernelBench) -> Kind:
     return lambda: made(*create), uses, ze.zeCommandListDestroy
 
 
+def a_launch_that_changes(bench: KernelBench) -> tuple[int, int, int]:
+    """A kernel with an image and a sampler, a mutable list that launches it, and the command."""
+    kernel = bench.kernel("look", size=(1, 1, 1))
+    out = ctypes.c_void_p(address(bench.array(8)))
+    for index, value in enumerate((None, None, ctypes.byref(out))):
+        check(ze.zeKernelSetArgumentValue(kernel, index, 8, value))
+    commands = mutable(bench)
+    command = next_id(commands)
+    launch(commands, kernel, 1)
+    close_list(commands)
+    return kernel, commands, command
+
+
+def arguments(bench: KernelBench, index: int) -> list[Use]:
+    """Ways to give a kernel the handle of an image or sampler, itself and in a chain of structs."""
+    kernel, commands, command = a_launch_that_changes(bench)
+
+    def changed(handle: int) -> int:
+        word = ctypes.c_uint64(handle)
+        change = ze.ze_mutable_kernel_argument_exp_desc_t(
+            commandId=command, argIndex=index, argSize=8, pArgValue=ctypes.addressof(word)
+        )
+        return update(commands, change, change.__class__.from_buffer_copy(change))
+
+    def set_directly(handle: int) -> int:
+        word = ctypes.c_uint64(handle)
+        return int(ze.zeKernelSetArgumentValue(kernel, index, 8, ctypes.byref(word)))
+
+    return [changed, set_directly]
+
+
+def images_of_commands(bench: KernelBench) -> Kind:
+    description = describe("2D", (4, 4), format_of("8_8_8_8"))
+    create = (ze.zeImageCreate, bench.context, bench.device, ctypes.byref(description))
+    uses = [*arguments(bench, 0), ze.zeImageDestroy]
+    return lambda: made(*create), uses, ze.zeImageDestroy
+
+
+def samplers_of_commands(bench: KernelBench) -> Kind:
+    description = ze.ze_sampler_desc_t()
+    create = (ze.zeSamplerCreate, bench.context, bench.device, ctypes.byref(description))
+    uses = [*arguments(bench, 1), ze.zeSamplerDestroy]
+    return lambda: made(*create), uses, ze.zeSamplerDestroy
+
+
+def events_of_commands(bench: KernelBench) -> Kind:
+    pool, commands = bench.pool(1), mutable(bench)
+    command = next_id(commands)
+    barrier(commands)
+    close_list(commands)
+    uses: list[Use] = [
+        lambda handle: ze.zeCommandListUpdateMutableCommandSignalEventExp(
+            commands, command, handle
+        ),
+        lambda _: ze.zeCommandListClose(commands),
+        lambda _: ze.zeCommandListUpdateMutableCommandSignalEventExp(commands, command, None),
+        lambda _: ze.zeCommandListClose(commands),
+    ]
+    description = ze.ze_event_desc_t()
+    create = (ze.zeEventCreate, pool, ctypes.byref(description))
+    return lambda: made(*create), uses, ze.zeEventDestroy
+
+
 @pytest.mark.parametrize(
     "kind",
     [
@@ -242,6 +307,9 @@ def lists_and_queues(bench: KernelBench) -> Kind:
         event_pools,
         contexts,
         lists_and_queues,
+        images_of_commands,
+        samplers_of_commands,
+        events_of_commands,
     ],
 )
 def test_no_answer_is_unknown(kernels: KernelBench, kind: Callable[[KernelBench], Kind]) -> None:

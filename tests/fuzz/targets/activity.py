@@ -14,7 +14,7 @@ from typing import Any
 
 from groundstate import ze, zes
 from tests.fuzz import edits
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Verdict
 
 PAGE_BYTES = 1 << 20
 HEAD = struct.Struct("<QQQQQ")
@@ -47,7 +47,7 @@ for line in sys.stdin:
 """
 
 
-class Activity(Target):
+class Activity(Generator):
     """What a monitor reads while another process changes it."""
 
     name = "activity"

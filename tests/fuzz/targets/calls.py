@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.calls import generate
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Verdict
 
 MACHINE = Path(__file__).parents[2] / "machines" / "laptop"
 
 
-class Calls(Target):
+class Calls(Generator):
     """What programs may call, in any order and with any arguments."""
 
     name = "calls"
@@ -81,6 +81,14 @@ class Threads(Calls):
     summary = "the same from eight threads"
     threads = 8
     longest = 160
+
+
+class Cramped(Threads):
+    """The same with little address space: handles are used again at once, and threads may fail."""
+
+    name = "cramped"
+    summary = "the same in little address space"
+    memory_bytes = 96 << 20
 
 
 def encode(case: dict[str, Any]) -> bytes:

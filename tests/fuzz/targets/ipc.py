@@ -11,7 +11,7 @@ from typing import Any
 
 from groundstate import ze
 from tests.fuzz import edits
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Verdict
 
 SIZE = 10_000
 KINDS = ("memory", "pool", "event")
@@ -27,7 +27,7 @@ SPEAKING = frozenset(
 )
 
 
-class Ipc(Target):
+class Ipc(Generator):
     """Handles of memory, event pools and events; another one is opened than was written."""
 
     name = "ipc"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import spirv_careful
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Verdict
 
 STANDARD = "CL1.2"
 VALIDATOR, TRANSLATOR = "spirv-val", "llvm-spirv-15"
@@ -39,7 +39,7 @@ def original(seed: int) -> bytes:
     return second_compiler.compile_opencl(text, STANDARD, "optimised")
 
 
-class Kernels(Target):
+class Kernels(Generator):
     """Random kernels with other operations in them."""
 
     name = "kernels"

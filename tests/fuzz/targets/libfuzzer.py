@@ -22,6 +22,8 @@ SANITIZERS = "-fsanitize=fuzzer,address,undefined"
 FLAGS = ("-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE=", "-pthread", "-fno-sanitize-recover=undefined")
 LONGEST_BYTES = 4096
 MOST_MEMORY_MIB = 2048
+MOST_FILES = 25
+"""Of a folder."""
 
 
 class Harness(Target):
@@ -85,6 +87,11 @@ class Harness(Target):
         (kept,) = self._kept_folder() or [str(self.corpus)]
         self.corpus.mkdir(parents=True, exist_ok=True)
         subprocess.run([str(self.build()), "-merge=1", kept, str(folder / "corpus")], check=True)
+        if len(self.kept()) > MOST_FILES:
+            for path in list(self.corpus.iterdir()):
+                if path.is_file():
+                    (self.corpus / path.name[0]).mkdir(exist_ok=True)
+                    path.rename(self.corpus / path.name[0] / path.name)
 
     def _kept_folder(self) -> list[str]:
         return [str(self.corpus)] if self.corpus.is_dir() else []

@@ -12,13 +12,13 @@ from pathlib import Path
 from groundstate import ze
 from tests.fuzz import edits
 from tests.fuzz.spirv_mutate import mutate
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Verdict
 
 KERNELS = Path(__file__).parents[1] / "calls" / "kernels.spv"
 WITHOUT_CACHE = {"GROUNDSTATE_CACHE": "0", "GROUNDSTATE_KERNEL_LIMIT": "200ms"}
 
 
-class Spirv(Target):
+class Spirv(Generator):
     """Modules that are built and compiled, or refused with a sentence. Nothing of them is run."""
 
     name = "spirv"
@@ -55,7 +55,7 @@ class Spirv(Target):
             at += length
 
 
-class NativeBinaries(Target):
+class NativeBinaries(Generator):
     """What zeModuleGetNativeBinary gave, changed. It is loaded; its code is not run."""
 
     name = "native"
@@ -88,7 +88,7 @@ class NativeBinaries(Target):
         return Verdict(self._builder.build(changed, native=True))
 
 
-class BuildOptions(Target):
+class BuildOptions(Generator):
     """Build options: every text gets a build log or a module."""
 
     name = "options"
@@ -140,4 +140,4 @@ def build_with(builder: object, options: bytes) -> str:
     return "" if said.strip() else "it was refused without a word"
 
 
-TARGETS: Sequence[Target] = (Spirv(), NativeBinaries(), BuildOptions())
+TARGETS: Sequence[Generator] = (Spirv(), NativeBinaries(), BuildOptions())

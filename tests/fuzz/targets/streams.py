@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from groundstate.capture.stream import Record, StreamReader
-from tests.fuzz.targets.target import Target, Verdict
+from tests.fuzz.targets.target import Generator, Verdict
 
 LIMIT_BYTES = 64 << 20
 
 
-class Streams(Target):
+class Streams(Generator):
     """All views of a recording, and its play."""
 
     name = "streams"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ Check = Callable[[bytes], str]
 """Runs a case in a child; what is wrong with it, or nothing."""
 
 
-class Target:
+class Target(ABC):
     """Something that takes what strangers hand over. A case is a file of its own."""
 
     name = ""
@@ -36,22 +37,12 @@ class Target:
     """Addresses beyond what the process has when it begins; a case that takes more gets none."""
     environment: Mapping[str, str] = {}
 
-    def generate(self, chance: random.Random) -> bytes:
-        """Makes up a case. The same state of `chance` always gives the same."""
-        raise NotImplementedError
-
-    def cases(self, seed: int) -> Iterator[tuple[int, bytes]]:
-        """Cases without end, each with the seed that it is made from."""
-        while True:
-            yield seed, self.generate(random.Random(seed))
-            seed += 1
-
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  most need nothing
         """What the child does once, before the first case."""
 
+    @abstractmethod
     def run(self, case: bytes) -> Verdict:
         """Runs a case, in a child."""
-        raise NotImplementedError
 
     def missing(self) -> str:
         """What has to be installed before this target can run, or nothing."""
@@ -71,5 +62,19 @@ class Target:
         return CORPUS / self.name
 
     def kept(self) -> list[Path]:
-        """The cases in the repository."""
-        return sorted(path for path in self.corpus.glob("*") if path.is_file())
+        """The cases in the repository; where there are many, in folders by their first letter."""
+        return sorted(path for path in self.corpus.rglob("*") if path.is_file())
+
+
+class Generator(Target):
+    """A target for which cases are made up here."""
+
+    @abstractmethod
+    def generate(self, chance: random.Random) -> bytes:
+        """Makes up a case. The same state of `chance` always gives the same."""
+
+    def cases(self, seed: int) -> Iterator[tuple[int, bytes]]:
+        """Cases without end, each with the seed that it is made from."""
+        while True:
+            yield seed, self.generate(random.Random(seed))
+            seed += 1

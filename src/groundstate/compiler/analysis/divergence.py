@@ -15,7 +15,7 @@ from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
 from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
-from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir import Block, Kernel, Node, deadline
 from groundstate.compiler.ir.ops import CHAINS, LEAVES, LaneRule, is_reduction, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.spirv.types import Pointer, Type
@@ -119,6 +119,7 @@ class Divergence:
             self.strides[node] = _UNKNOWN
         changed = True
         while changed:
+            deadline.check()
             changed = self._update_values()
             changed |= self._update_control()
 
@@ -158,6 +159,7 @@ class Divergence:
         partial: set[Block] = set()
         growing = True
         while growing:
+            deadline.check()
             growing = False
             for block in self.kernel.blocks:
                 if block in partial:

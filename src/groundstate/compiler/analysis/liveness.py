@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir import Block, Kernel, Node, deadline
 from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.ir.passes import Analyses
 
@@ -27,6 +27,7 @@ class Liveness:
         self._live = dict.fromkeys(kernel.blocks, 0)
         changed = True
         while changed:
+            deadline.check()
             changed = False
             for block in reversed(kernel.blocks):
                 after = handed.get(block, 0)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, cast
 
+from groundstate.compiler.ir import deadline
 from groundstate.compiler.ir.kernel import Kernel
 from groundstate.compiler.target import Target
 
@@ -57,6 +58,7 @@ class Analyses:
     def get(self, kind: type[A]) -> A:
         """An analysis, computed if it is not known."""
         if kind not in self._known:
+            deadline.check()
             self._known[kind] = kind.compute(self)
         return cast(A, self._known[kind])
 
@@ -119,10 +121,11 @@ selection = Selection()
 
 
 def run_passes(passes: Iterable[Pass], kernel: Kernel, analyses: Analyses) -> None:
-    """Runs passes in order."""
+    """Runs passes in order, as long as there is time."""
     for step in filter(selection.includes, passes):
         for observer in observers:
             observer.before(step, kernel)
+        deadline.check()
         changed = step.run(kernel, analyses)
         if changed:
             kernel.reorder()

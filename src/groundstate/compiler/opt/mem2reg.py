@@ -8,9 +8,11 @@ What is loaded before anything was stored is undefined.
 from __future__ import annotations
 
 from groundstate.compiler.analysis.cfg import CFG
-from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.ir import Block, Kernel, Node, deadline
 from groundstate.compiler.ir.ops import is_volatile
 from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.limits import MAX_NODES
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type
 
 
@@ -25,8 +27,15 @@ def promote_variables(kernel: Kernel, analyses: Analyses) -> bool:
     joins = _Joins(analyses.get(CFG))
     replaced: dict[Node, Node] = {}
     removed: set[Node] = set()
+    phis = 0
     for variable in simple:
-        _Promotion(joins, variable, uses[variable]).run(replaced)
+        deadline.check()
+        phis += _Promotion(joins, variable, uses[variable]).run(replaced)
+        if phis > MAX_NODES:
+            raise BuildError(
+                f"in function '{kernel.name}': its {len(simple)} variables have more than "
+                f"{MAX_NODES} values where ways meet"
+            )
         removed.add(variable)
         removed.update(uses[variable])
     _apply(kernel, replaced, removed)
@@ -97,8 +106,8 @@ class _Promotion:
         """The value at the end of a block, where it is known by now."""
         self.undefined = Node("Undef", self.type, where=self.where)
 
-    def run(self, replaced: dict[Node, Node]) -> None:
-        """Says what takes the place of each load."""
+    def run(self, replaced: dict[Node, Node]) -> int:
+        """Says what takes the place of each load. Returns how many phis that needs."""
         stored = {
             block: stores[-1].operands[1]
             for block, users in self.by_block.items()
@@ -122,6 +131,7 @@ class _Promotion:
         for block, phi in phis.items():
             phi.operands = [self._leaving(each) for each in block.predecessors]
             phi.literals = tuple(block.predecessors)
+        return len(phis)
 
     def _needed_at(self, storing: set[Block]) -> set[Block]:
         """The blocks at whose start the variable's value is still needed."""

@@ -13,7 +13,7 @@ from groundstate.compiler.codegen.memory.ordering import barrier_fence
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir import Block, Node, deadline
 from groundstate.compiler.lower.barriers import is_group_barrier
 
 
@@ -76,6 +76,7 @@ class ControlFlow:
         """Writes all blocks; control arrives at the first and leaves at `done`."""
         self._enter(self.order[0])
         for block in self.order:
+            deadline.check()
             self._write_check(block)
             self._write_body(block)
             if block in self._all_lanes.blocks:

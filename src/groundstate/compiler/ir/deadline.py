@@ -1,0 +1,49 @@
+"""How long it may take to make LLVM IR of a kernel: GROUNDSTATE_COMPILE_LIMIT, as for LLVM itself.
+
+A kernel within all limits of size may still be one that an algorithm takes very long for. So the
+pass manager, and loops that go over many things, look at the clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from groundstate import knobs
+from groundstate.compiler.errors import BuildError
+
+
+class _Clock(threading.local):
+    """What the thread compiles."""
+
+    end: float | None = None
+    kernel = ""
+
+
+_clock = _Clock()
+
+
+@contextmanager
+def limited(kernel: str) -> Iterator[None]:
+    """Sets the clock for a kernel; inside of another one, that one's time goes on."""
+    limit = knobs.COMPILE_LIMIT.get()
+    if _clock.end is not None or not limit:
+        yield
+        return
+    _clock.end, _clock.kernel = time.monotonic() + limit / 1e9, kernel
+    try:
+        yield
+    finally:
+        _clock.end = None
+
+
+def check() -> None:
+    """Raises BuildError if the time is over."""
+    if _clock.end is not None and time.monotonic() > _clock.end:
+        limit = (knobs.COMPILE_LIMIT.get() or 0) / 1e9
+        raise BuildError(
+            f"in function '{_clock.kernel}': it takes more than {limit:g} s to make LLVM IR of it; "
+            "GROUNDSTATE_COMPILE_LIMIT allows more"
+        )
