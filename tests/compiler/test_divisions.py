@@ -14,6 +14,7 @@ from groundstate.compiler.llvm import machine
 from groundstate.compiler.spirv import fold_numbers
 from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.target import ANY_CPU
 from tests.compiler.runner import program_of, run
 
 PAIR = "<2 x i32>"
@@ -33,7 +34,7 @@ define void @run(ptr %from, ptr %to) {{
 )
 def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> None:
     """LLVM may take it for anything: if for a zero, it need not divide in the other lane either."""
-    text = Text()
+    text = Text(ANY_CPU)
     result = WRITERS[name](text, PAIR, PAIR, ["%dividend", "<i32 7, i32 undef>"])
     function = FUNCTION.format(pair=PAIR, lines="\n".join(text.lines), result=result)
     linked = machine.link(machine.object_code(function, 4))

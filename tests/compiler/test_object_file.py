@@ -12,6 +12,7 @@ import pytest
 from groundstate.compiler.llvm import machine
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program, object_loader
+from groundstate.compiler.target.host import host
 
 SUM = """
 @table = internal constant [4 x i32] [i32 10, i32 20, i32 30, i32 40]
@@ -54,7 +55,7 @@ define i32 @run() nounwind {
 """
 
 x86_only = pytest.mark.skipif(
-    not machine.target().triple.startswith("x86_64"), reason="other CPUs use LLVM's linker"
+    not host().triple.startswith("x86_64"), reason="other CPUs use LLVM's linker"
 )
 
 

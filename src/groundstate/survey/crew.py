@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 from groundstate.compiler.llvm import machine
+from groundstate.compiler.target.host import host
 from groundstate.survey.trial import FAILED, Outcome, compile_module
 
 MOST_MEMORY = 8 << 30
@@ -155,7 +156,7 @@ def _work(link: Connection, widths: tuple[int, ...], limit_s: int, known: dict[s
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     machine.stay_here()
-    machine.target()
+    host()
     while True:
         try:
             parts, news = link.recv()

@@ -16,7 +16,7 @@ from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
 from groundstate.compiler.llvm import machine
 from groundstate.compiler.program import Program
-from groundstate.compiler.program.kernel_compiler import LIKELY_GROUP_SIZE, load
+from groundstate.compiler.program.kernel_compiler import load
 
 COMPILED = "compiled"
 INCOMPLETE = "incomplete"
@@ -100,7 +100,7 @@ def _compile(
     for name in outcome.kernels:
         if name in program.refusals:
             raise RefusedError(program.log)
-        size = program.signature(name).required_group_size or LIKELY_GROUP_SIZE
+        size = program.signature(name).required_group_size or program.target.likely_group_size
         for width in widths:
             _compile_code(program.write(name, size, width or None), known, outcome)
 

@@ -93,7 +93,7 @@ class Divergence:
         for rounds_left in reversed(range(ROUNDS)):
             if rounds_left == 0:
                 self.shared = {}
-            self.interleaved = interleaved_addresses(self.kernel, self.shared)
+            self.interleaved = interleaved_addresses(self.kernel, self.target, self.shared)
             self.divergent_branches, self.divergent_blocks = set(), set()
             self.divergent_loops = set()
             self._solve()

@@ -11,7 +11,6 @@ from typing import ClassVar
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
-from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.codegen.function import Values, components
 from groundstate.compiler.codegen.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.codegen.text import scalar_type
@@ -22,6 +21,7 @@ from groundstate.compiler.ir.ops import operation
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.target import Target
 
 Handler = Callable[["Emitter", Node], None]
 
@@ -43,7 +43,7 @@ class Emitter(Values):
     HANDLERS: ClassVar[dict[str, Handler]] = {}
 
     def __init__(self, kernel: Kernel, divergence: Divergence, context: KernelContext) -> None:
-        super().__init__(LaneText(divergence.width), kernel, divergence, context.registers)
+        super().__init__(LaneText(divergence.width, divergence.target), kernel, divergence)
         self.width = divergence.width
         self.context = context
         self.contract = context.contract
@@ -203,8 +203,8 @@ class Emitter(Values):
 class KernelContext:
     """What surrounds the code of a sub-group: arguments, ids, memory."""
 
-    def __init__(self, registers: Registers) -> None:
-        self.registers = registers
+    def __init__(self, target: Target) -> None:
+        self.target = target
         self.arguments: list[Value] = []
         self.contract = True
         self.is_marked = False

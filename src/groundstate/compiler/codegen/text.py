@@ -5,12 +5,14 @@ from __future__ import annotations
 import struct
 
 from groundstate.compiler.spirv.types import Bool, Float, Handle, Int, Pointer, Type
+from groundstate.compiler.target import Target
 
 
 class Text:
     """The lines of one function, in the order in which they are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target) -> None:
+        self.target = target
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
         self._count = 0

@@ -1,4 +1,4 @@
-"""The machine that kernels are compiled for, and LLVM IR to machine code.
+"""LLVM IR to machine code.
 
 LLVM ends the process that it runs in when it meets something that it was not made for. So it runs
 in one of its own (`process`), unless GROUNDSTATE_COMPILE_APART says otherwise or no process
@@ -7,13 +7,9 @@ can be started.
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache
 from typing import TYPE_CHECKING
 
 from groundstate import knobs
-from groundstate.compiler.codegen.control.masks import Registers
-from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.llvm import process
 
 if TYPE_CHECKING:  # imported where LLVM runs in this process
@@ -21,36 +17,7 @@ if TYPE_CHECKING:  # imported where LLVM runs in this process
 
     from groundstate.compiler.llvm.backend import Linked
 
-VERSION = b"groundstate-code-3"
-
 _stays_here = False
-
-
-@light_dataclass()
-class Target:
-    """The machine that code is compiled for: this one."""
-
-    cpu: str
-    features: str
-    triple: str
-
-    @property
-    def identity(self) -> str:
-        """What code is good for: the CPU and the instructions that it has."""
-        digest = hashlib.sha256(self.features.encode()).hexdigest()[:12]
-        return f"{self.triple} {self.cpu} {digest}"
-
-    @property
-    def registers(self) -> Registers:
-        """What the emitter needs to know of vector registers."""
-        return Registers(self.natural_width, "+avx512vl" in self.features)
-
-    @property
-    def natural_width(self) -> int:
-        """How many 32-bit lanes a vector register has."""
-        if "+avx512f" in self.features:
-            return 16
-        return 8 if "+avx2" in self.features else 4
 
 
 def stay_here() -> None:
@@ -69,15 +36,14 @@ def begin() -> None:
         process.begin()
 
 
-@cache
-def target() -> Target:
-    """The target of this process, found on first use."""
-    facts = process.facts() if _runs_apart() else None
-    if facts is None:
+def facts() -> tuple[str, str, str]:
+    """The CPU that code is generated for, its features, and LLVM's triple for it."""
+    found = process.facts() if _runs_apart() else None
+    if found is None:
         from groundstate.compiler.llvm import backend
 
-        facts = backend.target().facts
-    return Target(*facts)
+        found = backend.target().facts
+    return found
 
 
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:

@@ -42,7 +42,7 @@ class Sums:
     @property
     def are_too_many(self) -> bool:
         """True if there are more than registers, and the loop does nothing but sum up."""
-        return self.registers > self.target.vector_registers and all(
+        return self.registers > self.target.most_sums and all(
             not has_side_effects(node) for block in self.loop.blocks for node in block.nodes
         )
 
@@ -89,7 +89,7 @@ class Sums:
         taken = 0
         for phi in self.phis:
             size = self._size(phi)
-            if shares[-1] and taken + size > self.target.sums:
+            if shares[-1] and taken + size > self.target.registers_for_sums:
                 shares.append([])
                 taken = 0
             shares[-1].append(phi)

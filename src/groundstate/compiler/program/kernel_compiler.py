@@ -24,11 +24,7 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.llvm.backend import Linked
     from groundstate.compiler.program.program import Program
 
-SUBGROUP_SIZE = 16
-"""Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
-LIKELY_GROUP_SIZE = (256, 1, 1)
-"""What is suggested for a large range, and what many programs choose."""
 
 Facts = dict[str, Any]
 UNKNOWN_FACTS: Facts = {
@@ -88,7 +84,9 @@ class KernelCompiler:
 
             if len(self._kernels) >= MAX_KERNELS:
                 self._kernels.clear()
-            found = self._kernels[name] = pipeline.lower(self.program.symbols, name)
+            found = self._kernels[name] = pipeline.lower(
+                self.program.symbols, name, self.program.target
+            )
         return found
 
     # --- What is known of a kernel ----------------------------------------------------------------
@@ -118,7 +116,7 @@ class KernelCompiler:
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
-            subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
+            subgroup_size=lanes[0] if lanes else self.program.known_target.subgroup_size,
             local_bytes=facts["local_bytes"],
             private_bytes=facts["private_bytes"],
             attributes=" ".join(attributes),
@@ -158,7 +156,7 @@ class KernelCompiler:
         signature = self.signature(name)
         if name in self._checked or signature.unresolved:
             return
-        size = signature.required_group_size or LIKELY_GROUP_SIZE
+        size = signature.required_group_size or self.program.known_target.likely_group_size
         self._written = (name, size), self.write(name, size)
         self._checked.add(name)
         facts = {each: getattr(signature, each) for each in UNKNOWN_FACTS}

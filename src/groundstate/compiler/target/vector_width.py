@@ -29,7 +29,7 @@ def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
     """The kernel's values for the width that suits it."""
     cfg = CFG(kernel)
     is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
-    for width in _candidates(group_size, target.lanes):
+    for width in _candidates(group_size, target):
         if width > target.lanes and is_large:
             continue
         divergence = Divergence(kernel, cfg, Variant(group_size, width, width), target)
@@ -54,14 +54,14 @@ def _waits_for_memory(divergence: Divergence) -> bool:
     )
 
 
-def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, natural: int) -> int:
+def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, lanes: int) -> int:
     """How many lanes of a sub-group run side by side: all of them, or as many as fill a register
     and have a row of the group to themselves, if they take nothing from the others."""
     row = group_size[lane_axis(group_size)]
-    if row % subgroup == 0 or row % natural or subgroup % natural or subgroup == natural:
+    if row % subgroup == 0 or row % lanes or subgroup % lanes or subgroup == lanes:
         return subgroup
-    alone = all(_stays_inside(node, subgroup, natural) for node in kernel.nodes())
-    return natural if alone else subgroup
+    alone = all(_stays_inside(node, subgroup, lanes) for node in kernel.nodes())
+    return lanes if alone else subgroup
 
 
 def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
@@ -73,9 +73,10 @@ def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
     return operation(node).category is not Category.GROUP and not observes_subgroup(node)
 
 
-def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
+def _candidates(group_size: GroupSize, target: Target) -> Iterator[int]:
     """Widths from the best on; the last one always works."""
-    widths = [width for width in (2 * natural, natural, 8, 4) if width <= 2 * natural]
+    best = target.lanes * target.vectors_per_value
+    widths = [width for width in (best, target.lanes, 8, 4) if width <= best]
     row = group_size[lane_axis(group_size)]
     whole = [width for width in dict.fromkeys(widths) if row % width == 0]
     if whole:
@@ -84,9 +85,9 @@ def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     items = group_size[0] * group_size[1] * group_size[2]
     if items == 1:
         yield 1
-    elif items > natural:
-        yield 2 * natural
-    yield natural
+    elif items > target.lanes:
+        yield best
+    yield target.lanes
 
 
 def pressure(divergence: Divergence) -> int:
