@@ -21,7 +21,6 @@ from groundstate.compiler.program.constructors import (
     run_once,
 )
 from groundstate.compiler.program.kernel_compiler import GroupSize, KernelCode, KernelCompiler
-from groundstate.compiler.program.native_binary import NativeBinary
 from groundstate.compiler.program.signature import Signature
 from groundstate.compiler.program.source import Source
 from groundstate.compiler.program.symbols import Symbols, needed_imports
@@ -121,6 +120,8 @@ class Program:
 
     def native_binary(self) -> bytes:
         """The modules, and what is known of their kernels: the code compiled so far among it."""
+        from groundstate.compiler.program.native_binary import NativeBinary
+
         return NativeBinary(
             self.options,
             tuple(source.spirv for source in self.sources),
@@ -132,6 +133,8 @@ class Program:
     @staticmethod
     def from_native(binary: bytes) -> Program:
         """A program from `native_binary`, of this version and for this kind of CPU."""
+        from groundstate.compiler.program.native_binary import NativeBinary
+
         content = NativeBinary.unsealed(binary)
         try:
             pairs = zip(content.modules, content.constants, strict=True)
