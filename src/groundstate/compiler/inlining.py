@@ -9,6 +9,7 @@ from __future__ import annotations
 from groundstate.compiler.byval import needs_copy
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.kernel_ir import Builder, Words
 from groundstate.compiler.limits import MAX_CALL_DEPTH
 from groundstate.compiler.spirv.constants import Address, Constant
@@ -26,22 +27,6 @@ from groundstate.compiler.support import (
 )
 from groundstate.compiler.symbols import Target
 from groundstate.compiler.well_known import WellKnown, well_known
-
-LEADING_IDS = {
-    "Load": 1,
-    "Store": 2,
-    "CopyMemory": 2,
-    "CopyMemorySized": 3,
-    "PredicatedLoadINTEL": 3,
-    "PredicatedStoreINTEL": 3,
-    "UntypedGroupAsyncCopyKHR": 7,
-    "ImageSampleExplicitLod": 2,
-    "ImageFetch": 2,
-    "ImageRead": 2,
-    "ImageWrite": 3,
-}
-"""How many ids come before the literal memory operands, or before those of images, of which none
-matters here."""
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
@@ -209,9 +194,9 @@ class Instance:
         if name == "ExtInst":
             return [("n", words[0]), ("n", words[1]), *_extended_kinds(words)]
         row = ROWS[instruction.opcode]
-        positions = (
-            range(LEADING_IDS.get(name, 0)) if row.id_positions is None else row.id_positions
-        )
+        positions = row.id_positions
+        if positions is None:  # literal memory operands, or those of images, follow the values
+            positions = tuple(range(len(OPERATIONS[name].types.operands)))
         return [
             ("id" if index in positions or index >= row.all_ids_from else "n", word)
             for index, word in enumerate(words)

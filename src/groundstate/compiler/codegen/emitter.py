@@ -14,11 +14,11 @@ from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.codegen.function import Values, components
 from groundstate.compiler.codegen.problems import BAD_OPERANDS, MARK, Problems, place_of
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import operation
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Pointer, Type

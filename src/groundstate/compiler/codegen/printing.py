@@ -8,8 +8,7 @@ from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Node
-from groundstate.compiler.ir.ops import CHAINS
-from groundstate.compiler.kernel_ir import CASTS_OF_ADDRESSES
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS
 from groundstate.compiler.spirv.module import Variable
 
 MOST_STEPS = 64
@@ -47,7 +46,7 @@ def _format_number(emitter: Emitter, node: Node) -> int:
     """The format string, which must be a constant, entered in the kernel's table."""
     pointer = node.operands[0]
     for _ in range(MOST_STEPS):
-        if pointer.op not in CHAINS and pointer.op not in CASTS_OF_ADDRESSES:
+        if pointer.op not in CHAINS and pointer.op not in SAME_ADDRESS:
             break
         pointer = pointer.operands[0]
     variable = pointer.literals[0] if pointer.op == "Global" else None

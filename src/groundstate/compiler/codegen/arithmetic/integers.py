@@ -4,12 +4,13 @@ bytes.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.addresses import array_step
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.addresses import array_step
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.well_known import CLASSIFY, ELEMENTWISE, FLAGGED
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes, shuffled
+from groundstate.compiler.analysis.lane_values import picked_lanes, shuffled
 from groundstate.compiler.codegen.arithmetic.composites import choose
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.groups.ballots import lane_numbers, own
@@ -10,6 +10,7 @@ from groundstate.compiler.codegen.groups.operations import check_subgroup
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.ops import SHUFFLES
 
 COMPUTED = {
     "SubgroupShuffleXorINTEL": "xor",

@@ -16,10 +16,10 @@ from groundstate.compiler.codegen.images.views import (
 )
 from groundstate.compiler.codegen.memory.layout import load
 from groundstate.compiler.codegen.routines import Results, splat
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec, element
 from groundstate.compiler.spirv.types import Float, Image, Int, SampledImage, Type, Vector
 
@@ -113,9 +113,9 @@ def _kind(type_: Type) -> str:
     return "float" if isinstance(part, Float) else "i32"
 
 
-@handles("ImageSampleExplicitLod")
+@handles("SampleImage")
 def _sample(emitter: Emitter, node: Node) -> None:
-    image, sampler, coordinate = node.operands[:3]
+    image, sampler, coordinate = node.operands
     access = _Access(emitter, node)
     place = access.place(coordinate)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.memory.ordering import barrier_fence, ordering
 from groundstate.compiler.codegen.memory.privatised_atomics import combine_lanes
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import Scope
 
 FAR_BARRIER = (
