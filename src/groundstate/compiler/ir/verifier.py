@@ -44,6 +44,10 @@ class _Verifier:
         self.dominator = immediate_dominators(
             [[self.blocks[each] for each in block.successors] for block in self.kernel.blocks], 0
         )
+        unreachable = [each for each in self.kernel.blocks if self.dominator[each.index] < 0]
+        if unreachable:
+            yield from (f"{block}: no way leads there from block 0" for block in unreachable)
+            return
         for index, block in enumerate(self.kernel.blocks):
             for phi in block.phis:
                 yield from _prefixed(phi, self._phi(phi, block))
@@ -80,6 +84,8 @@ class _Verifier:
             yield f"{block}: a branch has {count} successors"
         if count > 1 and block.condition is None:
             yield f"{block} leads to several blocks, and nothing decides which"
+        if count < 2 and block.condition is not None:
+            yield f"{block} has a condition, and leads to {count} blocks"
 
     def _place_nodes(self, block: Block, index: int) -> Iterator[str]:
         for node in block.phis:
@@ -105,8 +111,14 @@ class _Verifier:
     # --- Nodes ----------------------------------------------------------------------------------
 
     def _phi(self, phi: Node, block: Block) -> Iterator[str]:
+        if len(phi.operands) != len(phi.literals):
+            yield f"it has {len(phi.operands)} values from {len(phi.literals)} blocks"
+            return
         if set(phi.literals) != set(block.predecessors):
             yield "its sources are not the predecessors of its block"
+            return
+        if len(set(phi.literals)) < len(phi.literals):
+            yield "it has two values from one block"
             return
         for value, source in zip(phi.operands, phi.literals, strict=True):
             assert isinstance(source, Block)
@@ -129,6 +141,8 @@ class _Verifier:
     def _defined(self, value: Node, use: tuple[int, int]) -> Iterator[str]:
         """A value must be there wherever it is used: its definition dominates the use."""
         if value.op in LEAVES:
+            if value.op == "Argument" and not self._is_argument(value):
+                yield f"it uses argument {value.literals[0]}, which the kernel does not have"
             return
         place = self.places.get(value)
         if place is None:
@@ -143,6 +157,10 @@ class _Verifier:
             current = self.dominator[current]
         if current != place[0]:
             yield f"it uses {value} of block {place[0]}, which not every way to here passes"
+
+    def _is_argument(self, value: Node) -> bool:
+        number = int(str(value.literals[0]))
+        return number < len(self.kernel.arguments)
 
 
 def _prefixed(where: object, problems: Iterator[str]) -> Iterator[str]:
