@@ -15,7 +15,7 @@ from benchmarks.kernels.cases import EMPTY
 from groundstate import knobs
 from groundstate.capture import place
 from groundstate.capture.scripting.script import Script
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 ALONE = "alone"
 OUT = programs.BUILT / "recording"

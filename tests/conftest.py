@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from groundstate import standin, ze
-from groundstate.compiler import llvm_process
+from groundstate.compiler.ir.pass_observers import Verifier
 from groundstate.compiler.ir.passes import observers
-from groundstate.compiler.pass_tools import Verifier
+from groundstate.compiler.llvm import process
 
 pytest_plugins = ["tests.prebuilt.plugin"]
 
@@ -220,6 +220,6 @@ def what_there_is() -> dict[str, Any]:
             continue  # the descriptor with which this folder was listed
     # NVIDIA's library keeps its descriptors until the process ends.
     kept = sorted(file for file in files if not file.startswith("/dev/nvidia"))
-    for descriptor in llvm_process.descriptors():
+    for descriptor in process.descriptors():
         kept.remove(os.readlink(f"/proc/self/fd/{descriptor}"))
     return {"objects": driver_library.gs_live_objects(0), "files": kept}

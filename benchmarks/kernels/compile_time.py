@@ -10,7 +10,7 @@ from benchmarks.kernels.large import LARGE, MODULE_KERNELS, large_module
 from benchmarks.kernels.team import Member
 from benchmarks.peers import Missing, Target
 from benchmarks.programs import MeasuringError
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 KERNEL_TARGET_MS = 200.0
 INDEX_TARGET_MS = 1000.0

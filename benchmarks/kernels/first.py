@@ -13,7 +13,7 @@ from benchmarks.kernels.cases import SMALL_CASES, Case
 from benchmarks.kernels.team import Member
 from benchmarks.peers import Missing, Target
 from benchmarks.programs import MeasuringError
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 COLD, SPIRV, CACHED = "cold", "cold, ours from SPIR-V", "from the cache"
 GOAL = 1.0

@@ -11,7 +11,7 @@ from benchmarks.kernels.cases import EMPTY, SOURCES
 from benchmarks.kernels.team import Member, Team
 from benchmarks.peers import Missing, Target
 from benchmarks.programs import MeasuringError
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 WAYS = {
     "list": "immediate list, wait for the list",

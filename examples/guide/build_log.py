@@ -1,7 +1,7 @@
 """A module that cannot be built comes with a log that says why."""
 
 import groundstate as gs
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 SOURCE = """
 kernel void nothing(void) {}

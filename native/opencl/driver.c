@@ -5,7 +5,7 @@
 #include "generated/ze_types.h"
 #include "word.h"
 
-#define MODULE "groundstate.compiler.opencl.door"
+#define MODULE "groundstate.compiler.opencl.entry_points"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static gs_cl_facts facts;

@@ -2,7 +2,7 @@
 
 A native binary has machine code, which runs with all rights of the program. So it carries two
 digests: one that tells whether it was damaged, and a signature that only this user can make, by
-which GROUNDSTATE_NATIVE decides. What is inside is `compiler/native_content.py`.
+which GROUNDSTATE_NATIVE decides. What is inside is `compiler/program/native_binary.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from groundstate.capture.place import streams_in
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "loader" / "programs"

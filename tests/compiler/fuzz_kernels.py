@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
 from tests.compiler import random_kernels, runner, second_compiler
 from tests.compiler.kernels import Array

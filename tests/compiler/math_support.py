@@ -10,9 +10,9 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from groundstate.compiler.dispatch import Memory
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.compiler.program.dispatch import Memory
 
 Array = np.ndarray[Any, Any]
 GROUP = 64

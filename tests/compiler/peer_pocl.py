@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from tests.compiler.cases import CASES
 from tests.compiler.kernels import Array, Case, Local, arguments, differences
 

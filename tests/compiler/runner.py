@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groundstate.compiler.dispatch import ALIGNMENT, Dispatch, Memory, RunGroups, aligned
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.compiler.program.dispatch import ALIGNMENT, Dispatch, Memory, RunGroups, aligned
 
 Size = tuple[int, int, int]
 Bytes = NDArray[np.uint8]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.opencl.options import FLAGS
 from groundstate.compiler.program import Program
 from groundstate.driver.build_options import KNOWN

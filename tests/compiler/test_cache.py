@@ -14,7 +14,7 @@ import pytest
 
 from groundstate import signing
 from groundstate.cli.main import main
-from groundstate.compiler import cache
+from groundstate.compiler.cache import disk
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache"
     monkeypatch.setenv("GROUNDSTATE_CACHE", str(path))
     monkeypatch.delenv("GROUNDSTATE_CACHE_SIZE", raising=False)
-    cache._written_since_looking.clear()
+    disk._written_since_looking.clear()
     signing._keys.clear()
     return path
 
@@ -32,32 +32,32 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_put_and_get() -> None:
-    assert cache.get(b"key") is None
-    cache.put(b"key", b"value")
-    cache.put(b"empty", b"")
-    assert cache.get(b"key") == b"value"
-    assert cache.get(b"empty") == b""
-    assert cache.get(b"other") is None
+    assert disk.get(b"key") is None
+    disk.put(b"key", b"value")
+    disk.put(b"empty", b"")
+    assert disk.get(b"key") == b"value"
+    assert disk.get(b"empty") == b""
+    assert disk.get(b"other") is None
 
 
 def test_a_later_value_replaces_the_first() -> None:
-    cache.put(b"key", b"one")
-    cache.put(b"key", b"two")
-    assert cache.get(b"key") == b"two"
-    assert cache.size()[0] == 1
+    disk.put(b"key", b"one")
+    disk.put(b"key", b"two")
+    assert disk.get(b"key") == b"two"
+    assert disk.size()[0] == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 40])
 def test_a_damaged_entry_counts_as_absent_and_goes(folder: Path, damage: bytes) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     (path,) = files(folder)
     path.write_bytes(damage)
-    assert cache.get(b"key") is None
+    assert disk.get(b"key") is None
     assert not path.exists()
 
 
 def test_the_folder_is_private(folder: Path) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     assert folder.stat().st_mode & 0o077 == 0
 
 
@@ -65,10 +65,10 @@ def test_the_folder_is_private(folder: Path) -> None:
 def test_a_folder_that_others_can_write_to_is_not_used(
     folder: Path, capsys: pytest.CaptureFixture[str], mode: int
 ) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     folder.chmod(mode)
-    assert cache.get(b"key") is None
-    cache.put(b"another", b"value")
+    assert disk.get(b"key") is None
+    disk.put(b"another", b"value")
     assert len(files(folder)) == 1
     assert "nothing is kept there; chmod go-w it" in capsys.readouterr().err
 
@@ -78,48 +78,48 @@ def test_a_folder_that_others_can_write_to_is_not_used(
 def test_nothing_below_it_that_others_can_write_to_is_used(
     folder: Path, level: str, mode: int
 ) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     (path,) = files(folder)
     (path if level == "file" else path.parent).chmod(mode)
-    assert cache.get(b"key") is None
+    assert disk.get(b"key") is None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
 @pytest.mark.parametrize("level", ["root", "folder", "file", "key"])
 def test_what_another_user_owns_is_not_used(folder: Path, level: str) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     (path,) = files(folder)
     owned = {"root": folder, "folder": path.parent, "file": path, "key": folder / "key"}[level]
     os.chown(owned, 65534, 65534)
     signing._keys.clear()
-    assert cache.get(b"key") is None
+    assert disk.get(b"key") is None
 
 
 def test_an_entry_with_a_plain_digest_is_not_believed(folder: Path) -> None:
     """Whoever cannot read the key cannot write an entry."""
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     (path,) = files(folder)
     path.write_bytes(hashlib.sha256(b"forged").digest() + b"forged")
-    assert cache.get(b"key") is None
+    assert disk.get(b"key") is None
 
 
 def test_an_entry_under_another_name_is_not_believed(folder: Path) -> None:
-    cache.put(b"key", b"value")
-    cache.put(b"other", b"something else")
-    own, other = (folder.joinpath(*cache._place(key)) for key in (b"key", b"other"))
+    disk.put(b"key", b"value")
+    disk.put(b"other", b"something else")
+    own, other = (folder.joinpath(*disk._place(key)) for key in (b"key", b"other"))
     own.write_bytes(other.read_bytes())
-    assert cache.get(b"key") is None
+    assert disk.get(b"key") is None
 
 
 def test_a_key_that_others_can_read_is_replaced(folder: Path) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     key = folder / "key"
     before = key.read_bytes()
     key.chmod(0o644)
     signing._keys.clear()
-    assert cache.get(b"key") is None
-    cache.put(b"key", b"value")
-    assert cache.get(b"key") == b"value"
+    assert disk.get(b"key") is None
+    disk.put(b"key", b"value")
+    assert disk.get(b"key") == b"value"
     assert key.read_bytes() != before
     assert key.stat().st_mode & 0o777 == 0o600
 
@@ -129,7 +129,7 @@ def test_a_key_that_others_can_read_is_replaced(folder: Path) -> None:
 def test_what_is_no_regular_file_neither_hangs_nor_counts(
     folder: Path, tmp_path: Path, what: str, how: str
 ) -> None:
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     path = {"entry": files(folder)[0], "key": folder / "key", "growth": folder / "growth"}[what]
     elsewhere = tmp_path / "elsewhere"
     path.replace(elsewhere)
@@ -142,17 +142,17 @@ def test_what_is_no_regular_file_neither_hangs_nor_counts(
     else:
         os.mknod(path, 0o600 | stat.S_IFSOCK)
     signing._keys.clear()
-    cache._written_since_looking.clear()
+    disk._written_since_looking.clear()
     if what != "growth":
-        assert cache.get(b"key") is None
-    cache.put(b"another", b"value")
+        assert disk.get(b"key") is None
+    disk.put(b"another", b"value")
 
 
 def test_the_same_key_for_processes_that_start_at_once(folder: Path) -> None:
     program = (
         "from groundstate import private_files\n"
-        "from groundstate.compiler import cache\n"
-        "with cache._root(make=True) as root: print(private_files.key(root.fd).hex())"
+        "from groundstate.compiler.cache import disk\n"
+        "with disk._root(make=True) as root: print(private_files.key(root.fd).hex())"
     )
     started = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(6)
@@ -162,9 +162,9 @@ def test_the_same_key_for_processes_that_start_at_once(folder: Path) -> None:
 
 def test_switched_off(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
-    cache.put(b"key", b"value")
-    assert cache.get(b"key") is None
-    assert cache.clear() == 0
+    disk.put(b"key", b"value")
+    assert disk.get(b"key") is None
+    assert disk.clear() == 0
     assert not folder.exists()
 
 
@@ -173,40 +173,40 @@ def test_a_folder_that_cannot_be_made_is_no_error(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GROUNDSTATE_CACHE", str(tmp_path / "file" / "cache"))
-    cache.put(b"key", b"value")
-    assert cache.get(b"key") is None
+    disk.put(b"key", b"value")
+    assert disk.get(b"key") is None
 
 
 def test_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GROUNDSTATE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache.put(b"key", b"value")
+    disk.put(b"key", b"value")
     assert files(tmp_path / "groundstate")
 
 
 def test_what_was_not_used_for_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     value = bytes(1000)
     for number in range(8):
-        cache.put(b"%d" % number, value)
+        disk.put(b"%d" % number, value)
         age(b"%d" % number, 100 - number)
-    assert cache.get(b"0") == value  # it is the oldest, and has now been used
+    assert disk.get(b"0") == value  # it is the oldest, and has now been used
     monkeypatch.setenv("GROUNDSTATE_CACHE_SIZE", "5K")
-    cache._written_since_looking.clear()
-    cache.put(b"new", value)
-    assert cache.size()[1] <= 5 * 1024
-    assert cache.get(b"new") == value
-    assert cache.get(b"0") == value
-    assert cache.get(b"1") is None
-    assert cache.get(b"7") == value
+    disk._written_since_looking.clear()
+    disk.put(b"new", value)
+    assert disk.size()[1] <= 5 * 1024
+    assert disk.get(b"new") == value
+    assert disk.get(b"0") == value
+    assert disk.get(b"1") is None
+    assert disk.get(b"7") == value
 
 
 def noted(folder: Path) -> int:
-    return sum(map(int, (folder / cache.GROWTH).read_text().split()))
+    return sum(map(int, (folder / disk.GROWTH).read_text().split()))
 
 
 def age(key: bytes, seconds: int) -> None:
     root = os.environ["GROUNDSTATE_CACHE"]
-    path = os.path.join(root, *cache._place(key))
+    path = os.path.join(root, *disk._place(key))
     then = os.stat(path).st_mtime - seconds
     os.utime(path, (then, then))
 
@@ -214,31 +214,31 @@ def age(key: bytes, seconds: int) -> None:
 def test_a_process_does_not_count_what_others_have_counted(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.put(b"first", b"x" * 1000)
+    disk.put(b"first", b"x" * 1000)
     counted = []
-    monkeypatch.setattr(cache, "entries", lambda root: counted.append(root) or iter(()))
-    cache._written_since_looking.clear()  # as in another process
-    cache.put(b"second", b"x" * 1000)
+    monkeypatch.setattr(disk, "entries", lambda root: counted.append(root) or iter(()))
+    disk._written_since_looking.clear()  # as in another process
+    disk.put(b"second", b"x" * 1000)
     assert not counted
-    assert noted(folder) == 2 * (1000 + cache.DIGEST_BYTES)
+    assert noted(folder) == 2 * (1000 + disk.DIGEST_BYTES)
 
 
 @pytest.mark.parametrize("damage", [None, b"nonsense", b"1\n" * 40_000])
 def test_what_is_noted_wrongly_is_counted_anew(folder: Path, damage: bytes | None) -> None:
-    cache.put(b"first", b"x" * 1000)
-    notes = folder / cache.GROWTH
+    disk.put(b"first", b"x" * 1000)
+    notes = folder / disk.GROWTH
     notes.unlink() if damage is None else notes.write_bytes(damage)
-    cache._written_since_looking.clear()
-    cache.put(b"second", b"x" * 1000)
-    assert noted(folder) == 2 * (1000 + cache.DIGEST_BYTES)
+    disk._written_since_looking.clear()
+    disk.put(b"second", b"x" * 1000)
+    assert noted(folder) == 2 * (1000 + disk.DIGEST_BYTES)
 
 
 def test_the_limit_holds_within_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_CACHE_SIZE", "64K")
     for number in range(200):
-        cache.put(b"%d" % number, bytes(2000))
+        disk.put(b"%d" % number, bytes(2000))
     # It is looked at again for each sixteenth of the limit.
-    assert cache.size()[1] <= 64 * 1024 * 17 // 16 + 2100
+    assert disk.size()[1] <= 64 * 1024 * 17 // 16 + 2100
 
 
 def test_many_threads() -> None:
@@ -247,8 +247,8 @@ def test_many_threads() -> None:
     def work() -> None:
         for number in range(50):
             key = b"%d" % (number % 7)
-            cache.put(key, key * 1000)
-            if (found := cache.get(key)) != key * 1000:
+            disk.put(key, key * 1000)
+            if (found := disk.get(key)) != key * 1000:
                 wrong.append(found)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -260,7 +260,7 @@ def test_many_threads() -> None:
 
 
 def test_command(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    cache.put(b"key", bytes(2048 - cache.DIGEST_BYTES))
+    disk.put(b"key", bytes(2048 - disk.DIGEST_BYTES))
     assert main(["cache"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         str(folder),

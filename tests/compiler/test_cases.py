@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
 from tests.compiler import runner
 from tests.compiler.cases import CASES

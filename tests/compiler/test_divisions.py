@@ -8,10 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from groundstate.compiler import machine
 from groundstate.compiler.codegen.arithmetic.tables import WRITERS
 from groundstate.compiler.codegen.text import Text
 from groundstate.compiler.ir.ops import OPERATIONS
+from groundstate.compiler.llvm import machine
 from groundstate.compiler.spirv.types import Int
 from tests.compiler.runner import program_of, run
 

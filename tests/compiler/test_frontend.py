@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler import cache, frontend
-from groundstate.compiler.frontend import CompileError, compile_opencl, compile_with_log
-from groundstate.compiler.opencl import clang
+from groundstate.compiler.cache import disk
+from groundstate.compiler.opencl import clang, frontend
+from groundstate.compiler.opencl.frontend import CompileError, compile_opencl, compile_with_log
 from tests.compiler.frontend_support import disassemble, opcodes, validate
 
 SIMPLE = "kernel void f(global int *a) { a[get_global_id(0)] += 1; }"
@@ -332,13 +332,13 @@ def test_changed_include_is_seen(tmp_path: Path, runs: list[str]) -> None:
 def test_errors_are_not_cached(empty_cache: Path) -> None:
     with pytest.raises(CompileError):
         compile_opencl("?")
-    assert cache.size() == (0, 0)
+    assert disk.size() == (0, 0)
 
 
 @pytest.mark.needs_compiler
 def test_processes_share_the_cache(empty_cache: Path) -> None:
     program = (
-        "from groundstate.compiler.frontend import compile_opencl\n"
+        "from groundstate.compiler.opencl.frontend import compile_opencl\n"
         f"print(hash(compile_opencl({SIMPLE!r}).hex()))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
@@ -348,7 +348,7 @@ def test_processes_share_the_cache(empty_cache: Path) -> None:
     ]
     printed = {process.communicate()[0] for process in started}
     assert len(printed) == 1
-    assert cache.size()[0] == 1
+    assert disk.size()[0] == 1
 
 
 def test_fingerprint_covers_the_headers() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.spirv.reader import read
 
 SOURCE = """

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from tests.compiler.builtin_calls import calls
 from tests.compiler.frontend_support import disassemble, imports, opcodes, validate
 

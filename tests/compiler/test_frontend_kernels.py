@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from tests.compiler.cases import CASES
 from tests.compiler.frontend_support import disassemble, imports, validate
 from tests.compiler.kernels import FEATURES, FOLDER, Local, arguments, read

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler import llvm_process, machine
 from groundstate.compiler.errors import BuildError, WrongIrError
+from groundstate.compiler.llvm import machine, process
 from groundstate.compiler.program import Program
 from tests.compiler.hostile_modules import deep_expression
 
@@ -40,14 +40,14 @@ DEADLINE_S = 60
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "1")
-    monkeypatch.setattr(llvm_process, "_current", None)
+    monkeypatch.setattr(process, "_current", None)
     yield
-    llvm_process._end()
+    process._end()
 
 
 def pid() -> int:
-    assert llvm_process._current is not None
-    return llvm_process._current.pid
+    assert process._current is not None
+    return process._current.pid
 
 
 def ends(number: int) -> bool:
@@ -80,10 +80,10 @@ def test_an_abort_is_a_failed_build_and_the_next_one_works() -> None:
 def test_what_a_pass_gives_up_on_is_compiled_without(monkeypatch: pytest.MonkeyPatch) -> None:
     def give_up(text: str, lanes: int, optimised: bool) -> bytes:
         if optimised:
-            raise llvm_process.GaveUpError("an assertion of a pass")
+            raise process.GaveUpError("an assertion of a pass")
         return b"code"
 
-    monkeypatch.setattr(llvm_process, "object_code", give_up)
+    monkeypatch.setattr(process, "object_code", give_up)
     assert machine.object_code(GOOD, 1) == b"code"
 
 
@@ -118,7 +118,7 @@ def test_one_that_was_killed_meanwhile_is_replaced() -> None:
 def test_it_ends_when_turned_away_from() -> None:
     machine.object_code(GOOD, 1)
     before = pid()
-    llvm_process._end()
+    process._end()
     assert ends(before)
 
 
@@ -142,7 +142,7 @@ def test_it_holds_nothing_of_the_program(tmp_path: Path) -> None:
 def test_the_process_of_the_program_has_no_child() -> None:
     code = """if True:
         import os
-        from groundstate.compiler import machine
+        from groundstate.compiler.llvm import machine
         machine.object_code("define void @run() {\\n  ret void\\n}\\n", 1)
         try:
             print(os.waitpid(-1, os.WNOHANG))
@@ -156,9 +156,10 @@ def test_the_process_of_the_program_has_no_child() -> None:
 def test_it_ends_with_a_program_that_is_killed() -> None:
     code = """if True:
         import os, signal
-        from groundstate.compiler import llvm_process, machine
+        from groundstate.compiler.llvm import process
+        from groundstate.compiler.llvm import machine
         machine.object_code("define void @run() {\\n  ret void\\n}\\n", 1)
-        print(llvm_process._current.pid, flush=True)
+        print(process._current.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
         """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -169,17 +170,18 @@ def test_it_ends_with_a_program_that_is_killed() -> None:
 def test_a_fork_has_one_of_its_own() -> None:
     code = """if True:
         import os
-        from groundstate.compiler import llvm_process, machine
+        from groundstate.compiler.llvm import process
+        from groundstate.compiler.llvm import machine
         text = "define void @run() {\\n  ret void\\n}\\n"
         machine.object_code(text, 1)
-        before = llvm_process._current.pid
+        before = process._current.pid
         child = os.fork()
         if child == 0:
             machine.object_code(text, 1)
-            os._exit(0 if llvm_process._current.pid != before else 1)
+            os._exit(0 if process._current.pid != before else 1)
         print(os.waitpid(child, 0)[1])
         machine.object_code(text, 1)
-        print(llvm_process._current.pid == before)
+        print(process._current.pid == before)
         """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "0\nTrue\n"
@@ -209,7 +211,8 @@ def test_the_driver_answers_with_a_failed_build() -> None:
 def test_a_program_may_close_all_its_files_and_open_others(tmp_path: Path) -> None:
     code = """if True:
         import os, sys
-        from groundstate.compiler import llvm_process, machine
+        from groundstate.compiler.llvm import process
+        from groundstate.compiler.llvm import machine
         text = "define void @run() {\\n  ret void\\n}\\n"
         machine.object_code(text, 1)
         os.closerange(3, 1024)
@@ -230,14 +233,14 @@ def test_a_program_may_close_all_its_files_and_open_others(tmp_path: Path) -> No
 def test_off_means_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "0")
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
-    assert llvm_process.descriptors() == ()
+    assert process.descriptors() == ()
 
 
 def test_without_a_python_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/does/not/exist")
-    monkeypatch.setattr(llvm_process, "_cannot_start", False)
+    monkeypatch.setattr(process, "_cannot_start", False)
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
-    assert llvm_process.descriptors() == ()
+    assert process.descriptors() == ()
 
 
 def test_without_files_it_is_here_until_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +250,7 @@ def test_without_files_it_is_here_until_there_are_some(monkeypatch: pytest.Monke
     with monkeypatch.context() as patch:
         patch.setattr(os, "memfd_create", refuse)
         assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
-        assert llvm_process.descriptors() == ()
+        assert process.descriptors() == ()
     assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert pid() != os.getpid()
 

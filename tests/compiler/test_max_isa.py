@@ -10,10 +10,10 @@ import sys
 import pytest
 
 PROGRAM = """
-from groundstate.compiler.machine import target
+from groundstate.compiler.llvm.machine import target
 from groundstate.driver.devices.cpu import Machine
-from groundstate.compiler import llvm_code
-module = llvm_code.parse('''
+from groundstate.compiler.llvm import backend
+module = backend.parse('''
 define void @add(ptr %a, ptr %b) {
   %x = load <16 x float>, ptr %a
   %y = load <16 x float>, ptr %b
@@ -23,7 +23,7 @@ define void @add(ptr %a, ptr %b) {
 }
 ''')
 print(target().natural_width, Machine().simd_bits)
-print(llvm_code.target().machine.emit_assembly(module))
+print(backend.target().machine.emit_assembly(module))
 """
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from groundstate import native_binary as envelope
 from groundstate import signing
-from groundstate.compiler import frontend, object_file
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.native_content import NativeContent
-from groundstate.compiler.program import Program
+from groundstate.compiler.opencl import frontend
+from groundstate.compiler.program import Program, object_loader
+from groundstate.compiler.program.native_binary import NativeBinary
 
 ROUNDS = 4000
 """Mutants of each kind."""
@@ -81,21 +81,20 @@ def read_or_refuse(content: bytes) -> bool:
     except BuildError:
         return False
     for name in program.kernel_names:
-        if (name,) in program._known:
-            program._facts(name)
+        program.cache.get(name)
     return True
 
 
 def test_a_whole_one_is_taken(content: bytes) -> None:
     assert read_or_refuse(content)
-    assert NativeContent.unpack(content).pack() == content
+    assert NativeBinary.unpack(content).pack() == content
 
 
 def test_mutants_without_our_signature_are_not_even_read(
     content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_NATIVE", "own")
-    monkeypatch.setattr(NativeContent, "unpack", staticmethod(lambda _: pytest.fail("was read")))
+    monkeypatch.setattr(NativeBinary, "unpack", staticmethod(lambda _: pytest.fail("was read")))
     chosen, binary = random.Random(1), sealed(content)
     for _ in range(ROUNDS):
         with pytest.raises(BuildError):
@@ -160,11 +159,11 @@ def _times(chosen: random.Random) -> int:
 def test_facts_about_kernels_replaced(content: bytes) -> None:
     """The descriptions of kernels, which decide how much memory a launch takes."""
     chosen = random.Random(5)
-    whole = NativeContent.unpack(content)
+    whole = NativeBinary.unpack(content)
     taken = 0
     for _ in range(ROUNDS):
         known = {what: spoiled(chosen, piece) for what, piece in whole.known.items()}
-        spoilt = NativeContent(whole.options, whole.modules, whole.constants, known)
+        spoilt = NativeBinary(whole.options, whole.modules, whole.constants, known)
         taken += read_or_refuse(spoilt.pack())
     assert taken < ROUNDS
 
@@ -183,12 +182,12 @@ def test_object_files_changed(content: bytes) -> None:
     chosen = random.Random(6)
     codes = [
         piece[4 + struct.unpack_from("<I", piece)[0] :]
-        for what, piece in NativeContent.unpack(content).known.items()
+        for what, piece in NativeBinary.unpack(content).known.items()
         if len(what) > 1
     ]
-    assert all(object_file.load(code) for code in codes)
+    assert all(object_loader.load(code) for code in codes)
     for _ in range(ROUNDS):
-        object_file.load(mutated(chosen, chosen.choice(codes)))
+        object_loader.load(mutated(chosen, chosen.choice(codes)))
 
 
 HOSTILE = {
@@ -218,11 +217,11 @@ def test_a_forged_description_is_refused(content: bytes, how: str) -> None:
 def test_sections_on_top_of_each_other_take_no_memory() -> None:
     """65535 sections of the same megabyte would be 64 GiB."""
     data = bytes(1 << 20)
-    table = object_file.HEADER.size + len(data)
+    table = object_loader.HEADER.size + len(data)
     header = struct.pack("<4sBB10xHH4x8x8xQ4x8xH2x", b"\x7fELF", 2, 1, 1, 62, table, 65535)
-    section = object_file.SECTION.pack(0, 1, 2, 0, 64, len(data), 0, 0, 1, 0)
-    symbols = object_file.SECTION.pack(0, 2, 0, 0, 64, 24, 0, 0, 1, 24)
+    section = object_loader.SECTION.pack(0, 1, 2, 0, 64, len(data), 0, 0, 1, 0)
+    symbols = object_loader.SECTION.pack(0, 2, 0, 0, 64, 24, 0, 0, 1, 24)
     code = header + data + symbols + section * 65534
-    sections, _, _ = object_file._read(code)
+    sections, _, _ = object_loader._read(code)
     with pytest.raises(ValueError, match="on top of each other"):
-        object_file._lay_out(code, sections)
+        object_loader._lay_out(code, sections)

@@ -9,9 +9,9 @@ import random
 
 import pytest
 
-from groundstate.compiler import machine, object_file
-from groundstate.compiler.frontend import compile_opencl
-from groundstate.compiler.program import Program
+from groundstate.compiler.llvm import machine
+from groundstate.compiler.opencl.frontend import compile_opencl
+from groundstate.compiler.program import Program, object_loader
 
 SUM = """
 @table = internal constant [4 x i32] [i32 10, i32 20, i32 30, i32 40]
@@ -58,21 +58,21 @@ x86_only = pytest.mark.skipif(
 )
 
 
-def called(loaded: object_file.Loaded | machine.Linked | None, result: type, *arguments: object):  # type: ignore[no-untyped-def]
+def called(loaded: object_loader.Loaded | machine.Linked | None, result: type, *arguments: object):  # type: ignore[no-untyped-def]
     assert loaded is not None
     return ctypes.CFUNCTYPE(result, *map(type, arguments))(loaded.address)(*arguments)
 
 
 @x86_only
 def test_code_reaches_its_constants_and_functions() -> None:
-    loaded = object_file.load(machine.object_code(SUM, 4))
+    loaded = object_loader.load(machine.object_code(SUM, 4))
     assert [called(loaded, ctypes.c_int, ctypes.c_int(i)) for i in range(4)] == [11, 21, 31, 41]
 
 
 @x86_only
 def test_many_stay_apart_and_their_memory_goes_back() -> None:
     code = machine.object_code(SUM, 4)
-    loaded = [object_file.load(code) for _ in range(50)]
+    loaded = [object_loader.load(code) for _ in range(50)]
     addresses = {each.address for each in loaded if each is not None}
     assert len(addresses) == 50
     assert called(loaded[49], ctypes.c_int, ctypes.c_int(2)) == 31
@@ -85,29 +85,29 @@ def test_many_stay_apart_and_their_memory_goes_back() -> None:
 @x86_only
 def test_code_calls_the_c_library() -> None:
     code, x = machine.object_code(LIBRARY, 4), 2 + 8.0 * 1000
-    for loaded in (object_file.load(code), machine.link(code)):
+    for loaded in (object_loader.load(code), machine.link(code)):
         assert called(loaded, ctypes.c_double, ctypes.c_double(x)) == math.cos(math.cos(2.0))
 
 
 @pytest.mark.parametrize("text", [UNKNOWN, WRITABLE])
 def test_what_needs_more_is_left_to_a_linker(text: str) -> None:
-    assert object_file.load(machine.object_code(text, 4)) is None
+    assert object_loader.load(machine.object_code(text, 4)) is None
 
 
 def test_a_symbol_that_is_not_there_is_none() -> None:
-    assert object_file.load(machine.object_code(SUM, 4), "walk") is None
+    assert object_loader.load(machine.object_code(SUM, 4), "walk") is None
 
 
 def test_damaged_files_are_refused_or_loaded_but_never_an_error() -> None:
     code = machine.object_code(SUM, 4)
     for size in range(0, len(code), 7):
-        object_file.load(code[:size])
+        object_loader.load(code[:size])
     chance = random.Random(7)
     for _ in range(2000):
         damaged = bytearray(code)
         for _ in range(chance.randrange(1, 6)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-        object_file.load(bytes(damaged))
+        object_loader.load(bytes(damaged))
 
 
 @x86_only
@@ -119,4 +119,4 @@ def test_kernels_need_no_linker() -> None:
         a[get_global_id(0)] = exp(b[7 - get_local_id(0)]);
     }"""
     code = Program(compile_opencl(source)).compile("f", (8, 1, 1))
-    assert isinstance(code.keep, object_file.Loaded)
+    assert isinstance(code.keep, object_loader.Loaded)

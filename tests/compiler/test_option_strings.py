@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from groundstate.compiler.frontend import CompileError, compile_opencl
 from groundstate.compiler.opencl import options
+from groundstate.compiler.opencl.frontend import CompileError, compile_opencl
 from groundstate.driver import build_options
 from tests.fuzz.option_strings import options as some_options
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler.frontend import CompileError, compile_opencl, compile_with_log
 from groundstate.compiler.opencl import options, prebuilt
+from groundstate.compiler.opencl.frontend import CompileError, compile_opencl, compile_with_log
 from tests import prebuilt as tests_prebuilt
 
 SOURCE = "kernel void f(global int *a) { a[get_global_id(0)] += NUMBER; }"

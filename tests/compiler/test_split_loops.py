@@ -9,10 +9,10 @@ from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.ir.passes import Analyses, Variant, run_passes
 from groundstate.compiler.ir.printer import print_kernel
-from groundstate.compiler.lanes import vector_of_subgroup
 from groundstate.compiler.pipeline import VECTOR
 from groundstate.compiler.program import Program
 from groundstate.compiler.target import Target
+from groundstate.compiler.target.vector_width import vector_of_subgroup
 from tests.compiler.runner import program_of, run
 
 COLUMNS = 8

@@ -17,7 +17,7 @@ from groundstate.compiler.lower.barriers import BARRIERS
 from groundstate.compiler.lower.sampled_images import PAIRS, SAMPLE
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.instructions import ROWS, enumeration, opencl_rows
-from groundstate.compiler.support import (
+from groundstate.compiler.spirv_to_ir.instruction_support import (
     BUILTINS,
     INLINED,
     NO_CODE,

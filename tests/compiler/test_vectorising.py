@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from groundstate.compiler import machine
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.llvm import machine
 from groundstate.compiler.program import Program
 from tests.compiler.runner import Local, Size, program_of, run
 
@@ -262,7 +262,8 @@ def test_a_native_binary_needs_no_compiler(
     run(program, "table", (2, 1, 1), (16, 1, 1), out)
     again = Program.from_native(program.native_binary())
     monkeypatch.setattr(
-        "groundstate.compiler.machine.object_code", lambda text, lanes, optimised: pytest.fail(text)
+        "groundstate.compiler.llvm.machine.object_code",
+        lambda text, lanes, optimised: pytest.fail(text),
     )
     other = np.zeros(32, np.int32)
     run(again, "table", (2, 1, 1), (16, 1, 1), other)

@@ -8,9 +8,9 @@ import pytest
 
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.parser import parse_kernel
+from groundstate.compiler.ir.pass_observers import Verifier
 from groundstate.compiler.ir.passes import Analyses, Pass, observers, run_passes
 from groundstate.compiler.ir.verifier import VerifierError, verify
-from groundstate.compiler.pass_tools import Verifier
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Void
 from groundstate.compiler.target import Target

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler import machine, pipeline
+from groundstate.compiler import pipeline
+from groundstate.compiler.llvm import machine
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import standin
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 from .seeds.guide import AROUND, CONTRADICTIONS, Around
 from .seeds.texts import GUIDE, SeedBlock, blocks

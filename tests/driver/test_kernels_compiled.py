@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from groundstate import ze
-from groundstate.compiler import frontend
+from groundstate.compiler.opencl import frontend
 from tests.conftest import check, last_error
 from tests.driver.kernels import KernelBench, launch, module_description
 from tests.driver.support import FOREVER, finish, view

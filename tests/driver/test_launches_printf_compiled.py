@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from groundstate import ze
-from groundstate.compiler import frontend
+from groundstate.compiler.opencl import frontend
 from groundstate.driver.capabilities import PRINTF_BUFFER_SIZE
 from tests.compiler.spirv_support import assemble
 from tests.conftest import check

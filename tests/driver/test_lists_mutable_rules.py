@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from groundstate import ze
-from groundstate.compiler import frontend
+from groundstate.compiler.opencl import frontend
 from tests.conftest import check, last_error
 from tests.driver.images import image
 from tests.driver.kernels import KernelBench, launch

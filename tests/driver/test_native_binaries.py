@@ -12,7 +12,7 @@ import pytest
 
 from groundstate import native_binary as envelope
 from groundstate import signing, ze
-from groundstate.compiler import frontend
+from groundstate.compiler.opencl import frontend
 from tests.conftest import check, last_error
 from tests.driver.kernels import KernelBench, launch, module_description
 from tests.driver.support import finish

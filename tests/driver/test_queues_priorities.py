@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from groundstate import ze
-from groundstate.compiler import frontend
+from groundstate.compiler.opencl import frontend
 from tests.conftest import check
 from tests.driver.kernels import KernelBench, launch
 from tests.driver.support import FOREVER, close_list, finish, finish_queue, submit

@@ -9,7 +9,7 @@ import ast
 import sys
 from pathlib import Path
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "guide"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import standin
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 HERE = Path(__file__).parent
 SEED = os.environ.get("GROUNDSTATE_INJECTION_SEED", "")

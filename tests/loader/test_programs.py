@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 from .conftest import PROGRAMS, TIMEOUT, Build, Door
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 from tests.loader.conftest import TIMEOUT, Build
 
 HOLDS_THE_LOCK = """

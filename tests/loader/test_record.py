@@ -19,7 +19,7 @@ from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import StreamReader
 from groundstate.capture.stream.calls import Phase
 from groundstate.capture.stream.journal import journal_of
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 from .conftest import PROGRAMS, ROOT, TIMEOUT, Build
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groundstate.capture.scripting import script as scripts
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 from .conftest import PROGRAMS, Build
 from .test_record import LINK, calls_of, only_stream, record, succeeded

@@ -13,8 +13,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundstate.compiler.frontend import Compiled, CompileError, compile_with_log
 from groundstate.compiler.opencl import clang, prebuilt
+from groundstate.compiler.opencl.frontend import Compiled, CompileError, compile_with_log
 from groundstate.compiler.opencl.prebuilt import Prebuilt
 
 TESTS = Path(__file__).parents[1]

@@ -12,7 +12,7 @@ from tests import prebuilt
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import pytest
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 @pytest.mark.needs_compiler
 def test_marked():

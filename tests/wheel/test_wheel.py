@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 ROOT = Path(__file__).parents[2]
 WHEELHOUSE = Path(sys.prefix) / "wheelhouse"

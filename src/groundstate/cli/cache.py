@@ -7,7 +7,7 @@ import argparse
 from groundstate import knobs
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import say
-from groundstate.compiler import cache
+from groundstate.compiler.cache import disk
 
 DESCRIPTION = """\
 Shows where compiled kernels are kept between runs, and how much there is; --clear removes them.
@@ -39,11 +39,11 @@ def run(args: argparse.Namespace) -> int:
         say(f"The cache is {why}.")
         return 0
     if args.clear:
-        say(f"Freed {readable(cache.clear())} in {folder}.")
+        say(f"Freed {readable(disk.clear())} in {folder}.")
         return 0
-    count, size = cache.size()
+    count, size = disk.size()
     entries = "entry" if count == 1 else "entries"
-    say(folder, f"{count} {entries}, {readable(size)} of at most {readable(cache.limit())}")
+    say(folder, f"{count} {entries}, {readable(size)} of at most {readable(disk.limit())}")
     return 0
 
 

@@ -14,12 +14,12 @@ from groundstate.cli.console import Console
 from groundstate.cli.errors import DONE, FAILED, complain, describe
 from groundstate.cli.pass_options import add_pass_options, observed
 from groundstate.cli.stages import STAGES, Size, make, variants
-from groundstate.compiler import frontend
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.frontend import CompileError
+from groundstate.compiler.opencl import frontend
 from groundstate.compiler.opencl import options as language
+from groundstate.compiler.opencl.frontend import CompileError
 from groundstate.compiler.program import Program
-from groundstate.compiler.signature import SUPPORTED_WIDTHS
+from groundstate.compiler.program.signature import SUPPORTED_WIDTHS
 from groundstate.compiler.spirv.reader import is_spirv
 from groundstate.printable import printable_lines
 

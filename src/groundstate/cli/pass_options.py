@@ -54,16 +54,15 @@ def observed(args: argparse.Namespace) -> Iterator[None]:
     if not any(wants):
         yield
         return
-    from groundstate.compiler import pass_tools
-    from groundstate.compiler.ir import passes
+    from groundstate.compiler.ir import pass_observers, passes
 
     names = [*args.print_before, *args.print_after]
     chosen = [] if args.passes in (None, "none") else args.passes.split(",")
     check_pass_names([each for each in names if each != "all"], chosen)
-    timer = pass_tools.PassTimer()
-    watching: list[passes.Observer] = [pass_tools.Verifier()] if args.verify else []
+    timer = pass_observers.PassTimer()
+    watching: list[passes.Observer] = [pass_observers.Verifier()] if args.verify else []
     watching += [timer] if args.time_passes else []
-    watching += [pass_tools.PassPrinter(args.print_before, args.print_after)] if names else []
+    watching += [pass_observers.PassPrinter(args.print_before, args.print_after)] if names else []
     passes.observers += watching
     passes.selection.names = None if args.passes is None else frozenset(chosen)
     try:

@@ -60,21 +60,21 @@ def _llvm(variant: Variant) -> str:
 
 
 def _optimised(variant: Variant) -> str:
-    from groundstate.compiler import machine
+    from groundstate.compiler.llvm import machine
 
     code = _code(variant)
     return str(machine.optimise(code.text, code.lanes))
 
 
 def _assembly(variant: Variant) -> str:
-    from groundstate.compiler import machine
+    from groundstate.compiler.llvm import machine
 
     code = _code(variant)
     return machine.assembly(code.text, code.lanes)
 
 
 def _object(variant: Variant) -> bytes:
-    from groundstate.compiler import machine
+    from groundstate.compiler.llvm import machine
 
     code = _code(variant)
     return machine.object_code(code.text, code.lanes)

@@ -15,7 +15,7 @@ from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import complain, describe, say
 from groundstate.cli.progress import is_watched
 from groundstate.cli.run import positive
-from groundstate.compiler.signature import SUPPORTED_WIDTHS
+from groundstate.compiler.program.signature import SUPPORTED_WIDTHS
 from groundstate.survey.files import Collection, Found, collect
 from groundstate.survey.report import Report
 from groundstate.survey.state import State

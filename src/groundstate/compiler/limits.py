@@ -5,12 +5,16 @@ Real kernels stay far below: the largest seen so far have some ten thousand oper
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.spirv.bodies import MAX_BLOCKS as BLOCKS_IN_FUNCTION
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.types import Type
-from groundstate.compiler.symbols import Symbols
+
+if TYPE_CHECKING:
+    from groundstate.compiler.program.symbols import Symbols
 
 MAX_NODES = 250_000
 """Operations, when all calls are inlined."""

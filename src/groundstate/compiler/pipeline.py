@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundstate.compiler import machine
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
@@ -17,9 +16,8 @@ from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
-from groundstate.compiler.kernel_ir import build_kernel
-from groundstate.compiler.lanes import plan, vector_of_subgroup
 from groundstate.compiler.limits import check_private
+from groundstate.compiler.llvm import machine
 from groundstate.compiler.lower.barriers import split_at_barriers
 from groundstate.compiler.lower.builtins import lower_builtins
 from groundstate.compiler.lower.casts import lower_known_casts
@@ -34,14 +32,17 @@ from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.unroll import unroll
-from groundstate.compiler.signature import SUPPORTED_WIDTHS, describe_arguments
+from groundstate.compiler.program.signature import SUPPORTED_WIDTHS, describe_arguments
+from groundstate.compiler.program.symbols import Symbols
+from groundstate.compiler.program.variables import place_variables
 from groundstate.compiler.spirv.opcodes import ExecutionMode
-from groundstate.compiler.storage import place_variables
-from groundstate.compiler.symbols import Symbols
+from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.target import Target
+from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
-    from groundstate.compiler.program import GroupSize, Program
+    from groundstate.compiler.program.kernel_compiler import GroupSize
+    from groundstate.compiler.program.program import Program
 
 DEAD_CODE = Pass("dead-code-elimination", eliminate_dead_code, keeps=(CFG,))
 

@@ -33,7 +33,7 @@ class Signatures:
 
     def arguments(self, kernel: str) -> tuple[Argument, ...]:
         """The arguments of a kernel, as the module declares them."""
-        from groundstate.compiler.signature import describe_arguments
+        from groundstate.compiler.program.signature import describe_arguments
         from groundstate.core.kernel_types import declared
 
         module = self._module

@@ -194,7 +194,7 @@ class Module(OwnedHandle):
 
 
 def _compiled(source: str, options: list[str], name: str) -> bytes:
-    from groundstate.compiler.frontend import CompileError, compile_opencl
+    from groundstate.compiler.opencl.frontend import CompileError, compile_opencl
 
     try:
         return compile_opencl(source, options=options, name=name)

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from groundstate import ze
-from groundstate.compiler import frontend
+from groundstate.compiler.opencl import frontend
 from groundstate.core.errors import LevelZeroError
 from groundstate.dnn.errors import DnnError
 from groundstate.dnn.types import Status

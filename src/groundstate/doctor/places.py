@@ -22,9 +22,9 @@ def check() -> Iterator[Finding]:
         text = f"{folder} cannot be written to: kernels are compiled anew each time"
         yield Finding(SECTION, "cache", State.MISSING, text, f"set {knobs.CACHE.name} to a folder")
     else:
-        from groundstate.compiler import cache
+        from groundstate.compiler.cache import disk
 
-        count, size = cache.size()
+        count, size = disk.size()
         text = f"{folder}, {count} entries, {size / 2**20:.1f} MiB"
         yield Finding(SECTION, "cache", State.OK, text)
 

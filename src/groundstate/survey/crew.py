@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 
-from groundstate.compiler import machine
+from groundstate.compiler.llvm import machine
 from groundstate.survey.trial import FAILED, Outcome, compile_module
 
 MOST_MEMORY = 8 << 30

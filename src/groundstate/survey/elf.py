@@ -9,8 +9,8 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from groundstate.compiler.object_file import RELOCATION, RELOCATIONS, SECTION
-from groundstate.compiler.object_file import Section as Entry
+from groundstate.compiler.program.object_loader import RELOCATION, RELOCATIONS, SECTION
+from groundstate.compiler.program.object_loader import Section as Entry
 
 MAGIC = b"\x7fELF"
 HEADER = struct.Struct("<4sBB34xQ10xHHH")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from groundstate.compiler.kept import compiler_state
+from groundstate.compiler.cache.kernel_cache import compiler_state
 from groundstate.survey.trial import Outcome
 
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from groundstate.compiler import machine
 from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
-from groundstate.compiler.program import LIKELY_GROUP_SIZE, Program, in_memory
+from groundstate.compiler.llvm import machine
+from groundstate.compiler.program import Program
+from groundstate.compiler.program.kernel_compiler import LIKELY_GROUP_SIZE, load
 
 COMPILED = "compiled"
 INCOMPLETE = "incomplete"
@@ -113,5 +114,5 @@ def _compile_code(code: Code, known: Mapping[str, float], outcome: Outcome) -> N
         outcome.seconds += before
         return
     start = time.process_time()
-    in_memory(machine.object_code(code.text, code.lanes))
+    load(machine.object_code(code.text, code.lanes))
     outcome.made[digest] = time.process_time() - start

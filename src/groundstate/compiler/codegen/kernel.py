@@ -47,7 +47,7 @@ from groundstate.compiler.codegen.memory.privatised_atomics import (
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
-from groundstate.compiler.signature import Argument, Signature
+from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
 
 OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32

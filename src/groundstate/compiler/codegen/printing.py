@@ -6,9 +6,9 @@ from groundstate.compiler.codegen.arithmetic.opencl import SPECIAL
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.initial import initial_bytes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS
+from groundstate.compiler.program.initial_values import initial_bytes
 from groundstate.compiler.spirv.module import Variable
 
 MOST_STEPS = 64

@@ -6,7 +6,7 @@ y (1 + e (1/2 + 3/8 e)) is 1 / sqrt(x) to within e^3.
 
 from __future__ import annotations
 
-from groundstate.compiler.machine import target
+from groundstate.compiler.llvm.machine import target
 from groundstate.compiler.math.functions import function, rarely
 from groundstate.compiler.math.vec import Vec, element, lanes
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groundstate import knobs
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
 
 if TYPE_CHECKING:  # imported when a clang is run or looked for: costly for who only asks the cache
     import subprocess
@@ -39,7 +39,7 @@ class ClangMissingError(RuntimeError):
     """There is no clang on this machine that can be used."""
 
 
-@record()
+@light_dataclass()
 class Clang:
     """One clang: how to start it, and what tells it from any other."""
 

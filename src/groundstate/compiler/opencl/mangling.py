@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
 
 _CODES = {
     "c": ("char", 8),
@@ -29,7 +29,7 @@ _VALUE = re.compile(r"(?:Dv(\d+)_)?(Dh|[chstijlmfd])")
 _OPENCL = re.compile(r"([a-z]+?)(2|3|4|8|16)?")
 
 
-@record()
+@light_dataclass()
 class Type:
     """A scalar or a vector, such as uchar or float4."""
 

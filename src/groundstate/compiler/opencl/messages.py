@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
 
 _COUNT = re.compile(r"\d+ (warning|error)s?( and \d+ errors?)? generated\.$")
 _MESSAGE = re.compile(
@@ -14,7 +14,7 @@ _MESSAGE = re.compile(
 _BACK_END = re.compile(r"(?:LLVM ERROR|error in backend|fatal error|error): (.*)")
 
 
-@record()
+@light_dataclass()
 class Message:
     """One message about a place in the source."""
 

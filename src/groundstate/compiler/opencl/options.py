@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.printable import printable
 
 INCLUDE_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
@@ -83,7 +83,7 @@ class UnknownOptionError(ValueError):
     """An option that OpenCL C does not have."""
 
 
-@record(frozen=False)
+@light_dataclass(frozen=False)
 class Options:
     """The options of one compilation, understood."""
 

@@ -17,9 +17,9 @@ import os
 import re
 
 from groundstate import knobs
-from groundstate.compiler import kept
+from groundstate.compiler.cache import kernel_cache
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl.options import Options
-from groundstate.compiler.record import record
 
 SUFFIX = ".spirv"
 
@@ -27,7 +27,7 @@ _DEPENDS_ON_MORE = re.compile(r"include|embed|__FILE__")
 """What a source may say if more than its text and its options decides what becomes of it."""
 
 
-@record()
+@light_dataclass()
 class Prebuilt:
     """What became of one source."""
 
@@ -88,13 +88,13 @@ def file_name(source: str, options: Options) -> str:
 def pack(entry: Prebuilt) -> bytes:
     """The content of an entry's file."""
     fields = ("source", "name", "standard", "optimise", "given", "log")
-    return kept.pack({field: getattr(entry, field) for field in fields}, entry.spirv)
+    return kernel_cache.pack({field: getattr(entry, field) for field in fields}, entry.spirv)
 
 
 def unpack(packed: bytes) -> Prebuilt | None:
     """The entry again; None if it is damaged."""
     try:
-        description, spirv = kept.unpack(packed)
+        description, spirv = kernel_cache.unpack(packed)
         return Prebuilt(**description, spirv=spirv)
     except (ValueError, TypeError):
         return None

@@ -17,7 +17,7 @@ from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import CASTS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.lanes import registers_of
+from groundstate.compiler.target.vector_width import registers_of
 
 
 def distribute_loops(kernel: Kernel, analyses: Analyses) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import Bool, Float, Int, Type, member_count, member_type
 
@@ -12,7 +12,7 @@ MAX_WEIGHT = 1 << 24
 """How many values one constant may hold, counting a part each time it appears."""
 
 
-@record()
+@light_dataclass()
 class Address:
     """The place of a variable or a function, which is known only when the program is loaded."""
 
@@ -22,7 +22,7 @@ class Address:
     """Bytes from there."""
 
 
-@record()
+@light_dataclass()
 class SamplerValue:
     """What OpConstantSampler says, in its numbers."""
 
@@ -36,7 +36,7 @@ class SamplerValue:
         return self.normalized & 1 | self.addressing << 1 | (self.filter & 1) << 4
 
 
-@record()
+@light_dataclass()
 class PipeStorageValue:
     """What OpConstantPipeStorage says."""
 
@@ -48,7 +48,7 @@ class PipeStorageValue:
 Value: TypeAlias = "int | tuple[Constant, ...] | Address | SamplerValue | PipeStorageValue | None"
 
 
-@record()
+@light_dataclass()
 class Constant:
     """A constant of a type.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.types import FunctionType, Pointer, Type
@@ -40,7 +40,7 @@ class Instruction:
         return f"Instruction({self.opcode}, {self.type}, {self.result}, {self.operands})"
 
 
-@record(frozen=False)
+@light_dataclass(frozen=False)
 class Block:
     """Instructions without a branch into or out of their middle; the last one ends the block."""
 
@@ -48,7 +48,7 @@ class Block:
     instructions: list[Instruction] = field(default_factory=list)
 
 
-@record(frozen=False)
+@light_dataclass(frozen=False)
 class Function:
     """A function. One without blocks is an import."""
 
@@ -60,7 +60,7 @@ class Function:
     blocks: list[Block] = field(default_factory=list)
 
 
-@record()
+@light_dataclass()
 class EntryPoint:
     """A kernel, by the name under which programs ask for it."""
 
@@ -70,7 +70,7 @@ class EntryPoint:
     model: int = 6  # ExecutionModel.Kernel
 
 
-@record()
+@light_dataclass()
 class Variable:
     """A variable of the module."""
 
@@ -84,7 +84,7 @@ class Variable:
     """What is stored there."""
 
 
-@record()
+@light_dataclass()
 class Source:
     """The language that a module was made from."""
 
@@ -92,7 +92,7 @@ class Source:
     version: int
 
 
-@record(frozen=False)
+@light_dataclass(frozen=False)
 class Module:
     """Everything a module says, except for the bodies of functions, which are read on first use."""
 

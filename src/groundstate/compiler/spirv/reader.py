@@ -6,7 +6,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Mapping
 
-from groundstate.compiler.record import replace
+from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.spirv.annotations import Annotations
 from groundstate.compiler.spirv.bodies import read_function
 from groundstate.compiler.spirv.declarations import Declarations

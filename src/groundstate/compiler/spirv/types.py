@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from groundstate.compiler.record import field, record
+from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.opcodes import StorageClass
 
@@ -23,7 +23,7 @@ MAX_MEMBERS = 1 << 16
 that contain each other twice would have billions, and nobody could look at all."""
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Type:
     """Any type. `size` and `align` are those of OpenCL; 0 for what has none."""
 
@@ -93,7 +93,7 @@ class Bool(Type):
         self._settle((), 1, 1)
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Int(Type):
     """An integer."""
 
@@ -108,7 +108,7 @@ class Int(Type):
         return f"{'i' if self.signed else 'u'}{self.width}"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Float(Type):
     """A floating-point number; `encoding` is None for those of IEEE 754."""
 
@@ -128,7 +128,7 @@ class Float(Type):
         return "bf16" if self.is_bfloat16 else f"f{self.width}"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Vector(Type):
     """A vector of numbers; one of three takes the room of one of four."""
 
@@ -144,7 +144,7 @@ class Vector(Type):
         return f"{self.element}x{self.count}"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Array(Type):
     """Elements one behind the other."""
 
@@ -166,7 +166,7 @@ class Array(Type):
         return f"[{self.length} x {self.element}]"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class RuntimeArray(Type):
     """An array whose length is not known."""
 
@@ -181,7 +181,7 @@ class RuntimeArray(Type):
         return f"[? x {self.element}]"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Struct(Type):
     """A structure; `offsets` says where its members lie."""
 
@@ -213,7 +213,7 @@ class Struct(Type):
         return f"struct %{self.id}"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Pointer(Type):
     """An address in a storage class; `pointee` is None where it is not said what is there."""
 
@@ -242,7 +242,7 @@ class Pointer(Type):
         return f"Pointer({self.storage}, {self.pointee})"
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class FunctionType(Type):
     """What a function takes and returns."""
 
@@ -297,7 +297,7 @@ class Sampler(Handle):
     """How an image is read between its pixels."""
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Pipe(Handle):
     """A pipe, to read from or to write to."""
 
@@ -307,7 +307,7 @@ class Pipe(Handle):
         self._settle(self.access, POINTER_SIZE, POINTER_SIZE)
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Image(Handle):
     """An image; the fields are the operands of OpTypeImage."""
 
@@ -326,7 +326,7 @@ class Image(Handle):
         self._settle(key, POINTER_SIZE, POINTER_SIZE)
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class SampledImage(Handle):
     """An image together with a sampler."""
 
@@ -337,7 +337,7 @@ class SampledImage(Handle):
         self._settle(self.image, 2 * POINTER_SIZE, POINTER_SIZE, depth)
 
 
-@record(eq=False)
+@light_dataclass(eq=False)
 class Opaque(Handle):
     """A type of which only the name is known."""
 

@@ -9,7 +9,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Type
-from groundstate.compiler.well_known import CLASSIFY, ELEMENTWISE, FLAGGED
+from groundstate.compiler.spirv_to_ir.library_functions import CLASSIFY, ELEMENTWISE, FLAGGED
 
 
 @handles(*sorted(ELEMENTWISE), *sorted(FLAGGED))

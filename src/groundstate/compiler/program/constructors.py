@@ -11,13 +11,13 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from groundstate.compiler.dispatch import Dispatch, Memory, RunGroups, aligned
+from groundstate.compiler.program.dispatch import Dispatch, Memory, RunGroups, aligned
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import EntryPoint, Module
 from groundstate.compiler.spirv.opcodes import ExecutionMode
 
 if TYPE_CHECKING:
-    from groundstate.compiler.program import KernelCode
+    from groundstate.compiler.program.kernel_compiler import KernelCode
 
 Caller: TypeAlias = "Callable[[str, int, int, int], None]"
 """Calls code by its name and address, with the addresses of its dispatch and its memory."""

@@ -49,7 +49,7 @@ def compile_for_opencl(source: int, options: int, outcome: int) -> int:
 
 def native_binary_of(source: str, options: str) -> bytes:
     """What zeModuleCreate takes as a native binary."""
-    from groundstate.compiler.frontend import compile_opencl
+    from groundstate.compiler.opencl.frontend import compile_opencl
     from groundstate.compiler.opencl.options import split
     from groundstate.compiler.program import Program
 

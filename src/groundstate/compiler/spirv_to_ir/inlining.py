@@ -6,27 +6,27 @@ pointer becomes a switch over the functions that the pointer may lead to.
 
 from __future__ import annotations
 
-from groundstate.compiler.byval import needs_copy
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.ir.ops import OPERATIONS
-from groundstate.compiler.kernel_ir import Builder, Words
 from groundstate.compiler.limits import MAX_CALL_DEPTH
+from groundstate.compiler.program.symbols import Target
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.operands import OPENCL_STD
 from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
-from groundstate.compiler.support import (
+from groundstate.compiler.spirv_to_ir.by_value import needs_copy
+from groundstate.compiler.spirv_to_ir.instruction_support import (
     NO_CODE,
     REFUSED,
     RENAMED,
     UNTYPED,
     reason_against_set,
 )
-from groundstate.compiler.symbols import Target
-from groundstate.compiler.well_known import WellKnown, well_known
+from groundstate.compiler.spirv_to_ir.kernel_ir import Builder, Words
+from groundstate.compiler.spirv_to_ir.library_functions import WellKnown, well_known
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")

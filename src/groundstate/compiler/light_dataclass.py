@@ -1,8 +1,8 @@
-"""Records: classes that declare their fields, as dataclasses do, and cost next to nothing to make.
+"""Dataclasses that cost next to nothing to make.
 
 The standard dataclasses write source code for each class and compile it, and import half of the
 library to do so. A program that finds its kernels in the cache would spend most of its time there.
-Type checkers take a record for a dataclass.
+Type checkers take one of these for a dataclass.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def field(
 
 
 @dataclass_transform(eq_default=True, frozen_default=True, field_specifiers=(field,))
-def record(*, frozen: bool = True, eq: bool = True) -> Callable[[type[T]], type[T]]:
-    """Makes a class a record: it gets `__init__`, `__repr__`, and comparison by value.
+def light_dataclass(*, frozen: bool = True, eq: bool = True) -> Callable[[type[T]], type[T]]:
+    """Gives a class `__init__`, `__repr__`, and comparison by value.
 
-    What the class defines itself stays. The fields of records that it inherits from come first.
+    What the class defines itself stays. The fields that it inherits come first.
     """
 
     def make(cls: type[T]) -> type[T]:
-        fields: dict[str, Field] = dict(getattr(cls, "_fields_of_record", {}))
+        fields: dict[str, Field] = dict(getattr(cls, "_light_fields", {}))
         for name in cls.__annotations__:
             given = cls.__dict__.get(name, MISSING)
             fields[name] = given if isinstance(given, Field) else Field(given)
@@ -66,14 +66,14 @@ def record(*, frozen: bool = True, eq: bool = True) -> Callable[[type[T]], type[
         for name, method in methods.items():
             if name not in cls.__dict__:
                 setattr(cls, name, method)
-        setattr(cls, "_fields_of_record", fields)  # noqa: B010
+        setattr(cls, "_light_fields", fields)  # noqa: B010
         return cls
 
     return make
 
 
 def replace(instance: T, **changes: Any) -> T:
-    """Another record with the same values, but for those given."""
+    """Another instance with the same values, but for those given."""
     made = object.__new__(type(instance))
     values = instance.__dict__
     for name in _fields(instance):
@@ -122,7 +122,7 @@ def _complete(
 
 
 def _fields(instance: Any) -> dict[str, Field]:
-    fields: dict[str, Field] = type(instance)._fields_of_record
+    fields: dict[str, Field] = type(instance)._light_fields
     return fields
 
 

@@ -1,5 +1,5 @@
 """LLVM IR to machine code, in the process that calls: that of the program, or one of LLVM's own
-(`llvm_server`), which imports little else.
+(`server`), which imports little else.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from functools import cache, cached_property
 from threading import Lock
 
 from groundstate import knobs
-from groundstate.compiler import room
 from groundstate.compiler.errors import BuildError, WrongIrError
+from groundstate.compiler.llvm import headroom
 
 if "llvmlite.binding" not in sys.modules:
-    room.need_room(room.LIBRARY_BYTES, "loading LLVM")
+    headroom.need_room(headroom.LIBRARY_BYTES, "loading LLVM")
 import llvmlite.binding as llvm
 
 _lock = Lock()
@@ -92,7 +92,7 @@ def parse(text: str) -> llvm.ModuleRef:
     lines = text.count("\n")
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
-    room.need_room_for_text(text)
+    headroom.need_room_for_text(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -148,7 +148,7 @@ def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
     name = f"kernel{next(_count)}"
-    room.need_room(room.TASK_BYTES, "loading a kernel")
+    headroom.need_room(headroom.TASK_BYTES, "loading a kernel")
     with _lock:
         try:
             tracker = (

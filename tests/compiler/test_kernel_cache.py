@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from groundstate.compiler import kept
-from groundstate.compiler.frontend import compile_opencl
+from groundstate.compiler.cache import kernel_cache
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
 
 PROGRAM = """
@@ -30,7 +30,7 @@ with gs.Context(gs.devices()[0]) as context:
         kernel = gs.Module(context, opencl=source)["say"]
         kernel(commands, 2, 8, out, 5, gs.Local(8, "int32"))
     print(out.tolist())
-modules = ("emit.kernel", "pipeline", "opencl.llvm_ir")
+modules = ("codegen.kernel", "pipeline", "opencl.llvm_ir")
 print([name for name in modules if f"groundstate.compiler.{name}" in sys.modules])
 """
 SOURCE = "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }"
@@ -75,33 +75,33 @@ def test_another_group_size_or_option_or_constant_is_another_entry() -> None:
         (Program(spirv, options="-ze-opt-disable"), (8, 1, 1)),
         (Program(spirv, constants={0: bytes(4)}), (8, 1, 1)),
     ):
-        assert kept.get(program.identity, "twice", *size, 0) is None
-    assert kept.get(Program(spirv).identity, "twice", 8, 1, 1, 0) is not None
+        assert program.cache.get("twice", *size, 0) is None
+    assert Program(spirv).cache.get("twice", 8, 1, 1, 0) is not None
 
 
 def test_a_compiler_that_was_changed_meanwhile_keeps_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kept, "compiler_state", lambda: "changed")
-    kept.put(b"program", {"a": 1}, b"code", "kernel")
-    assert kept.get(b"program", "kernel") is None
+    monkeypatch.setattr(kernel_cache, "compiler_state", lambda: "changed")
+    kernel_cache.KernelCache(lambda: b"program").put({"a": 1}, b"code", "kernel")
+    assert kernel_cache.KernelCache(lambda: b"program").get("kernel") is None
 
 
 def test_packed_parts_come_apart() -> None:
-    packed = kept.pack({"a": [1, "b"]}, b"\0content")
-    assert kept.unpack(packed) == ({"a": [1, "b"]}, b"\0content")
+    packed = kernel_cache.pack({"a": [1, "b"]}, b"\0content")
+    assert kernel_cache.unpack(packed) == ({"a": [1, "b"]}, b"\0content")
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\xff\xff\xff\xff{", b"\x02\0\0\0[]", b"\x01\0\0\0\xff"])
 def test_what_is_damaged_is_a_value_error(damaged: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        kept.unpack(damaged)
+        kernel_cache.unpack(damaged)
 
 
 def test_code_for_older_cpus_is_another_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept.machine_identity.cache_clear()
-    native = kept.machine_identity()
+    kernel_cache.machine_identity.cache_clear()
+    native = kernel_cache.machine_identity()
     monkeypatch.setenv("GROUNDSTATE_MAX_ISA", "sse4")
-    kept.machine_identity.cache_clear()
-    assert kept.machine_identity() != native
-    kept.machine_identity.cache_clear()
+    kernel_cache.machine_identity.cache_clear()
+    assert kernel_cache.machine_identity() != native
+    kernel_cache.machine_identity.cache_clear()

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl import mangling
-from groundstate.compiler.record import record
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, FunctionType, Int, Type, Vector
@@ -73,7 +73,7 @@ RENAMED = {"clamp": "fclamp", "max": "fmax_common", "min": "fmin_common"}
 OVERLOADED = re.compile(r"(llvm\.[a-z.]+)\.(?:v\d+)?(?:i|f|bf)\d+")
 
 
-@record()
+@light_dataclass()
 class WellKnown:
     """The node that a call becomes."""
 

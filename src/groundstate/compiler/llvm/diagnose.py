@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from groundstate.compiler import machine
 from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.codegen.problems import MARK
 from groundstate.compiler.errors import WrongIrError
+from groundstate.compiler.llvm import machine
 
 _LINE = re.compile(r"<string>:(\d+):\d+: error: (.*)")
 _FUNCTION = re.compile(r"@[\w.]+")

@@ -1,4 +1,4 @@
-"""Records: made like dataclasses, compared by value, not to be changed."""
+"""Light dataclasses: made like the standard ones, compared by value, not to be changed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from groundstate.compiler.record import field, record, replace
+from groundstate.compiler.light_dataclass import field, light_dataclass, replace
 
 
-@record()
+@light_dataclass()
 class Point:
     x: int
     y: int = 0
     notes: list[str] = field(default_factory=list, repr=False)
 
 
-@record()
+@light_dataclass()
 class Sized(Point):
     size: int = 1
     area: int = field(init=False)
@@ -28,10 +28,10 @@ class Sized(Point):
 
 
 class Plain(Sized):
-    """Adds no fields, so it need not be made a record again."""
+    """Adds no fields, so it need not be decorated again."""
 
 
-@record(frozen=False)
+@light_dataclass(frozen=False)
 class Bag:
     things: dict[str, int] = field(default_factory=dict)
     name: str | None = field(default=None)

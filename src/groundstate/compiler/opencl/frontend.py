@@ -16,10 +16,10 @@ import re
 from collections.abc import Sequence
 
 from groundstate.announce import Announced
-from groundstate.compiler import cache
+from groundstate.compiler.cache import disk
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl import clang, messages, options, prebuilt
 from groundstate.compiler.opencl.messages import Message
-from groundstate.compiler.record import record
 from groundstate.version import __version__
 
 __all__ = ["CompileError", "Compiled", "Message", "compile_opencl", "compile_with_log"]
@@ -67,7 +67,7 @@ class CompileError(Exception):
         return messages.parse(self.log)
 
 
-@record()
+@light_dataclass()
 class Compiled:
     """A module of SPIR-V, and the warnings that came with it."""
 
@@ -137,11 +137,11 @@ def _compile_or_take_from_cache(
     compiler: clang.Clang, understood: options.Options, text: bytes
 ) -> Compiled:
     key = _key(compiler, understood, text)
-    stored = cache.get(key)
+    stored = disk.get(key)
     if stored is not None:
         return _unpack(stored)
     compiled = _compile(compiler, understood, text)
-    cache.put(key, _pack(compiled))
+    disk.put(key, _pack(compiled))
     return compiled
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import (
@@ -20,7 +20,7 @@ SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
 """How many work-items can run side by side, and make up a sub-group."""
 
 
-@record()
+@light_dataclass()
 class Argument:
     """One argument of a kernel."""
 
@@ -35,7 +35,7 @@ class Argument:
     access: int = 0
 
 
-@record()
+@light_dataclass()
 class Signature:
     """A kernel as a caller sees it."""
 

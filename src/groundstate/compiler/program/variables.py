@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
-from groundstate.compiler.initial import Image
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.limits import check_program
+from groundstate.compiler.program.initial_values import Image
+from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Module, Variable
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Handle, Sampler
-from groundstate.compiler.symbols import Symbols
 
 LOCAL_ALIGNMENT = 128
 

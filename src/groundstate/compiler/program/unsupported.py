@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groundstate.compiler.errors import RefusedError
+from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Instruction, Module
 from groundstate.compiler.spirv.opcodes import Op
-from groundstate.compiler.support import (
+from groundstate.compiler.spirv_to_ir.instruction_support import (
     REFUSED,
     REFUSED_MODES,
     REFUSED_NUMBERS,
     reason_against_set,
 )
-from groundstate.compiler.symbols import Symbols
 
 MOST_SHOWN = 50
 

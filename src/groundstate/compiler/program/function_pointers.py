@@ -14,11 +14,11 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Function, Instruction
 from groundstate.compiler.spirv.opcodes import Op
-from groundstate.compiler.support import REFUSED_NUMBERS, reason_against_set
-from groundstate.compiler.well_known import well_known
+from groundstate.compiler.spirv_to_ir.instruction_support import REFUSED_NUMBERS, reason_against_set
+from groundstate.compiler.spirv_to_ir.library_functions import well_known
 
 if TYPE_CHECKING:
-    from groundstate.compiler.symbols import Symbols
+    from groundstate.compiler.program.symbols import Symbols
 
 Place = tuple[int, int]
 """A function: the module that defines it, and its id there."""

@@ -12,13 +12,13 @@ from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import SAME_ADDRESS
-from groundstate.compiler.legality import check_operands
+from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Bool, Pointer, Type
-from groundstate.compiler.symbols import Symbols
+from groundstate.compiler.spirv_to_ir.legality import check_operands
 
 if TYPE_CHECKING:
-    from groundstate.compiler.inlining import Instance
+    from groundstate.compiler.spirv_to_ir.inlining import Instance
 
 Words = list[tuple[str, int]]
 """The operands of an instruction, each with "id" or "n" for a number."""
@@ -38,7 +38,7 @@ class Builder:
 
     def build(self) -> Kernel:
         """The whole kernel."""
-        from groundstate.compiler.inlining import Instance, own_copies
+        from groundstate.compiler.spirv_to_ir.inlining import Instance, own_copies
 
         home = next(
             each

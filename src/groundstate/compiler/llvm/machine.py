@@ -1,7 +1,7 @@
 """The machine that kernels are compiled for, and LLVM IR to machine code.
 
 LLVM ends the process that it runs in when it meets something that it was not made for. So it runs
-in one of its own (`llvm_process`), unless GROUNDSTATE_COMPILE_APART says otherwise or no process
+in one of its own (`process`), unless GROUNDSTATE_COMPILE_APART says otherwise or no process
 can be started.
 """
 
@@ -12,21 +12,21 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from groundstate import knobs
-from groundstate.compiler import llvm_process
 from groundstate.compiler.codegen.control.masks import Registers
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
+from groundstate.compiler.llvm import process
 
 if TYPE_CHECKING:  # imported where LLVM runs in this process
     import llvmlite.binding as llvm
 
-    from groundstate.compiler.llvm_code import Linked
+    from groundstate.compiler.llvm.backend import Linked
 
 VERSION = b"groundstate-code-3"
 
 _stays_here = False
 
 
-@record()
+@light_dataclass()
 class Target:
     """The machine that code is compiled for: this one."""
 
@@ -60,23 +60,23 @@ def stay_here() -> None:
 
 
 def _runs_apart() -> bool:
-    return not _stays_here and knobs.COMPILE_APART.get() and llvm_process.can_start()
+    return not _stays_here and knobs.COMPILE_APART.get() and process.can_start()
 
 
 def begin() -> None:
     """Starts what compiling will need, which is ready sooner that way."""
     if _runs_apart():
-        llvm_process.begin()
+        process.begin()
 
 
 @cache
 def target() -> Target:
     """The target of this process, found on first use."""
-    facts = llvm_process.facts() if _runs_apart() else None
+    facts = process.facts() if _runs_apart() else None
     if facts is None:
-        from groundstate.compiler import llvm_code
+        from groundstate.compiler.llvm import backend
 
-        facts = llvm_code.target().facts
+        facts = backend.target().facts
     return Target(*facts)
 
 
@@ -86,45 +86,45 @@ def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
         found = _compiled_apart(text, lanes, optimised)
         if found is not None:
             return found
-    from groundstate.compiler import llvm_code
+    from groundstate.compiler.llvm import backend
 
-    return llvm_code.object_code(text, lanes, optimised)
+    return backend.object_code(text, lanes, optimised)
 
 
 def _compiled_apart(text: str, lanes: int, optimised: bool) -> bytes | None:
     """What another process makes of LLVM IR. Most that LLVM gives up on, it does in a pass that
     makes code faster, and can do without."""
     try:
-        return llvm_process.object_code(text, lanes, optimised)
-    except llvm_process.GaveUpError:
+        return process.object_code(text, lanes, optimised)
+    except process.GaveUpError:
         if not optimised:
             raise
-        return llvm_process.object_code(text, lanes, optimised=False)
+        return process.object_code(text, lanes, optimised=False)
 
 
 def parse(text: str) -> llvm.ModuleRef:
     """LLVM's own form of LLVM IR."""
-    from groundstate.compiler import llvm_code
+    from groundstate.compiler.llvm import backend
 
-    return llvm_code.parse(text)
+    return backend.parse(text)
 
 
 def optimise(text: str, lanes: int) -> llvm.ModuleRef:
     """LLVM IR as LLVM improves it."""
-    from groundstate.compiler import llvm_code
+    from groundstate.compiler.llvm import backend
 
-    return llvm_code.optimise(text, lanes)
+    return backend.optimise(text, lanes)
 
 
 def assembly(text: str, lanes: int) -> str:
     """The machine code of LLVM IR, to read."""
-    from groundstate.compiler import llvm_code
+    from groundstate.compiler.llvm import backend
 
-    return llvm_code.assembly(text, lanes)
+    return backend.assembly(text, lanes)
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
-    from groundstate.compiler import llvm_code
+    from groundstate.compiler.llvm import backend
 
-    return llvm_code.link(code, symbol)
+    return backend.link(code, symbol)

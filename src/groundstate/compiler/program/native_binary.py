@@ -1,4 +1,4 @@
-"""What is in a native binary: SPIR-V modules, and what is known of their kernels, code among it.
+"""Native binaries: SPIR-V modules, and what is known of their kernels, code among it.
 
 It may come from a stranger (GROUNDSTATE_NATIVE=trusted), so its description is checked to the last
 number before any of it is used. The machine code is code: nobody can check that.
@@ -11,34 +11,48 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from groundstate.compiler import kept
+from groundstate import native_binary as envelope
+from groundstate.compiler.cache import kernel_cache
+from groundstate.compiler.cache.kernel_cache import Key
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass, replace
 from groundstate.printable import printable
 
-What = tuple[object, ...]
-"""What something is known of: a kernel, by its name; code, also by group size and width."""
-
-MOST_BYTES = 1 << 48
+MAX_BYTES = 1 << 48
 """Of memory that a kernel may say it needs."""
-MOST_ITEMS = 1 << 32
+MAX_ITEMS = 1 << 32
 SHOWN_CHARACTERS = 80
 _SIZE = struct.Struct("<I")
 _FLAGS = ("uses_barriers", "loop_free", "may_wait")
 
 
-@record()
-class NativeContent:
-    """The parts of a native binary."""
+@light_dataclass()
+class NativeBinary:
+    """What is in a native binary."""
 
     options: str
     modules: tuple[bytes, ...]
     constants: tuple[dict[int, bytes], ...]
-    known: dict[What, bytes]
+    known: dict[Key, bytes]
+    is_own: bool = True
+    """Whether this user's driver made all of the code in it."""
+
+    def sealed(self) -> bytes:
+        """As a program gets it: signed if all of the code is this user's."""
+        return envelope.seal(self.pack(), is_own=self.is_own)
+
+    @staticmethod
+    def unsealed(binary: bytes) -> NativeBinary:
+        """What is in a binary; BuildError if it may not be run or cannot."""
+        try:
+            content, is_own = envelope.unseal(binary)
+        except envelope.RefusedBinaryError as error:
+            raise BuildError(str(error)) from error
+        return replace(NativeBinary.unpack(content), is_own=is_own)
 
     def pack(self) -> bytes:
         """All in one piece, with a description of this compiler and this CPU in front."""
-        from groundstate.compiler import machine
+        from groundstate.compiler.llvm import machine
 
         head = {
             "version": machine.VERSION.decode(),
@@ -48,13 +62,13 @@ class NativeContent:
             "constants": [
                 {number: value.hex() for number, value in each.items()} for each in self.constants
             ],
-            "known": [[list(what), len(value)] for what, value in self.known.items()],
+            "known": [[list(key), len(value)] for key, value in self.known.items()],
         }
         text = json.dumps(head).encode()
         return b"".join((_SIZE.pack(len(text)), text, *self.modules, *self.known.values()))
 
     @staticmethod
-    def unpack(content: bytes) -> NativeContent:
+    def unpack(content: bytes) -> NativeBinary:
         """The parts again; BuildError if they are damaged, or not for this compiler and CPU."""
         try:
             head, body = _head(content)
@@ -74,7 +88,7 @@ def _head(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _check_machine(head: Mapping[str, Any]) -> None:
-    from groundstate.compiler import machine
+    from groundstate.compiler.llvm import machine
 
     if head["version"] != machine.VERSION.decode():
         version = _shown(head["version"])
@@ -88,9 +102,9 @@ def _shown(text: object) -> str:
     return printable(str(text)[:SHOWN_CHARACTERS])
 
 
-def _parts(head: Mapping[str, Any], body: bytes) -> NativeContent:
+def _parts(head: Mapping[str, Any], body: bytes) -> NativeBinary:
     sizes = [*head["modules"], *(size for _, size in head["known"])]
-    _expect(all(_is_number(size, MOST_BYTES) for size in sizes), "a size is no number of bytes")
+    _expect(all(_is_number(size, MAX_BYTES) for size in sizes), "a size is no number of bytes")
     _expect(sum(sizes) == len(body), f"it has {len(body)} bytes for parts of {sum(sizes)}")
     _expect(isinstance(head["options"], str), "its options are no text")
     _expect(len(head["constants"]) == len(head["modules"]) > 0, "it has no modules, or of no kind")
@@ -99,19 +113,19 @@ def _parts(head: Mapping[str, Any], body: bytes) -> NativeContent:
         pieces.append(body[start : start + size])
         start += size
     count = len(head["modules"])
-    whats = [_what(what) for what, _ in head["known"]]
-    known = dict(zip(whats, pieces[count:], strict=True))
-    for what, piece in known.items():
-        _check_known(what, piece)
+    keys = [_key(each) for each, _ in head["known"]]
+    known = dict(zip(keys, pieces[count:], strict=True))
+    for key, piece in known.items():
+        _check_known(key, piece)
     constants = tuple(_constants(each) for each in head["constants"])
-    return NativeContent(head["options"], tuple(pieces[:count]), constants, known)
+    return NativeBinary(head["options"], tuple(pieces[:count]), constants, known)
 
 
-def _what(fields: Any) -> What:
+def _key(fields: Any) -> Key:
     _expect(isinstance(fields, list) and len(fields) in (1, 5), "it describes no kernel")
     name, *numbers = fields
     _expect(isinstance(name, str), "the name of a kernel is no text")
-    _expect(all(_is_number(each, MOST_ITEMS) for each in numbers), "a group has no such size")
+    _expect(all(_is_number(each, MAX_ITEMS) for each in numbers), "a group has no such size")
     return tuple(fields)
 
 
@@ -122,12 +136,12 @@ def _constants(given: Any) -> dict[int, bytes]:
     return found
 
 
-def _check_known(what: What, piece: bytes) -> None:
-    """Holds a description against what `Program` writes into it."""
-    facts, code = kept.unpack(piece)
-    sizes = ("local_bytes", "private_bytes") if len(what) == 1 else ("private_bytes", "saved_bytes")
-    _expect(all(_is_number(facts[name], MOST_BYTES) for name in sizes), "a kernel has no such size")
-    if len(what) == 1:
+def _check_known(key: Key, piece: bytes) -> None:
+    """Holds a description against what `KernelCompiler` writes into it."""
+    facts, code = kernel_cache.unpack(piece)
+    sizes = ("local_bytes", "private_bytes") if len(key) == 1 else ("private_bytes", "saved_bytes")
+    _expect(all(_is_number(facts[name], MAX_BYTES) for name in sizes), "a kernel has no such size")
+    if len(key) == 1:
         _expect(all(isinstance(facts[name], bool) for name in _FLAGS), "a flag is none")
         _expect(facts["unresolved"] == [] and not code, "a kernel is described in part")
     else:

@@ -1,4 +1,4 @@
-"""A process in which LLVM runs for another: `llvm_process` starts it.
+"""A process in which LLVM runs for another: `process` starts it.
 
 It takes requests from the socket that is its standard input, one after the other, and answers each.
 It ends when nobody can ask any more or nobody has asked for a while, and whenever LLVM ends it.
@@ -86,14 +86,14 @@ def _watch(link: socket.socket, parent: int) -> None:
 
 
 def _serve(link: socket.socket) -> None:
-    from groundstate.compiler import llvm_code
     from groundstate.compiler.errors import BuildError
+    from groundstate.compiler.llvm import backend
 
-    send(link, {"facts": llvm_code.target().facts, "pid": os.getpid()})
+    send(link, {"facts": backend.target().facts, "pid": os.getpid()})
     while select.select([link], [], [], IDLE_S)[0]:
         said, text = receive(link)
         try:
-            code = llvm_code.object_code(text.decode(), **said)
+            code = backend.object_code(text.decode(), **said)
         except (BuildError, MemoryError) as problem:
             send(link, {"problem": str(problem), "kind": type(problem).__name__})
         else:

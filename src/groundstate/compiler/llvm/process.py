@@ -1,7 +1,7 @@
 """Has LLVM work in a process of its own, started when it is first needed and kept.
 
 When LLVM ends that process, or takes longer than GROUNDSTATE_COMPILE_LIMIT, that is a failed build
-and nothing else; the next build gets another process. `llvm_server` is what runs there.
+and nothing else; the next build gets another process. `server` is what runs there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from _thread import allocate_lock
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import groundstate
 from groundstate import knobs
-from groundstate.compiler import room
 from groundstate.compiler.errors import BuildError, WrongIrError
+from groundstate.compiler.llvm import headroom
 
 if TYPE_CHECKING:  # imported when a process is started
     import subprocess
@@ -30,7 +31,7 @@ MOST_SHOWN = 300
 _CODE = """\
 import sys
 sys.path[:0] = {path!r}
-from groundstate.compiler.llvm_server import main
+from groundstate.compiler.llvm.server import main
 main({parent})
 """
 
@@ -133,7 +134,7 @@ class LlvmProcess:
 
     def ask(self, lanes: int, optimised: bool, text: str) -> tuple[dict[str, Any], bytes]:
         """What it answers to a request."""
-        from groundstate.compiler.llvm_server import send
+        from groundstate.compiler.llvm.server import send
 
         self.facts()
         limit = knobs.COMPILE_LIMIT.get()
@@ -161,17 +162,16 @@ def _inode(descriptor: int) -> int:
 
 
 def _receive(link: socket.socket) -> tuple[dict[str, Any], bytes]:
-    from groundstate.compiler.llvm_server import receive
+    from groundstate.compiler.llvm.server import receive
 
     return receive(link)
 
 
 def _import_path() -> list[str]:
     """Where the process finds this package and llvmlite."""
-    here = os.path.abspath(__file__)
     package = importlib.util.find_spec("llvmlite")
     origin = package.origin if package is not None else None
-    paths = [os.path.dirname(os.path.dirname(os.path.dirname(here)))]
+    paths = [os.path.dirname(os.path.dirname(os.path.abspath(groundstate.__file__)))]
     return [*paths, os.path.dirname(os.path.dirname(os.path.abspath(origin)))] if origin else paths
 
 
@@ -190,7 +190,7 @@ def _process() -> LlvmProcess | None:
         try:
             _current = LlvmProcess()
         except OSError as problem:
-            _cannot_start = problem.errno not in room.EXHAUSTED
+            _cannot_start = problem.errno not in headroom.EXHAUSTED
     return _current
 
 

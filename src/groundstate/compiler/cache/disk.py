@@ -20,7 +20,7 @@ import os
 from collections.abc import Iterator
 
 from groundstate import knobs, private_files, signing
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.private_files import TEMPORARY
 
 DIGEST_BYTES = 32
@@ -35,7 +35,7 @@ _written_since_looking: dict[str, int] = {}
 """For each folder, the bytes that this process has put there since it last looked at its size."""
 
 
-@record()
+@light_dataclass()
 class Entry:
     """A file of the cache."""
 
@@ -44,7 +44,7 @@ class Entry:
     last_used_ns: int
 
 
-@record()
+@light_dataclass()
 class Root:
     """The folder of the cache, open and checked."""
 

@@ -14,15 +14,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
-from groundstate.compiler.record import record
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Function, Module, Variable
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import FunctionType, Type, compatible
-from groundstate.compiler.well_known import well_known
+from groundstate.compiler.spirv_to_ir.library_functions import well_known
 
 if TYPE_CHECKING:  # imported when a program calls through pointers, or the host asks for one
-    from groundstate.compiler.exported import Obstacles
+    from groundstate.compiler.program.function_pointers import Obstacles
 
 ALIGNMENT = 16
 """Of the numbers of functions, as that of code."""
@@ -30,7 +30,7 @@ NO_ADDRESS = 0x0F << 56
 """Set in the numbers of functions: at no such address can there be memory."""
 
 
-@record()
+@light_dataclass()
 class Target:
     """A function that a pointer may lead to."""
 
@@ -119,7 +119,7 @@ class Symbols:
 
     @cached_property
     def _obstacles(self) -> Obstacles:
-        from groundstate.compiler.exported import Obstacles
+        from groundstate.compiler.program.function_pointers import Obstacles
 
         return Obstacles(self, self._pointed_to)
 

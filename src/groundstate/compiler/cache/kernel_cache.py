@@ -1,8 +1,8 @@
-"""What was found out about kernels, on disk, so that the next process need not compile them.
+"""The kernel cache: what was found out about kernels, on disk, for the next process.
 
 An entry is filed under everything that it depends on: the modules with their constants and options,
 the kernel, the group size, the CPU, LLVM, and the compiler's own source. So it can be found without
-building the kernel's graph, let alone writing code.
+building the kernel's IR, let alone writing code.
 """
 
 from __future__ import annotations
@@ -11,32 +11,54 @@ import hashlib
 import importlib.util
 import json
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from groundstate import knobs
-from groundstate.compiler import cache as disk
+from groundstate.compiler.cache import disk
 from groundstate.version import __version__
 
 LENGTH_BYTES = 4
-NO_PART = ("__pycache__", "opencl")
+UNRELATED = ("__pycache__", "opencl")
 """Folders beside the compiler's own that do not change what becomes of SPIR-V."""
 
 
-def get(identity: bytes, *what: object) -> tuple[dict[str, Any], bytes] | None:
-    """What is known about something of a program: a description, and bytes."""
-    found = disk.get(_key(identity, what))
-    return unpack(found) if found is not None else None
+Key = tuple[object, ...]
+"""What something is known of: a kernel, by its name; code, also by group size and width."""
 
 
-def put(identity: bytes, description: dict[str, Any], content: bytes, *what: object) -> None:
-    """Keeps a description and bytes.
+class KernelCache:
+    """What is known of the kernels of one program: descriptions, and machine code."""
 
-    If the compiler was changed since this process began to use it, they are not what the changed
-    one would compute, and nothing is kept.
-    """
-    if compiler_state() == _state_at_start:
-        disk.put(_key(identity, what), pack(description, content))
+    def __init__(self, identity: Callable[[], bytes]) -> None:
+        self._identity = identity
+        """Tells the program from any other; computed when it is first needed."""
+        self.entries: dict[Key, bytes] = {}
+        """What this process has seen, packed; a native binary holds the same."""
+        self.is_own = True
+        """Whether this user's driver made all of that; otherwise no signature may say so."""
+
+    def get(self, *key: object) -> tuple[dict[str, Any], bytes] | None:
+        """A description, and bytes, from a native binary or from the disk."""
+        if key in self.entries:
+            return unpack(self.entries[key])
+        found = disk.get(_name(self._identity(), key))
+        if found is None:
+            return None
+        self.entries[key] = found
+        return unpack(found)
+
+    def put(self, description: dict[str, Any], content: bytes, *key: object) -> None:
+        """Keeps a description and bytes.
+
+        Nothing that began with a stranger's binary stays on disk. If the compiler was changed since
+        this process began to use it, they are not what the changed one would compute, and do not
+        stay either.
+        """
+        self.entries[key] = pack(description, content)
+        if self.is_own and compiler_state() == _state_at_start:
+            disk.put(_name(self._identity(), key), self.entries[key])
 
 
 def pack(description: dict[str, Any], content: bytes) -> bytes:
@@ -54,8 +76,9 @@ def unpack(packed: bytes) -> tuple[dict[str, Any], bytes]:
     return description, packed[end:]
 
 
-def _key(identity: bytes, what: tuple[object, ...]) -> bytes:
-    parts = [__version__, _state_at_start, machine_identity(), *map(repr, what)]
+def _name(identity: bytes, key: Key) -> bytes:
+    """What an entry is filed under."""
+    parts = [__version__, _state_at_start, machine_identity(), *map(repr, key)]
     return "\0".join(parts).encode() + b"\0" + identity
 
 
@@ -80,7 +103,7 @@ def machine_identity() -> str:
 def compiler_state() -> str:
     """Changes with every file of the compiler; looks at their times, which takes no time."""
     digest = hashlib.sha256()
-    folders = [os.path.dirname(os.path.abspath(__file__))]
+    folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     for folder in folders:
         with os.scandir(folder) as files:
             for file in sorted(files, key=lambda each: each.name):
@@ -88,7 +111,7 @@ def compiler_state() -> str:
                     status = file.stat()
                     line = f"{file.name} {status.st_size} {status.st_mtime_ns}\n"
                     digest.update(line.encode())
-                elif file.name not in NO_PART and file.is_dir():
+                elif file.name not in UNRELATED and file.is_dir():
                     folders.append(file.path)
     return digest.hexdigest()
 

@@ -1,0 +1,1 @@
+"""LLVM: in a process of its own or in this one; LLVM IR to object code."""

@@ -1,0 +1,246 @@
+"""Kernels of a program: described, checked, and compiled for a group size when needed.
+
+What is in the cache is not found out again. What is not takes the rest of the compiler, which is
+imported then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from groundstate.announce import Announced
+from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
+from groundstate.compiler.light_dataclass import light_dataclass
+from groundstate.compiler.program import object_loader
+from groundstate.compiler.program.signature import Signature, describe_arguments
+from groundstate.compiler.program.unsupported import describe
+from groundstate.compiler.program.variables import place_variables
+from groundstate.compiler.spirv.opcodes import ExecutionMode
+
+if TYPE_CHECKING:  # imported when a kernel is not in the cache
+    from groundstate.compiler.codegen.kernel import Code
+    from groundstate.compiler.ir import Kernel
+    from groundstate.compiler.llvm.backend import Linked
+    from groundstate.compiler.program.program import Program
+
+SUBGROUP_SIZE = 16
+"""Of kernels that ask for their sub-groups and do not say how large they should be."""
+GroupSize = tuple[int, int, int]
+LIKELY_GROUP_SIZE = (256, 1, 1)
+"""What is suggested for a large range, and what many programs choose."""
+
+Facts = dict[str, Any]
+UNKNOWN_FACTS: Facts = {
+    "local_bytes": 0,
+    "private_bytes": 0,
+    "uses_barriers": False,
+    "loop_free": False,
+    "may_wait": True,
+    "unresolved": [],
+}
+"""Of a kernel whose IR cannot be built yet."""
+
+UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"))
+"""The build options that ask for code that is written quickly and runs slowly."""
+
+MAX_KERNELS = 16
+"""How many kernels are kept as they were before they were specialised."""
+NAME_CHARACTERS = 60
+"""Of the name of a kernel, in what is shown while it is compiled."""
+
+
+@light_dataclass()
+class KernelCode:
+    """One compiled variant of a kernel."""
+
+    address: int
+    local_bytes: int
+    private_bytes: int
+    saved_bytes: int
+    keep: object
+    has_loops: bool = True
+    may_wait: bool = True
+    formats: tuple[bytes, ...] = ()
+    binary: bytes = b""
+
+
+class KernelCompiler:
+    """Compiles the kernels of a program, each once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._signatures: dict[str, Signature] = {}
+        self._variants: dict[tuple[str, GroupSize, int], KernelCode] = {}
+        self._checked: set[str] = set()
+        self._kernels: dict[str, Kernel] = {}
+        self._written: tuple[tuple[str, GroupSize], Code] | None = None
+        """What was written last, to check a kernel; it may well be launched as it was checked."""
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
+        found = self._kernels.get(name)
+        if found is None:
+            from groundstate.compiler.llvm import machine
+
+            machine.begin()
+            from groundstate.compiler import pipeline
+
+            if len(self._kernels) >= MAX_KERNELS:
+                self._kernels.clear()
+            found = self._kernels[name] = pipeline.lower(self.program.symbols, name)
+        return found
+
+    # --- What is known of a kernel ----------------------------------------------------------------
+
+    def signature(self, name: str) -> Signature:
+        """What a caller needs to know of a kernel."""
+        found = self._signatures.get(name)
+        if found is None:
+            found = self._signatures[name] = self._describe(name)
+        return found
+
+    def _describe(self, name: str) -> Signature:
+        arguments, _ = describe_arguments(*self.program.function(name))
+        modes = self.program.modes(name)
+        required = modes.get(ExecutionMode.LocalSize)
+        lanes = modes.get(ExecutionMode.SubgroupSize)
+        size = (required[0], required[1], required[2]) if required else None
+        attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
+        hint = modes.get(ExecutionMode.LocalSizeHint)
+        attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
+        attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
+        end = max((each.offset + each.size for each in arguments), default=0)
+        facts = self.facts(name)
+        spirv = b"".join(source.spirv for source in self.program.sources)
+        return Signature(
+            name=name,
+            arguments=arguments,
+            block_bytes=-(-end // 16) * 16,
+            required_group_size=size,
+            subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
+            local_bytes=facts["local_bytes"],
+            private_bytes=facts["private_bytes"],
+            attributes=" ".join(attributes),
+            uses_barriers=facts["uses_barriers"],
+            loop_free=facts["loop_free"],
+            may_wait=facts["may_wait"],
+            unresolved=tuple(facts["unresolved"]),
+            source_hash=hashlib.sha256(spirv).digest(),
+        )
+
+    def facts(self, name: str) -> Facts:
+        """What only the IR of a kernel tells. It is cached when the kernel has been checked."""
+        known = self.program.cache.get(name)
+        if known is not None:
+            self._checked.add(name)
+            return known[0]
+        from groundstate.compiler.analysis import facts as known_of
+
+        try:
+            kernel = self.kernel(name)
+        except UnresolvedNameError as error:
+            return {**UNKNOWN_FACTS, "unresolved": [error.name]}
+        return {
+            "local_bytes": place_variables(kernel, self.program.globals)[1],
+            "private_bytes": known_of.private_bytes(kernel),
+            "uses_barriers": known_of.has_barriers(kernel),
+            "loop_free": known_of.is_loop_free(kernel),
+            "may_wait": known_of.may_wait(kernel),
+            "unresolved": [],
+        }
+
+    def check(self, name: str) -> None:
+        """Raises BuildError if a kernel has something that cannot be compiled."""
+        refusals = self.program.refusals
+        if name in refusals:
+            raise RefusedError(describe({name: refusals[name]}))
+        signature = self.signature(name)
+        if name in self._checked or signature.unresolved:
+            return
+        size = signature.required_group_size or LIKELY_GROUP_SIZE
+        self._written = (name, size), self.write(name, size)
+        self._checked.add(name)
+        facts = {each: getattr(signature, each) for each in UNKNOWN_FACTS}
+        self.program.cache.put({**facts, "unresolved": []}, b"", name)
+
+    # --- Code -----------------------------------------------------------------------------------
+
+    def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
+        """LLVM IR of a kernel for a group size."""
+        from groundstate.compiler import pipeline
+
+        latest = self._written
+        if width is None and latest is not None and latest[0] == (name, group_size):
+            return latest[1]
+        return pipeline.write(self.program, name, group_size, width)
+
+    def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
+        """Machine code of a kernel for a group size."""
+        key = (name, group_size, width or 0)
+        found = self._variants.get(key)
+        if found is None:
+            found = self._variants[key] = self._variant(*key)
+        return found
+
+    def _variant(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
+        cache, key = self.program.cache, (name, *group_size, width)
+        known = cache.get(*key)
+        if known is None:
+            with Announced(f"compiling kernel {self._progress(name)}"):
+                known = self._compile(name, group_size, width)
+            cache.put(*known, *key)
+        description, binary = known
+        loaded = load(binary)
+        signature = self.signature(name)
+        return KernelCode(
+            address=loaded.address,
+            local_bytes=signature.local_bytes,
+            private_bytes=description["private_bytes"],
+            saved_bytes=description["saved_bytes"],
+            keep=loaded,
+            has_loops=not signature.loop_free,
+            may_wait=signature.may_wait,
+            formats=tuple(map(bytes.fromhex, description["formats"])),
+            binary=binary,
+        )
+
+    def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
+        from groundstate.compiler import pipeline
+        from groundstate.compiler.llvm import machine
+
+        code = self.write(name, group_size, width or None)
+        description = {
+            "private_bytes": code.private_bytes,
+            "saved_bytes": code.saved_bytes,
+            "formats": [each.hex() for each in code.formats],
+        }
+        is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
+        try:
+            return description, machine.object_code(code.text, code.lanes, is_optimised)
+        except WrongIrError as problem:
+            from groundstate.compiler.llvm import diagnose
+
+            marked = pipeline.write(self.program, name, group_size, width or None, is_marked=True)
+            raise BuildError(diagnose.explained(name, marked)) from problem
+        except BuildError as problem:
+            raise BuildError(f"kernel '{name}' cannot be compiled: {problem}") from problem
+
+    def _progress(self, name: str) -> str:
+        """A kernel, and which one of those that the program has is compiled now."""
+        names = self.program.kernel_names
+        shown = name if len(name) <= NAME_CHARACTERS else name[: NAME_CHARACTERS - 3] + "..."
+        if name not in names:
+            return shown  # one that initialises variables
+        compiled = {each for each, _, _ in self._variants if each in names} - {name}
+        return f"{shown} ({len(compiled) + 1} of {len(names)})"
+
+
+def load(binary: bytes) -> object_loader.Loaded | Linked:
+    """The code of an object file, ready to run."""
+    loaded = object_loader.load(binary)
+    if loaded is not None:
+        return loaded
+    from groundstate.compiler.llvm import machine
+
+    return machine.link(binary)
