@@ -101,6 +101,8 @@ class Operation:
     """What operands it takes and what it gives."""
     check: Check | None = None
     """What else is looked at, where the types of operands do not say it all."""
+    lowered: Check | None = None
+    """What is looked at when a kernel has been lowered: whether there can be code for it."""
     effect: Effect = Effect.NONE
     divergence: LaneRule = LaneRule.OPERANDS
     affine: Affine = Affine.NONE
@@ -141,6 +143,11 @@ class Operation:
     def is_ordering(self) -> bool:
         """It compares two integers by their order, and not for being equal."""
         return self.swapped not in ("", self.name)
+
+    @property
+    def needs_quads(self) -> bool:
+        """It is for groups of four lanes, by its name."""
+        return "Quad" in self.name
 
     @property
     def is_of_subgroup(self) -> bool:

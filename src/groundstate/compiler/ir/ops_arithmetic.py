@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 
+from groundstate.compiler.ir import lowered_checks as lowered
 from groundstate.compiler.ir import operand_checks as checks
 from groundstate.compiler.ir.operation import Affine, Category, Effect, LaneRule, define
 from groundstate.compiler.spirv import fold_numbers as fold
@@ -95,7 +96,9 @@ number(
 number("IAddCarry ISubBorrow UMulExtended SMulExtended", "whole whole@ -> any", check=checks.pair)
 number("BitFieldInsert", "whole= whole= whole. whole. -> whole")
 number("BitFieldSExtract BitFieldUExtract", "whole= whole. whole. -> whole")
-number("BitwiseFunctionINTEL", "whole= whole= whole= whole. -> whole")
+number(
+    "BitwiseFunctionINTEL", "whole= whole= whole= whole. -> whole", lowered=lowered.constant_table
+)
 number("SDot UDot SUDot", "whole whole -> whole.", check=checks.packed)
 number("SDotAccSat UDotAccSat SUDotAccSat", "whole whole whole= -> whole.", check=checks.packed)
 
@@ -252,7 +255,12 @@ number(
     affine=Affine.SAME,
     same_address=True,
 )
-number("GenericCastToPtrExplicit", "pointer. -> pointer.", divergence=LaneRule.VARYING)
+number(
+    "GenericCastToPtrExplicit",
+    "pointer. -> pointer.",
+    divergence=LaneRule.VARYING,
+    lowered=lowered.generic_cast,
+)
 number("GenericPtrMemSemantics", "pointer. -> int.")
 number("PtrDiff", "pointer. pointer. -> whole.", check=checks.pointee)
 number("SizeOf", "pointer. -> whole.", check=checks.pointee)

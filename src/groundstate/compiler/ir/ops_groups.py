@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.ir import lowered_checks as lowered
 from groundstate.compiler.ir import operand_checks as checks
 from groundstate.compiler.ir.operation import Category, Effect, LaneRule, SourceLane, define
 
@@ -15,6 +16,7 @@ define(
     "whole. whole. whole. -> void",
     BARRIER,
     effect=Effect.ORDERS | Effect.CONVERGENT,
+    lowered=lowered.barrier,
 )
 define("MemoryBarrier", "whole. whole. -> void", BARRIER, effect=Effect.ORDERS)
 define(
@@ -29,12 +31,22 @@ define(
 
 for names, types in (
     ("GroupNonUniformAll GroupNonUniformAny", "whole. bool. -> bool."),
+    ("GroupBroadcast", "whole. any= whole -> any"),
+    ("GroupNonUniformBroadcast", "whole. any= whole. -> any"),
+):
+    define(
+        names,
+        types,
+        GROUP,
+        effect=CONVERGENT,
+        divergence=LaneRule.UNIFORM,
+        lowered=lowered.of_subgroup,
+    )
+for names, types in (
     ("GroupNonUniformBallot", "whole. bool. -> whole/"),
     ("SubgroupAllKHR SubgroupAnyKHR", "bool. -> bool."),
     ("SubgroupAllEqualKHR", "any -> bool."),
     ("SubgroupBallotKHR", "bool. -> whole/"),
-    ("GroupBroadcast", "whole. any= whole -> any"),
-    ("GroupNonUniformBroadcast", "whole. any= whole. -> any"),
     ("GroupNonUniformBroadcastFirst", "whole. any= -> any"),
     ("SubgroupReadInvocationKHR", "any= whole. -> any"),
     ("SubgroupFirstInvocationKHR", "any= -> any"),
@@ -49,6 +61,7 @@ for name, combines in (("GroupAll", "And"), ("GroupAny", "Or")):
         effect=CONVERGENT,
         divergence=LaneRule.UNIFORM,
         combines=combines,
+        lowered=lowered.of_subgroup,
     )
 
 # --- Reductions and scans -----------------------------------------------------------------------
@@ -80,6 +93,7 @@ for combines, name, extension, kind in (
             divergence=LaneRule.SPECIAL,
             combines=combines,
             check=checks.in_steps,
+            lowered=lowered.of_subgroup,
         )
 
 # --- Shuffles and ballots -----------------------------------------------------------------------
@@ -119,7 +133,14 @@ for name, types, source_lane in SHUFFLES:
         effect=CONVERGENT,
         divergence=LaneRule.SPECIAL,
         source_lane=source_lane,
+        lowered=lowered.of_subgroup if types == SCOPED else None,
     )
+for name, types, check in (
+    ("GroupNonUniformQuadBroadcast", SCOPED, lowered.of_subgroup),
+    ("GroupNonUniformQuadSwap", SCOPED, lowered.quad_swap),
+    ("GroupNonUniformRotateKHR", "whole. any= whole. whole.? -> any", lowered.of_subgroup),
+):
+    define(name, types, GROUP, effect=CONVERGENT, divergence=LaneRule.VARYING, lowered=check)
 for names, types in (
     ("SubgroupShuffleUpINTEL SubgroupShuffleDownINTEL", "any= any= whole. -> any"),
     ("GroupNonUniformElect", "whole. -> bool."),
@@ -130,9 +151,7 @@ for names, types in (
         "GroupNonUniformBallotBitCount GroupNonUniformBallotFindLSB GroupNonUniformBallotFindMSB",
         "whole. whole/ -> whole.",
     ),
-    ("GroupNonUniformQuadBroadcast GroupNonUniformQuadSwap", SCOPED),
     ("GroupNonUniformQuadAllKHR GroupNonUniformQuadAnyKHR", "bool. -> bool."),
-    ("GroupNonUniformRotateKHR", "whole. any= whole. whole.? -> any"),
 ):
     define(names, types, GROUP, effect=CONVERGENT, divergence=LaneRule.VARYING)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.ir import lowered_checks as lowered
 from groundstate.compiler.ir import operand_checks as checks
 from groundstate.compiler.ir.operation import Affine, Category, Effect, LaneRule, define
 
@@ -18,6 +19,7 @@ define(
     Category.ARITHMETIC,
     divergence=LaneRule.SPECIAL,
     rematerialisable=True,
+    lowered=lowered.builtin,
 )
 define(
     "Variable",
@@ -37,8 +39,14 @@ define(
 define("SaveMemoryINTEL", "-> pointer.", MEMORY, effect=Effect.OBSERVABLE)
 define("RestoreMemoryINTEL", "pointer. -> void", MEMORY, effect=Effect.OBSERVABLE)
 define("Trap", "-> any?", Category.CONTROL, effect=Effect.OBSERVABLE)
-define("Refused", "any* -> any?", Category.CONTROL, effect=Effect.OBSERVABLE)
-"""An instruction that is not supported: code generation raises its reason."""
+define(
+    "Refused",
+    "any* -> any?",
+    Category.CONTROL,
+    effect=Effect.OBSERVABLE,
+    lowered=lowered.refused,
+)
+"""An instruction that is not supported, with the reason."""
 
 # --- Addresses ----------------------------------------------------------------------------------
 
@@ -177,12 +185,39 @@ define(
     IMAGE,
 )
 define(
-    "ImageQueryFormat ImageQueryOrder ImageQuerySamples ImageQueryLevels", "image -> whole.", IMAGE
+    "ImageQueryFormat ImageQueryOrder ImageQuerySamples ImageQueryLevels",
+    "image -> whole.",
+    IMAGE,
+    lowered=lowered.image,
 )
-define("ImageQuerySize", "image -> whole", IMAGE)
-define("ImageQuerySizeLod", "image whole. -> whole", IMAGE)
-define("ImageFetch ImageRead", "image whole -> numeric", IMAGE, effect=READS)
-define("ImageSampleExplicitLod", "pair numeric -> numeric", IMAGE, effect=READS)
-define("SampleImage", "image sampler numeric -> numeric", IMAGE, effect=READS)
+define("ImageQuerySize", "image -> whole", IMAGE, lowered=lowered.image_size)
+define("ImageQuerySizeLod", "image whole. -> whole", IMAGE, lowered=lowered.image_size)
+define(
+    "ImageFetch ImageRead",
+    "image whole -> numeric",
+    IMAGE,
+    effect=READS,
+    lowered=lowered.image_access(place=1),
+)
+define(
+    "ImageSampleExplicitLod",
+    "pair numeric -> numeric",
+    IMAGE,
+    effect=READS,
+    lowered=lowered.unknown_pair,
+)
+define(
+    "SampleImage",
+    "image sampler numeric -> numeric",
+    IMAGE,
+    effect=READS,
+    lowered=lowered.image_access(place=2),
+)
 """`ImageSampleExplicitLod` with the image and the sampler by themselves."""
-define("ImageWrite", "image whole numeric -> void", IMAGE, effect=WRITES)
+define(
+    "ImageWrite",
+    "image whole numeric -> void",
+    IMAGE,
+    effect=WRITES,
+    lowered=lowered.image_access(place=1),
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TypeVar
 
+from groundstate.compiler.ir import lowered_checks as lowered
 from groundstate.compiler.ir.operation import Category, Effect, LaneRule, Operation, define
 from groundstate.compiler.ir.type_rules import type_rule
 from groundstate.compiler.spirv.instructions import opencl_rows
@@ -18,6 +19,7 @@ define(
     "any* -> any?",
     Category.ARITHMETIC,
     effect=Effect.READS | Effect.WRITES | Effect.OBSERVABLE,
+    lowered=lowered.unknown_function,
 )
 """One with a number that is not known. The others have rows of their own: `extended`."""
 
@@ -59,6 +61,8 @@ EFFECTS: dict[str, Effect] = {
 
 LANES = {"printf": LaneRule.VARYING}
 """A buffer may become full after what some lanes print."""
+LOWERED = {"printf": lowered.printf}
+"""What else must be known."""
 
 Fact = TypeVar("Fact")
 
@@ -77,6 +81,7 @@ def extended(number: int) -> Operation | None:
         type_rule(_named(TYPES, row.name, types)),
         effect=_named(EFFECTS, row.name, Effect.NONE),
         divergence=_named(LANES, row.name, LaneRule.OPERANDS),
+        lowered=LOWERED.get(row.name),
     )
 
 

@@ -26,6 +26,8 @@ class TypeCheck:
         self.shapes: dict[Type, Shape | None] = {}
         self.numbers: dict[object, int] = {}
         """Of composites, so that equal ones are known without looking at their parts."""
+        self._fitting: set[tuple[object, ...]] = set()
+        """Operations with the types of results and operands that fit."""
 
     def shape(self, type_: Type) -> Shape | None:
         """What values of a type are to LLVM; None if there are none."""
@@ -65,15 +67,21 @@ class TypeCheck:
 
     def reason_against(self, node: Node) -> str:
         """Why a node cannot be as it is; nothing if it can."""
+        row = operation(node)
+        key = (row.name, node.type, *[each.type for each in node.operands])
+        if key not in self._fitting:
+            reason = self._reason_against_types(row, node)
+            if reason:
+                return reason
+            self._fitting.add(key)
+        return row.check(self, node) if row.check is not None else ""
+
+    def _reason_against_types(self, row: Operation, node: Node) -> str:
         for type_ in (node.type, *(each.type for each in node.operands)):
             reason = self._reason_against_type(type_)
             if reason:
                 return reason
-        row = operation(node)
-        return self._reason_by(row.types, node) or self._reason_besides(row, node)
-
-    def _reason_besides(self, row: Operation, node: Node) -> str:
-        return row.check(self, node) if row.check is not None else ""
+        return self._reason_by(row.types, node)
 
     def _reason_against_type(self, type_: Type) -> str:
         if isinstance(type_, Void) or self.shape(type_) is not None:

@@ -131,6 +131,8 @@ class Instance:
             self._other_set(current, instruction)
         elif name in REFUSED:
             self._refuse(current, name, instruction, REFUSED[name])
+        elif RENAMED.get(name, name) not in OPERATIONS:
+            self._refuse(current, name, instruction, "it has no place in a function")
         else:
             current.nodes.append(self._plain(instruction, name))
 
