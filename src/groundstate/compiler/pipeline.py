@@ -37,6 +37,7 @@ from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.program.variables import place_variables
 from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
+from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
@@ -98,6 +99,25 @@ def lower(symbols: Symbols, name: str, target: Target) -> Kernel:
     return kernel
 
 
+def check(program: Program, name: str) -> None:
+    """Raises BuildError if a kernel cannot be compiled, whatever the group size."""
+    kernel = program.kernel(name)
+    placement, _ = place_variables(kernel, program.globals)
+    lanes = _subgroup_size(program, name)
+    check_lowered(kernel, placement, lanes if CFG(kernel).reducible else 1)
+
+
+def _subgroup_size(program: Program, name: str, width: int | None = None) -> int:
+    """How many work-items a sub-group has: as many as asked for, or as the kernel says."""
+    lanes = width or program.signature(name).subgroup_size
+    if lanes not in program.target.subgroup_sizes:
+        raise BuildError(
+            f"kernel '{name}', OpExecutionMode SubgroupSize: a sub-group of {lanes} work-items is "
+            "not supported"
+        )
+    return lanes
+
+
 def specialise(
     program: Program, name: str, group_size: GroupSize, width: int | None = None
 ) -> Divergence:
@@ -119,12 +139,7 @@ def _plan(
     is_promised = ExecutionMode.SubgroupSize in program.modes(name)
     if width is None and not is_promised and not kernel.observes_subgroups:
         return plan(kernel, group_size, target)
-    lanes = width or program.signature(name).subgroup_size
-    if lanes not in target.subgroup_sizes:
-        raise BuildError(
-            f"kernel '{name}', OpExecutionMode SubgroupSize: a sub-group of {lanes} work-items is "
-            "not supported"
-        )
+    lanes = _subgroup_size(program, name, width)
     if width is None:
         width = vector_of_subgroup(kernel, group_size, lanes, target.lanes)
     return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes), target)

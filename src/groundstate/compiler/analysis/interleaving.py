@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.addresses import chain_steps
+from groundstate.compiler.ir.ops import CHAINS, keeps_memory
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
 from groundstate.compiler.target import Target
 
-SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "Phi"])
 COMPOSITES = Array | Struct | Vector
 
 
@@ -72,10 +71,8 @@ def _web(
     while waiting:
         address = waiting.pop()
         for user in users[address]:
-            if user.op in SAME_ADDRESS or user.op in CHAINS:
+            if user.op == "Phi" or user.op in CHAINS or keeps_memory(user):
                 if user.op in CHAINS and not _steps_are_whole(user, address, size):
-                    return None
-                if not isinstance(user.type, Pointer):
                     return None
                 if user not in web:
                     web.add(user)

@@ -13,14 +13,13 @@ from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, 
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.function import Values, components
 from groundstate.compiler.codegen.problems import BAD_OPERANDS, MARK, Problems, place_of
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import operation
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
-from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.target import Target
 
 Handler = Callable[["Emitter", Node], None]
@@ -88,10 +87,6 @@ class Emitter(Values):
                 self.define(node, self.undefined(node.type))
 
     def _write(self, node: Node) -> None:
-        if node.op == "Refused":
-            raise BuildError(str(node.literals[1]))
-        if operation(node).address_operand and not isinstance(node.operands[0].type, Pointer):
-            raise BuildError(f"it needs an address, and is given a {node.operands[0].type}")
         handler = self.HANDLERS.get(node.op)
         if handler is not None:
             handler(self, node)

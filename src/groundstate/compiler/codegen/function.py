@@ -18,11 +18,11 @@ from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.control.masks import Masks
 from groundstate.compiler.codegen.control.speculation import guess, speculated_nodes
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES, operation
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector

@@ -43,9 +43,9 @@ from groundstate.compiler.codegen.memory.privatised_atomics import (
     start_lines,
     unwanted_results,
 )
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
 

@@ -9,11 +9,11 @@ source is no longer needed.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import keeps_memory
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant, null
 from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
 
-SAME_ADDRESS = frozenset(["Bitcast", "CopyObject"])
 Users = dict[Node, list[Node]]
 
 
@@ -42,7 +42,7 @@ def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
 
 
 def _root(pointer: Node) -> Node:
-    while pointer.op in SAME_ADDRESS:
+    while keeps_memory(pointer):
         pointer = pointer.operands[0]
     return pointer
 
@@ -75,7 +75,7 @@ def _stays_zero(address: Node, variable: Node, users: Users) -> bool:
 
 
 def _leaves_zero(user: Node, address: Node, variable: Node, users: Users) -> bool:
-    if user.op in SAME_ADDRESS:
+    if keeps_memory(user):
         return _stays_zero(user, variable, users)
     if user.op == "CopyMemorySized":
         return user.operands[0] is not address and user.operands[2] is not address
@@ -99,7 +99,7 @@ def _drop_unused(kernel: Kernel, variables: set[Node]) -> None:
     read = {
         _root(operand)
         for node in kernel.nodes()
-        if node.op not in SAME_ADDRESS
+        if not keeps_memory(node)
         for operand in (node.operands[1:] if node.op == "Store" else node.operands)
     }
     unread = variables - read

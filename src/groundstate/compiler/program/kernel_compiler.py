@@ -70,8 +70,6 @@ class KernelCompiler:
         self._variants: dict[tuple[str, GroupSize, int], KernelCode] = {}
         self._checked: set[str] = set()
         self._kernels: dict[str, Kernel] = {}
-        self._written: tuple[tuple[str, GroupSize], Code] | None = None
-        """What was written last, to check a kernel; it may well be launched as it was checked."""
 
     def kernel(self, name: str) -> Kernel:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
@@ -156,8 +154,9 @@ class KernelCompiler:
         signature = self.signature(name)
         if name in self._checked or signature.unresolved:
             return
-        size = signature.required_group_size or self.program.known_target.likely_group_size
-        self._written = (name, size), self.write(name, size)
+        from groundstate.compiler import pipeline
+
+        pipeline.check(self.program, name)
         self._checked.add(name)
         facts = {each: getattr(signature, each) for each in UNKNOWN_FACTS}
         self.program.cache.put({**facts, "unresolved": []}, b"", name)
@@ -168,9 +167,6 @@ class KernelCompiler:
         """LLVM IR of a kernel for a group size."""
         from groundstate.compiler import pipeline
 
-        latest = self._written
-        if width is None and latest is not None and latest[0] == (name, group_size):
-            return latest[1]
         return pipeline.write(self.program, name, group_size, width)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
 from groundstate.compiler.analysis.facts import observes_subgroup
-from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
+from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.liveness import Liveness
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import LEAVES, Category, operation
+from groundstate.compiler.ir.ops import LEAVES, SHUFFLES, Category, operation
 from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Bool, Pointer, Type

@@ -29,10 +29,11 @@ from groundstate.compiler.codegen.memory.opencl import (
     vload,
     vstore,
 )
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.functions import (
     FUNCTIONS,
     call_all,

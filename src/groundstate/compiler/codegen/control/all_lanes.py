@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.control.extremes import (
-    OPPOSITES,
     compare,
     extremes,
     goes_one_way,
     last_lane,
 )
 from groundstate.compiler.codegen.emitter import Emitter
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir.ops import operation
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Int
 from groundstate.compiler.target import Target
 
@@ -129,8 +129,8 @@ class AllLanesPath:
             if differ is None:
                 return None
             return ("false", differ) if claim.op == "IEqual" else (differ, "false")
-        if claim.op[1:] in OPPOSITES:
-            opposite = claim.op[0] + OPPOSITES[claim.op[1:]]
+        if operation(claim).is_ordering:
+            opposite = operation(claim).negated
             always = self._always(block, claim.op, claim.operands)
             never = self._always(block, opposite, claim.operands)
             if always is not None and never is not None:
@@ -206,7 +206,7 @@ class AllLanesPath:
         """The number of each lane, known before a loop of the second copy begins, that a block in
         it compares at its end with something that is the same for all."""
         condition, loop = block.condition, self.cfg.loop_of.get(block)
-        if condition is None or condition.op[1:] not in OPPOSITES:
+        if condition is None or not operation(condition).is_ordering:
             return None
         if loop is None or not self.blocks.issuperset((block, loop.header)):
             return None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes, shuffled
+from groundstate.compiler.analysis.lane_values import picked_lanes, shuffled
 from groundstate.compiler.codegen.arithmetic.composites import choose
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.groups.ballots import lane_numbers, own
-from groundstate.compiler.codegen.groups.operations import check_subgroup
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.lowered_checks import QUAD, reason_against_quads
+from groundstate.compiler.ir.ops import SHUFFLES
 
 COMPUTED = {
     "SubgroupShuffleXorINTEL": "xor",
@@ -22,8 +23,6 @@ COMPUTED = {
 
 @handles(*SHUFFLES)
 def _shuffle(emitter: Emitter, node: Node) -> None:
-    if node.op.startswith("Group"):
-        check_subgroup(node)
     source, amount = shuffled(node)
     value = emitter.get(source)
     picks = picked_lanes(node, emitter.divergence.subgroup, emitter.width)
@@ -192,7 +191,6 @@ def _shift(emitter: Emitter, node: Node) -> None:
 @handles("GroupNonUniformRotateKHR")
 def _rotate(emitter: Emitter, node: Node) -> None:
     """Lane i takes the value of lane i + delta, round a cluster or the whole sub-group."""
-    check_subgroup(node)
     value, delta = emitter.get(node.operands[1]), emitter.scalar(node.operands[2])
     cluster = constant_int(node.operands[3]) if len(node.operands) > 3 else emitter.width
     text = emitter.text
@@ -207,19 +205,18 @@ def _rotate(emitter: Emitter, node: Node) -> None:
 
 # --- Quads: four lanes next to each other ---------------------------------------------------------
 
-QUAD = 4
 SWAPS = (1, 2, 3)
 """Horizontal, vertical, diagonal: what to exclusive-or a lane's number with."""
 
 
 def _need_quads(emitter: Emitter) -> None:
-    if emitter.width < QUAD:
-        raise BuildError(f"a sub-group of {emitter.width} has no groups of four work-items")
+    reason = reason_against_quads(emitter.width)
+    if reason:
+        raise BuildError(reason)
 
 
 @handles("GroupNonUniformQuadSwap")
 def _quad_swap(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     _need_quads(emitter)
     direction = constant_int(node.operands[2])
     assert direction is not None
@@ -229,7 +226,6 @@ def _quad_swap(emitter: Emitter, node: Node) -> None:
 
 @handles("GroupNonUniformQuadBroadcast")
 def _quad_broadcast(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     _need_quads(emitter)
     text = emitter.text
     wide = text.vector_type("i32")

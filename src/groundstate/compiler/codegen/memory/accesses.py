@@ -11,9 +11,9 @@ from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import add_offset, load, offsets, store
 from groundstate.compiler.codegen.memory.nontemporal import condition
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.types import Int, Type, Vector
 

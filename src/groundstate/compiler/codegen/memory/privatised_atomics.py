@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.ordering import ordering
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.ir.ops import Effect, has_side_effects, operation
+from groundstate.compiler.ir.ops import Effect, operation
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer
 from groundstate.compiler.target import Target
@@ -104,8 +104,6 @@ def _shows(node: Node) -> bool:
     if node.op in ("Load", "Store"):
         place = node.operands[0].type
         return not (isinstance(place, Pointer) and place.storage in SEEN_BY_ONE)
-    if node.op == "ExtInst":
-        return has_side_effects(node)
     return bool(operation(node).effect & ~Effect.OBSERVABLE)
 
 
