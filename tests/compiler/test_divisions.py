@@ -11,7 +11,7 @@ import pytest
 from groundstate.compiler.codegen.arithmetic.tables import WRITERS
 from groundstate.compiler.codegen.text import Text
 from groundstate.compiler.ir.ops import OPERATIONS
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 from groundstate.compiler.spirv.types import Int
 from groundstate.compiler.target import ANY_CPU
 from tests.compiler.runner import program_of, run
@@ -36,7 +36,7 @@ def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> 
     text = Text(ANY_CPU)
     result = WRITERS[name](text, PAIR, PAIR, ["%dividend", "<i32 7, i32 undef>"])
     function = FUNCTION.format(pair=PAIR, lines="\n".join(text.lines), result=result)
-    linked = machine.link(machine.object_code(function, 4))
+    linked = service.link(service.object_code(function, 4))
     dividends, quotient = (ctypes.c_int * 2)(100, 100), ctypes.c_int(-1)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(linked.address)
     run(ctypes.addressof(dividends), ctypes.addressof(quotient))

@@ -23,7 +23,7 @@ define void @add(ptr %a, ptr %b) {
 }
 ''')
 print(host().lanes, Machine().simd_bits)
-print(backend.target().machine.emit_assembly(module))
+print(backend.native_machine().machine.emit_assembly(module))
 """
 
 

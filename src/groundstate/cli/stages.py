@@ -60,24 +60,24 @@ def _llvm(variant: Variant) -> str:
 
 
 def _optimised(variant: Variant) -> str:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
     code = _code(variant)
-    return str(machine.optimise(code.text, code.lanes))
+    return str(service.optimise(code.text, code.lanes))
 
 
 def _assembly(variant: Variant) -> str:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
     code = _code(variant)
-    return machine.assembly(code.text, code.lanes)
+    return service.assembly(code.text, code.lanes)
 
 
 def _object(variant: Variant) -> bytes:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
     code = _code(variant)
-    return machine.object_code(code.text, code.lanes)
+    return service.object_code(code.text, code.lanes)
 
 
 STAGES = {

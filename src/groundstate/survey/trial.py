@@ -14,7 +14,7 @@ from typing import Any
 
 from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 from groundstate.compiler.program import Program
 from groundstate.compiler.program.kernel_compiler import load
 
@@ -116,5 +116,5 @@ def _compile_code(code: Code, known: Mapping[str, float], outcome: Outcome) -> N
         outcome.seconds += before
         return
     start = time.process_time()
-    load(machine.object_code(code.text, code.lanes))
+    load(service.object_code(code.text, code.lanes))
     outcome.made[digest] = time.process_time() - start

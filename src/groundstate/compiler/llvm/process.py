@@ -201,7 +201,7 @@ def _end() -> None:
         _current = None
 
 
-def begin() -> None:
+def start() -> None:
     """Starts the process, without waiting for it. If there is no room, who needs it is told so."""
     with _lock, suppress(MemoryError, ImportError):
         _process()

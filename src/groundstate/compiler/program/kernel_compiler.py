@@ -75,9 +75,9 @@ class KernelCompiler:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
         found = self._kernels.get(name)
         if found is None:
-            from groundstate.compiler.llvm import machine
+            from groundstate.compiler.llvm import service
 
-            machine.begin()
+            service.start()
             from groundstate.compiler import pipeline
 
             if len(self._kernels) >= MAX_KERNELS:
@@ -201,7 +201,7 @@ class KernelCompiler:
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
         from groundstate.compiler import pipeline
-        from groundstate.compiler.llvm import machine
+        from groundstate.compiler.llvm import service
 
         code = self.write(name, group_size, width or None)
         description = {
@@ -211,7 +211,7 @@ class KernelCompiler:
         }
         is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
         try:
-            return description, machine.object_code(code.text, code.lanes, is_optimised)
+            return description, service.object_code(code.text, code.lanes, is_optimised)
         except WrongIrError as problem:
             from groundstate.compiler.llvm import diagnose
 
@@ -235,6 +235,6 @@ def load(binary: bytes) -> object_loader.Loaded | Linked:
     loaded = object_loader.load(binary)
     if loaded is not None:
         return loaded
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
-    return machine.link(binary)
+    return service.link(binary)

@@ -13,9 +13,9 @@ from groundstate.compiler.target.x86 import NEWEST_FIRST
 @cache
 def host() -> Target:
     """The target of this process, found on first use: LLVM is asked."""
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
-    return on_this_machine(*machine.facts())
+    return on_this_machine(*service.facts())
 
 
 def on_this_machine(cpu: str, features: str, triple: str) -> Target:

@@ -17,39 +17,39 @@ if TYPE_CHECKING:  # imported where LLVM runs in this process
 
     from groundstate.compiler.llvm.backend import Linked
 
-_stays_here = False
+_is_embedded = False
 
 
-def stay_here() -> None:
+def run_in_this_process() -> None:
     """Lets LLVM run in this process, which is one that may end."""
-    global _stays_here
-    _stays_here = True
+    global _is_embedded
+    _is_embedded = True
 
 
-def _runs_apart() -> bool:
-    return not _stays_here and knobs.COMPILE_APART.get() and process.can_start()
+def _is_isolated() -> bool:
+    return not _is_embedded and knobs.COMPILE_APART.get() and process.can_start()
 
 
-def begin() -> None:
+def start() -> None:
     """Starts what compiling will need, which is ready sooner that way."""
-    if _runs_apart():
-        process.begin()
+    if _is_isolated():
+        process.start()
 
 
 def facts() -> tuple[str, str, str]:
     """The CPU that code is generated for, its features, and LLVM's triple for it."""
-    found = process.facts() if _runs_apart() else None
+    found = process.facts() if _is_isolated() else None
     if found is None:
         from groundstate.compiler.llvm import backend
 
-        found = backend.target().facts
+        found = backend.native_machine().facts
     return found
 
 
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
-    if _runs_apart():
-        found = _compiled_apart(text, lanes, optimised)
+    if _is_isolated():
+        found = _compiled_in_isolation(text, lanes, optimised)
         if found is not None:
             return found
     from groundstate.compiler.llvm import backend
@@ -57,7 +57,7 @@ def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     return backend.object_code(text, lanes, optimised)
 
 
-def _compiled_apart(text: str, lanes: int, optimised: bool) -> bytes | None:
+def _compiled_in_isolation(text: str, lanes: int, optimised: bool) -> bytes | None:
     """What another process makes of LLVM IR. Most that LLVM gives up on, it does in a pass that
     makes code faster, and can do without."""
     try:
