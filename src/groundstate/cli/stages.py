@@ -13,7 +13,6 @@ from groundstate.compiler.program import Program
 if TYPE_CHECKING:
     from groundstate.compiler.codegen.kernel import Code
 
-DEFAULT_GROUP_SIZE = (256, 1, 1)
 Size = tuple[int, int, int]
 
 
@@ -108,7 +107,7 @@ def variants(
 
 
 def _natural_size(program: Program, name: str) -> Size:
-    return program.signature(name).required_group_size or DEFAULT_GROUP_SIZE
+    return program.signature(name).required_group_size or program.known_target.likely_group_size
 
 
 def make(stage: Stage, some: list[Variant]) -> str | bytes:

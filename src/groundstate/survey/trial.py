@@ -102,7 +102,7 @@ def _compile(
     for name in outcome.kernels:
         if name in program.refusals:
             raise RefusedError(program.log)
-        size = program.signature(name).required_group_size or program.target.likely_group_size
+        size = program.signature(name).required_group_size or program.known_target.likely_group_size
         for width in widths:
             _compile_code(program.write(name, size, width or None), known, outcome)
 

@@ -13,7 +13,7 @@ from groundstate.compiler.errors import BuildError, WrongIrError
 from groundstate.compiler.llvm import headroom
 
 if "llvmlite.binding" not in sys.modules:
-    headroom.need_room(headroom.LIBRARY_BYTES, "loading LLVM")
+    headroom.require(headroom.LIBRARY_BYTES, "loading LLVM")
 import llvmlite.binding as llvm
 
 _lock = Lock()
@@ -92,7 +92,7 @@ def parse(text: str) -> llvm.ModuleRef:
     lines = text.count("\n")
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
-    headroom.need_room_for_text(text)
+    headroom.require_to_compile(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -148,7 +148,7 @@ def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
     name = f"kernel{next(_count)}"
-    headroom.need_room(headroom.TASK_BYTES, "loading a kernel")
+    headroom.require(headroom.TASK_BYTES, "loading a kernel")
     with _lock:
         try:
             tracker = (

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, retarget
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import CASTS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.target.vector_width import registers_of
 
 
 def distribute_loops(kernel: Kernel, analyses: Analyses) -> bool:

@@ -13,13 +13,12 @@ from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
 from groundstate.compiler.analysis.facts import observes_subgroup
 from groundstate.compiler.analysis.lane_values import picked_lanes
-from groundstate.compiler.analysis.liveness import Liveness
-from groundstate.compiler.codegen.function import components
+from groundstate.compiler.analysis.register_pressure import register_pressure
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import LEAVES, SHUFFLES, Category, operation
+from groundstate.compiler.ir.ops import SHUFFLES, Category, operation
 from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.spirv.opcodes import StorageClass
-from groundstate.compiler.spirv.types import Bool, Pointer, Type
+from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.target import Target
 
 GroupSize = tuple[int, int, int]
@@ -35,7 +34,10 @@ def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
         divergence = Divergence(kernel, cfg, Variant(group_size, width, width), target)
         waits = _waits_for_memory(divergence)
         spilled = target.most_spilled_waiting if waits else target.most_spilled
-        if width <= target.lanes or pressure(divergence) <= target.vector_registers + spilled:
+        if (
+            width <= target.lanes
+            or register_pressure(divergence) <= target.vector_registers + spilled
+        ):
             break
     return divergence
 
@@ -88,42 +90,3 @@ def _candidates(group_size: GroupSize, target: Target) -> Iterator[int]:
     elif items > target.lanes:
         yield best
     yield target.lanes
-
-
-def pressure(divergence: Divergence) -> int:
-    """The most vector registers that values of lanes take up at the same time."""
-    most = 0
-    live = Liveness(divergence.kernel)
-    for block in divergence.kernel.blocks:
-        ends: set[Node] = set()
-        for successor in block.successors:
-            ends |= live[successor]
-        now = sum(registers_of(each, divergence) for each in ends)
-        most = max(most, now)
-        for node in reversed(block.nodes):
-            if node in ends:
-                ends.discard(node)
-                now -= registers_of(node, divergence)
-            for operand in node.operands:
-                if operand not in ends and operand.op not in LEAVES:
-                    ends.add(operand)
-                    now += registers_of(operand, divergence)
-            most = max(most, now)
-    return most
-
-
-def registers_of(node: Node, divergence: Divergence) -> int:
-    """How many vector registers a value takes up."""
-    if divergence.stride(node) is not VARYING:
-        return 0
-    return max(1, sum(_bits(node.type)) * divergence.width // (32 * divergence.target.lanes))
-
-
-def _bits(type_: Type) -> Iterator[int]:
-    """The widths of the scalars of a type, as they lie in vectors."""
-    parts = components(type_)
-    if parts is not None:
-        for part in parts:
-            yield from _bits(part)
-    else:
-        yield 32 if isinstance(type_, Bool) else max(8, type_.size * 8)
