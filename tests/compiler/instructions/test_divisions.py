@@ -10,10 +10,10 @@ import pytest
 
 from groundstate.compiler.codegen.arithmetic.tables import WRITERS
 from groundstate.compiler.codegen.text import Text
-from groundstate.compiler.llvm import machine
-from groundstate.compiler.spirv import fold_numbers
-from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.ir.ops import OPERATIONS
+from groundstate.compiler.llvm import service
 from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.target import ANY_CPU
 from tests.compiler.runner import program_of, run
 
 PAIR = "<2 x i32>"
@@ -33,10 +33,10 @@ define void @run(ptr %from, ptr %to) {{
 )
 def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> None:
     """LLVM may take it for anything: if for a zero, it need not divide in the other lane either."""
-    text = Text()
+    text = Text(ANY_CPU)
     result = WRITERS[name](text, PAIR, PAIR, ["%dividend", "<i32 7, i32 undef>"])
     function = FUNCTION.format(pair=PAIR, lines="\n".join(text.lines), result=result)
-    linked = machine.link(machine.object_code(function, 4))
+    linked = service.link(service.object_code(function, 4))
     dividends, quotient = (ctypes.c_int * 2)(100, 100), ctypes.c_int(-1)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(linked.address)
     run(ctypes.addressof(dividends), ctypes.addressof(quotient))
@@ -113,14 +113,19 @@ def test_least_number_divided_by_minus_one_is_itself(kind: str, width: int) -> N
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize("name", ["UDiv", "SDiv", "UMod", "SRem", "SMod"])
 def test_constants_are_divided_as_in_running_code(name: str, width: int) -> None:
-    fold = fold_numbers.BINARY[getattr(Op, name)]
+    fold = OPERATIONS[name].fold
+    assert fold is not None
+
+    def divided(dividend: int, divisor: int) -> int:
+        return fold.compute(Int(width), Int(width), dividend, divisor)
+
     minus_one = (1 << width) - 1
     for dividend in (0, 1, 100, minus_one, 1 << (width - 1)):
-        assert fold(Int(width), dividend, 0) == dividend
-        assert fold(Int(width), dividend, 1) == (dividend if "Div" in name else 0)
+        assert divided(dividend, 0) == dividend
+        assert divided(dividend, 1) == (dividend if "Div" in name else 0)
         if name.startswith("S"):
             expected = -dividend & minus_one if name == "SDiv" else 0
-            assert fold(Int(width), dividend, minus_one) == expected
+            assert divided(dividend, minus_one) == expected
 
 
 # --- Lanes that a mask excludes -------------------------------------------------------------------

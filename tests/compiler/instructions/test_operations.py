@@ -9,14 +9,15 @@ import pytest
 
 import groundstate.compiler.codegen.kernel  # noqa: F401 - registers all writers
 from groundstate.compiler import ir
-from groundstate.compiler.analysis.lane_values import SHUFFLES
 from groundstate.compiler.codegen.arithmetic.tables import WRITERS
 from groundstate.compiler.codegen.emitter import Emitter
-from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, Category, named
-from groundstate.compiler.ir.verifier import KINDS
+from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, REDUCTIONS, Category, Operation
+from groundstate.compiler.lower.sampled_images import SAMPLE
+from groundstate.compiler.spirv.types import Bool, Float, Int
 
-NEVER_WRITTEN = LEAVES | {"Phi", "Copy", "SampledImage", "GroupWaitEvents", "Refused"}
+NEVER_WRITTEN = LEAVES | {"Phi", "Copy", "SampledImage", SAMPLE, "GroupWaitEvents", "Refused"}
 """Leaves and phis, and what passes and control flow take care of."""
+COMPILER = Path(ir.__file__).parents[1]
 
 
 def test_every_operation_is_written_in_one_way() -> None:
@@ -28,21 +29,82 @@ def test_every_operation_is_written_in_one_way() -> None:
     assert written == OPERATIONS.keys() - NEVER_WRITTEN
 
 
-def test_shuffles_are_those_of_the_table() -> None:
-    assert SHUFFLES.keys() == named(Category.SHUFFLE)
-
-
-@pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: row.name)
-def test_signature_has_known_kinds(row: ir.ops.Operation) -> None:
-    assert {*row.operands, row.result.removesuffix("?")} <= {*KINDS, "...", "void"}
-
-
-def test_addition_is_known_to_its_row_and_few_others() -> None:
-    """What is known of an operation stands in its row: names of operations are rare elsewhere."""
-    folder = Path(ir.__file__).parents[1]
-    naming = {
-        str(path.relative_to(folder))
-        for path in folder.rglob("*.py")
-        if re.search(r'"IAdd"', path.read_text(encoding="utf-8"))
+def test_shuffles_alone_have_a_source_lane() -> None:
+    with_source = {name for name, row in OPERATIONS.items() if row.source_lane is not None}
+    assert with_source == {
+        name for name, row in OPERATIONS.items() if row.category is Category.SHUFFLE
     }
-    assert len(naming) <= 9, sorted(naming)
+
+
+def test_reductions_come_for_groups_and_for_subgroups() -> None:
+    assert len(REDUCTIONS) == 32
+    subgroups = [OPERATIONS[name] for name in REDUCTIONS if OPERATIONS[name].is_of_subgroup]
+    groups = [OPERATIONS[name] for name in REDUCTIONS if not OPERATIONS[name].is_of_subgroup]
+    assert [row.combines for row in subgroups] == [row.combines for row in groups]
+
+
+COMPARISONS = [row for row in OPERATIONS.values() if row.swapped]
+
+
+@pytest.mark.parametrize("row", COMPARISONS, ids=lambda row: row.name)
+def test_negated_and_swapped_comparisons_agree(row: Operation) -> None:
+    def holds(name: str, a: int, b: int) -> int:
+        fold = OPERATIONS[name].fold
+        assert fold is not None
+        return fold.compute(Int(8), Bool(), a, b)
+
+    for a in (0, 1, 127, 128, 255):
+        for b in (0, 1, 127, 128, 255):
+            assert holds(row.negated, a, b) == 1 - holds(row.name, a, b)
+            assert holds(row.swapped, b, a) == holds(row.name, a, b)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in OPERATIONS.values() if row.fold], ids=lambda row: row.name
+)
+def test_folded_operation_takes_as_many_operands_as_its_row(row: Operation) -> None:
+    assert row.fold is not None
+    assert row.fold.arity == row.types.fewest == row.types.most
+    source = Float(32) if row.types.operand(0).kind in ("float", "ieee") else Int(32)
+    result = {"bool": Bool(), "float": Float(32), "ieee": Float(32)}.get(
+        row.types.result.kind, Int(32)
+    )
+    bits = row.fold.compute(source, result, *[1] * row.fold.arity)
+    assert bits >> 32 == 0
+
+
+ELSEWHERE = {
+    "IAdd": {"spirv/fold.py", "codegen/groups/operations.py", "ir/ops_groups.py"},
+    "FAdd": {"codegen/groups/operations.py", "ir/ops_groups.py"},
+    "ISub": {"spirv/fold.py"},
+    "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
+    "UMod": set(),
+    "FOrdEqual": set(),
+    "GroupNonUniformShuffle": set(),
+    "Select": {
+        *("spirv_to_ir/kernel_ir.py", "spirv/fold.py"),  # constant choices
+        *("opt/unroll.py", "codegen/control/extremes.py"),  # min and max
+    },
+}
+"""Files that name an operation besides its row and its writer: how constants that are addresses
+are folded, how lanes are reduced, other names of an instruction, and patterns to look for."""
+WRITER = r"@handles\([^)]*\"{0}\"|^    \"{0}\": _"
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_operation_is_known_to_its_row_and_few_others(name: str) -> None:
+    naming = set()
+    for path in COMPILER.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        is_writer = re.search(WRITER.format(name), text, re.MULTILINE)
+        is_row = path.parent.name == "ir" and path.name == "ops_arithmetic.py"
+        is_row |= path.name == "ops_memory.py" or (path.name == "ops_groups.py" and "Group" in name)
+        is_made_elsewhere = path.parent.name == "opencl" or path.name in (
+            "opcodes.py",
+            "grammar.py",
+        )
+        if is_writer or is_row or is_made_elsewhere:
+            continue
+        if re.search(rf'["\s]{name}["\s]|Op\.{name}\b', text):
+            naming.add(str(path.relative_to(COMPILER)))
+    assert naming == ELSEWHERE[name]

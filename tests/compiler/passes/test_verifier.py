@@ -11,7 +11,8 @@ from groundstate.compiler.ir.parser import parse_kernel
 from groundstate.compiler.ir.pass_observers import Verifier
 from groundstate.compiler.ir.passes import Analyses, Pass, observers, run_passes
 from groundstate.compiler.ir.verifier import VerifierError, verify
-from groundstate.compiler.spirv.types import Float, Int, Void
+from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.types import Float, Int, Pointer, Void
 from groundstate.compiler.target import Target
 
 TEXT = """
@@ -109,6 +110,34 @@ def address_that_is_none(kernel: Kernel) -> None:
     of_op(kernel, "Store").operands[0] = of_op(kernel, "Load")
 
 
+def constant_memory_is_written(kernel: Kernel) -> None:
+    constants = Pointer(StorageClass.UniformConstant, Int(32, False))
+    of_op(kernel, "Store").operands[0] = Node("Undef", constants)
+
+
+def argument_that_is_not_there(kernel: Kernel) -> None:
+    of_op(kernel, "IAdd").operands[1] = Node("Argument", Int(32, False), literals=(2,))
+
+
+def phi_with_a_value_too_many(kernel: Kernel) -> None:
+    of_op(kernel, "Phi").operands.append(of_op(kernel, "Load"))
+
+
+def phi_with_two_values_from_a_block(kernel: Kernel) -> None:
+    phi = of_op(kernel, "Phi")
+    phi.operands.append(phi.operands[0])
+    phi.literals = (*phi.literals, phi.literals[0])
+
+
+def condition_that_nobody_asks(kernel: Kernel) -> None:
+    kernel.blocks[1].condition = kernel.blocks[0].condition
+
+
+def block_that_nothing_leads_to(kernel: Kernel) -> None:
+    kernel.blocks.append(Block("k"))
+    kernel.renumber()
+
+
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
@@ -118,15 +147,21 @@ def address_that_is_none(kernel: Kernel) -> None:
         (phi_of_other_blocks, "its sources are not the predecessors of its block"),
         (phi_of_another_type, "it is a u32, and"),
         (number_where_a_float_is_needed, "its result is a u32, and not made of floats"),
-        (too_few_operands, "it takes int int, not 1 values"),
+        (too_few_operands, "it does not take 1 operands"),
         (no_such_operation, "there is no such operation"),
-        (no_result, "it has no result, and should have one of ints"),
+        (no_result, "its result is a void, and not made of integers"),
         (branch_on_a_number, "it branches on a u32"),
         (branch_without_a_condition, "and nothing decides which"),
         (block_outside, "leads to a block that is not in the kernel"),
         (not_numbered_again, "its predecessors are not those blocks that lead to it"),
         (twice_in_the_kernel, "stands in the kernel twice"),
-        (address_that_is_none, "it is given a u32, and takes pointers"),
+        (constant_memory_is_written, "it writes through a "),
+        (argument_that_is_not_there, "it uses argument 2, which the kernel does not have"),
+        (phi_with_a_value_too_many, "it has 3 values from 2 blocks"),
+        (phi_with_two_values_from_a_block, "it has two values from one block"),
+        (condition_that_nobody_asks, "has a condition, and leads to 1 blocks"),
+        (block_that_nothing_leads_to, "no way leads there from block 0"),
+        (address_that_is_none, "it needs an address, and is given a u32"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

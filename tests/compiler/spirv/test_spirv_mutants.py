@@ -36,6 +36,9 @@ def outcomes(data: bytes) -> Iterator[str]:
             program.check(name)
         except BuildError as problem:
             yield problem.log
+        else:
+            if not program.signature(name).unresolved:
+                assert program.write(name, (16, 4, 1)).text, "what is taken has code"
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, 100))

@@ -14,7 +14,7 @@ from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.lower.barriers import BARRIERS
-from groundstate.compiler.lower.sampled_images import PAIRS
+from groundstate.compiler.lower.sampled_images import PAIRS, SAMPLE
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.instructions import ROWS, enumeration, opencl_rows
 from groundstate.compiler.spirv_to_ir.instruction_support import (
@@ -38,7 +38,7 @@ TABLES = {
     "written by emit": WRITTEN,
     "read by spirv": READ,
     "taken by inlining": INLINED,
-    "lowered to others": (BARRIERS - WRITTEN) | PAIRS,
+    "lowered to others": (BARRIERS - WRITTEN) | PAIRS | {SAMPLE},
     "without code": NO_CODE,
     "the same as another": frozenset(RENAMED),
     "refused": frozenset(REFUSED),
@@ -52,7 +52,7 @@ def test_every_instruction_is_in_one_table() -> None:
 
 def test_the_tables_name_nothing_else() -> None:
     ours = {"Builtin", "WriteGroupCell", "ReadGroupCells", "CombineGroup", "Prefetch"}
-    ours |= {"SamplerOfImage", "NeverWraps", "Trap"}
+    ours |= {"SamplerOfImage", "SampleImage", "NeverWraps", "Trap"}
     known = {*NAMES, *ours}
     named = {name for names in TABLES.values() for name in names if not name.startswith("llvm.")}
     assert named - known == set()

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.ir import Node, constant_int
-from groundstate.compiler.ir.ops import Affine, operation
+from groundstate.compiler.ir.addresses import chain_steps
+from groundstate.compiler.ir.ops import CASTS, Affine, operation
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Int, Pointer, Type
 
@@ -99,7 +99,7 @@ def _was_checked(node: Node) -> bool:
 
 def _is_id(node: Node) -> bool:
     for _ in range(MOST_CASTS):
-        if node.op not in ("UConvert", "SConvert", "Bitcast"):
+        if node.op not in CASTS:
             break
         node = node.operands[0]
     return node.op == "Builtin"
@@ -158,7 +158,11 @@ def _quotient(node: Node, steps: list[Step]) -> Step | None:
     """x * 16 / 8, where nothing is lost: so compilers write shares of a row."""
     product, divisor = node.operands[0], constant_int(node.operands[1])
     promise = Decoration.NoSignedWrap if node.op == "SDiv" else Decoration.NoUnsignedWrap
-    if product.op != "IMul" or promise not in product.decorations or not divisor:
+    if (
+        operation(product).affine is not Affine.PRODUCT
+        or promise not in product.decorations
+        or not divisor
+    ):
         return None
     factors = [constant_int(each) for each in product.operands]
     if steps[0].factor or not any(each is not None and each % divisor == 0 for each in factors):
@@ -194,9 +198,10 @@ def _chained(node: Node, steps: list[Step]) -> Step | None:
 
 def _low_zeros(node: Node, depth: int = 3) -> int:
     """How many of the low bits of a number are certainly 0, as far as a short look shows."""
-    if node.op == "ShiftLeftLogical":
+    rule = operation(node).affine
+    if rule is Affine.SHIFT_LEFT:
         return min(max(constant_int(node.operands[1]) or 0, 0), 64)
-    if node.op in ("IAdd", "ISub") and depth > 0:
+    if rule in (Affine.SUM, Affine.DIFFERENCE) and depth > 0:
         return min(_low_zeros(each, depth - 1) for each in node.operands)
     value = constant_int(node)
     return 0 if not value else (value & -value).bit_length() - 1
@@ -206,13 +211,14 @@ def constant_added(node: Node) -> tuple[Node, int] | None:
     """The number and the constant that a node is the sum of, if it is one.
 
     Compilers also write x << 2 | 3, where no bit is in both."""
-    if node.op not in ("IAdd", "BitwiseOr"):
+    rule = operation(node).affine
+    if rule not in (Affine.SUM, Affine.OR):
         return None
     for number, other in (node.operands, node.operands[::-1]):
         constant = constant_int(other)
         if constant is None:
             continue
-        if node.op == "IAdd" or 0 <= constant < 1 << _low_zeros(number):
+        if rule is Affine.SUM or 0 <= constant < 1 << _low_zeros(number):
             return number, constant
     return None
 

@@ -9,14 +9,14 @@ may be there.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.analysis.affine import lane_step
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
-from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes
+from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
 from groundstate.compiler.ir import Block, Kernel, Node, deadline
-from groundstate.compiler.ir.ops import CHAINS, LEAVES, LaneRule, is_reduction, operation
+from groundstate.compiler.ir.addresses import chain_steps
+from groundstate.compiler.ir.ops import CHAINS, LEAVES, SHUFFLES, LaneRule, is_reduction, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.target import Target
@@ -28,8 +28,6 @@ _UNKNOWN = "not reached yet"
 
 LONGEST_STRIDE = 1 << 60
 """Bytes, or numbers: more would wrap."""
-PRINTF = 184
-"""Of OpenCL.std."""
 ROUNDS = 5
 """How often all is solved at most, to find variables that are the same for all lanes."""
 
@@ -93,7 +91,7 @@ class Divergence:
         for rounds_left in reversed(range(ROUNDS)):
             if rounds_left == 0:
                 self.shared = {}
-            self.interleaved = interleaved_addresses(self.kernel, self.shared)
+            self.interleaved = interleaved_addresses(self.kernel, self.target, self.shared)
             self.divergent_branches, self.divergent_blocks = set(), set()
             self.divergent_loops = set()
             self._solve()
@@ -296,8 +294,6 @@ class Divergence:
     def _special(self, node: Node, block: Block, strides: list[Stride]) -> Stride:
         if node.op == "AtomicLoad":
             return 0 if all(stride == 0 for stride in strides) else VARYING
-        if node.op == "ExtInst":
-            return VARYING if _is_printf(node) else self._of_operands(node, strides)
         if node.op in SHUFFLES:
             return 0 if self._has_one_source(node, block) else VARYING
         return 0 if is_reduction(node) else VARYING
@@ -357,8 +353,3 @@ def lane_stride(pointee: Type | None) -> int:
     """How far apart the lanes' copies of a private variable lie."""
     assert pointee is not None
     return max(1, -(-pointee.size // pointee.align) * pointee.align)
-
-
-def _is_printf(node: Node) -> bool:
-    """Whether some lanes may fail where others do not, because a buffer has become full."""
-    return node.op == "ExtInst" and node.literals[1] == PRINTF

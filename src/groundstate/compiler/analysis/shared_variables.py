@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.addresses import chain_steps
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.types import Int, Pointer
 
-SAME_ADDRESS = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric", "GenericCastToPtr"])
 COPIES = frozenset(["CopyMemory", "CopyMemorySized"])
 Users = dict[Node, list[Node]]
 

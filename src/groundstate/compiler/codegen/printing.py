@@ -8,15 +8,10 @@ from __future__ import annotations
 from groundstate.compiler.codegen.arithmetic.opencl import SPECIAL
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.values import Lanes
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.lowered_checks import printed_format
 from groundstate.compiler.program.initial_values import initial_bytes
-from groundstate.compiler.spirv.module import Variable
-from groundstate.compiler.spirv_to_ir.kernel_ir import CASTS_OF_ADDRESSES
 
-MOST_STEPS = 64
-"""From the variable of a format to the address of it that is passed."""
 HEADER_BYTES = 16
 WORD = 8
 
@@ -48,14 +43,9 @@ def _flat(emitter: Emitter, node: Node) -> list[Lanes]:
 
 def _format_number(emitter: Emitter, node: Node) -> int:
     """The format string, which must be a constant, entered in the kernel's table."""
-    pointer = node.operands[0]
-    for _ in range(MOST_STEPS):
-        if pointer.op not in CHAINS and pointer.op not in CASTS_OF_ADDRESSES:
-            break
-        pointer = pointer.operands[0]
-    variable = pointer.literals[0] if pointer.op == "Global" else None
-    if not isinstance(variable, Variable) or variable.type.pointee is None:
-        raise BuildError("the format of printf must be a string literal")
+    variable = printed_format(node)
+    assert variable is not None
+    assert variable.type.pointee is not None
     text = initial_bytes(variable, variable.type.pointee).split(b"\0")[0]
     formats = emitter.context.formats
     if text not in formats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import struct
 
-from groundstate.compiler.spirv.types import Bool, Float, Handle, Int, Pointer, Type
+from groundstate.compiler.target import Target
 
 
 class Text:
     """The lines of one function, in the order in which they are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target) -> None:
+        self.target = target
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
         self._count = 0
@@ -52,21 +53,6 @@ class Text:
             self.do(f"call void @{function}({passed})")
             return ""
         return self.emit(f"call {result} @{function}({passed})")
-
-
-def scalar_type(type_: Type) -> str:
-    """The LLVM type of a number, truth value or address."""
-    if isinstance(type_, Bool):
-        return "i1"
-    if isinstance(type_, Int):
-        return f"i{type_.width}"
-    if isinstance(type_, Float):
-        if type_.is_bfloat16:
-            return "i16"  # see bfloat.py
-        return {16: "half", 32: "float", 64: "double"}[type_.width]
-    if isinstance(type_, Pointer | Handle):
-        return "ptr"
-    raise TypeError(f"{type_} is not a scalar")
 
 
 def scalar_bytes(llvm_type: str) -> int:

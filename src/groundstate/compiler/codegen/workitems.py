@@ -5,33 +5,25 @@ from __future__ import annotations
 import operator
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.spirv.types import Int, Vector
+from groundstate.compiler.ir.type_rules import scalar_type
+from groundstate.compiler.spirv.types import Vector
 
 
 @handles("Builtin")
 def _builtin(emitter: Emitter, node: Node) -> None:
     name = str(node.literals[0])
     component = int(str(node.literals[1])) if len(node.literals) > 1 else 0
-    element = node.type.element if isinstance(node.type, Vector) else node.type
-    if not isinstance(element, Int):
-        raise BuildError(f"it is made of whole numbers, and not a {node.type}")
     if name in MASKS:
         _mask(emitter, node, name)
         return
-    known = emitter.context.ids.get(name)
-    if known is None:
-        raise BuildError("kernels do not have this built-in variable")
+    known = emitter.context.ids[name]
     if isinstance(node.type, Vector):
         target = scalar_type(node.type.element)
         parts: list[Value] = [_resized(emitter, each, target) for each in known[: node.type.count]]
         emitter.define(node, parts)
         return
-    if component >= len(known):
-        raise BuildError(f"it has no component {component}")
     value = _resized(emitter, known[component], scalar_type(node.type))
     if emitter.divergence.stride(node) is None and not value.is_vector and emitter.width > 1:
         value = Lanes(value.type, emitter.text.as_vector(value), None)

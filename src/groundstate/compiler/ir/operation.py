@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntFlag, auto
+from typing import TYPE_CHECKING
 
-from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.ir.kernel import Node
+from groundstate.compiler.ir.type_rules import TypeRule, type_rule
+from groundstate.compiler.spirv.fold_numbers import Fold
+
+if TYPE_CHECKING:
+    from groundstate.compiler.ir.type_check import TypeCheck
+
+Check = Callable[["TypeCheck", Node], str]
+"""Why a node cannot be as it is; nothing if it can."""
+SourceLane = Callable[[int, int], int]
+"""Of a lane's own number and the amount: the lane that it takes its value from."""
 
 
 class Effect(IntFlag):
@@ -85,22 +97,36 @@ class Operation:
 
     name: str
     category: Category
-    operands: tuple[str, ...]
-    """The kind of each operand; "..." repeats the one before any number of times."""
-    result: str
-    """The kind of the result: "void" for none; with a "?" there may be none."""
-    componentwise: bool
-    """Each component of a vector by itself: operands and result have as many."""
-    effect: Effect
-    divergence: LaneRule
-    affine: Affine
-    same_address: bool
+    types: TypeRule
+    """What operands it takes and what it gives."""
+    check: Check | None = None
+    """What else is looked at, where the types of operands do not say it all."""
+    lowered: Check | None = None
+    """What is looked at when a kernel has been lowered: whether there can be code for it."""
+    effect: Effect = Effect.NONE
+    divergence: LaneRule = LaneRule.OPERANDS
+    affine: Affine = Affine.NONE
+    fold: Fold | None = None
+    """How it is computed where the operands are known."""
+    same_address: bool = False
     """The result is the address that is given."""
-    rematerialisable: bool
+    converts_address: bool = False
+    """It makes a number of an address, or an address of a number."""
+    moves_pointer: bool = False
+    """The first index of an access chain steps over whole pointees."""
+    rematerialisable: bool = False
     """Cheap enough to be computed again rather than kept over a barrier."""
-    address_operand: bool
+    address_operand: bool = False
     """The first operand is the address that it accesses or steps from."""
-    llvm: str
+    source_lane: SourceLane | None = None
+    """For a shuffle: where lanes take their values from."""
+    combines: str = ""
+    """For a reduction, a scan or a vote: how two values become one."""
+    negated: str = ""
+    """For a comparison: the operation that is true when it is not."""
+    swapped: str = ""
+    """For a comparison: the operation that says the same with the operands exchanged."""
+    llvm: str = ""
     """The LLVM instruction that it is, as a template; empty if a writer knows."""
 
     @property
@@ -109,50 +135,33 @@ class Operation:
         return self.effect is Effect.NONE
 
     @property
+    def is_chain(self) -> bool:
+        """It is an access chain."""
+        return self.category is Category.CHAIN
+
+    @property
+    def is_ordering(self) -> bool:
+        """It compares two integers by their order, and not for being equal."""
+        return self.swapped not in ("", self.name)
+
+    @property
+    def needs_quads(self) -> bool:
+        """It is for groups of four lanes, by its name."""
+        return "Quad" in self.name
+
+    @property
     def is_of_subgroup(self) -> bool:
         """It is for sub-groups, by its name."""
         return self.name.startswith(("Subgroup", "GroupNonUniform"))
-
-    @property
-    def opcode(self) -> int | None:
-        """The number of the SPIR-V instruction, by which constants are folded."""
-        number: int | None = getattr(Op, self.name, None)
-        return number
 
 
 ROWS: dict[str, Operation] = {}
 """All operations, by name, once `ops` is imported."""
 
 
-def define(
-    names: str,
-    signature: str,
-    category: Category,
-    *,
-    componentwise: bool = False,
-    effect: Effect = Effect.NONE,
-    divergence: LaneRule = LaneRule.OPERANDS,
-    affine: Affine = Affine.NONE,
-    same_address: bool = False,
-    rematerialisable: bool = False,
-    address_operand: bool = False,
-    llvm: str = "",
-) -> None:
-    """Adds a row for each of several names. The signature reads `int int -> int`."""
-    operands, _, result = signature.partition("->")
+def define(names: str, types: str, category: Category, **facts: object) -> None:
+    """Adds a row for each of several names. What they take and give is `int= int= -> int`."""
+    rule = type_rule(types)
     for name in names.split():
         assert name not in ROWS, f"{name} has two rows"
-        ROWS[name] = Operation(
-            name,
-            category,
-            tuple(operands.split()),
-            result.strip(),
-            componentwise,
-            effect,
-            divergence,
-            affine,
-            same_address,
-            rematerialisable,
-            address_operand,
-            llvm,
-        )
+        ROWS[name] = Operation(name, category, rule, **facts)  # type: ignore[arg-type]

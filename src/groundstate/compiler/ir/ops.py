@@ -2,26 +2,44 @@
 
 An operation has the name of its SPIR-V instruction without "Op" (`IAdd`), of an LLVM intrinsic
 (`llvm.umin`), or one of our own (`ReadGroupCells`). The rows stand in `ops_arithmetic`,
-`ops_memory` and `ops_groups`; `docs/internals/compiler.md` says how to add one.
+`ops_memory`, `ops_groups` and `ops_opencl`; `docs/internals/compiler.md` says how to add one.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 from groundstate.compiler.ir import ops_arithmetic, ops_groups, ops_memory
 from groundstate.compiler.ir.kernel import Node
 from groundstate.compiler.ir.operation import ROWS, Affine, Category, Effect, LaneRule, Operation
-from groundstate.compiler.spirv.opcodes import GroupOperation, MemoryAccess
+from groundstate.compiler.ir.ops_opencl import extended
+from groundstate.compiler.spirv.opcodes import GroupOperation, MemoryAccess, Op
 from groundstate.compiler.spirv.types import Pointer
 
 __all__ = ["OPERATIONS", "Affine", "Category", "Effect", "LaneRule", "Operation", "operation"]
 
 OPERATIONS: dict[str, Operation] = ROWS
+EXTENDED = ROWS["ExtInst"]
 del ops_arithmetic, ops_groups, ops_memory  # imported to fill the table
 
 
 def operation(node: Node) -> Operation:
     """The row of a node's operation."""
-    return OPERATIONS[node.op]
+    row = OPERATIONS[node.op]
+    if row is EXTENDED:
+        return extended(int(str(node.literals[1]))) or row
+    return row
+
+
+def operation_of(opcode: int) -> Operation | None:
+    """The row of a SPIR-V instruction, by its number."""
+    return _by_opcode().get(opcode)
+
+
+@cache
+def _by_opcode() -> dict[int, Operation]:
+    found = {getattr(Op, name, None): row for name, row in OPERATIONS.items()}
+    return {number: row for number, row in found.items() if number is not None}
 
 
 def named(category: Category) -> frozenset[str]:
@@ -33,8 +51,23 @@ LEAVES = named(Category.LEAF)
 """Values that belong to no block."""
 CHAINS = named(Category.CHAIN)
 CASTS = named(Category.CAST)
+SHUFFLES = named(Category.SHUFFLE)
 SAME_ADDRESS = frozenset(name for name, row in OPERATIONS.items() if row.same_address)
 """Casts of pointers."""
+REDUCTIONS = tuple(
+    name for name, row in OPERATIONS.items() if row.combines and row.divergence is LaneRule.SPECIAL
+)
+"""Reductions and scans of a group."""
+
+
+def keeps_memory(node: Node) -> bool:
+    """True for a cast of a pointer to one of the same storage class."""
+    return (
+        node.op in SAME_ADDRESS
+        and isinstance(node.type, Pointer)
+        and isinstance(node.operands[0].type, Pointer)
+        and node.type.storage == node.operands[0].type.storage
+    )
 
 
 def is_volatile(node: Node) -> bool:
@@ -52,7 +85,5 @@ def has_side_effects(node: Node) -> bool:
     and done again where nothing was written in between. A shuffle counts as one that computes."""
     if node.op == "Load":
         return is_volatile(node)
-    if node.op == "ExtInst":
-        return any(isinstance(each.type, Pointer) for each in node.operands)
-    row = OPERATIONS[node.op]
+    row = operation(node)
     return not row.is_pure and row.category is not Category.SHUFFLE

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.ir.operation import Category, Effect, LaneRule, define
+from groundstate.compiler.ir import lowered_checks as lowered
+from groundstate.compiler.ir import operand_checks as checks
+from groundstate.compiler.ir.operation import Category, Effect, LaneRule, SourceLane, define
 
 GROUP, SHUFFLE, BARRIER = Category.GROUP, Category.SHUFFLE, Category.BARRIER
 CONVERGENT = Effect.CONVERGENT
 
 # --- Barriers -----------------------------------------------------------------------------------
 
-define("ControlBarrier", "any any any -> void", BARRIER, effect=Effect.ORDERS | Effect.CONVERGENT)
-define("MemoryBarrier", "any any -> void", BARRIER, effect=Effect.ORDERS)
+define(
+    "ControlBarrier",
+    "whole. whole. whole. -> void",
+    BARRIER,
+    effect=Effect.ORDERS | Effect.CONVERGENT,
+    lowered=lowered.barrier,
+)
+define("MemoryBarrier", "whole. whole. -> void", BARRIER, effect=Effect.ORDERS)
 define(
     "GroupWaitEvents",
-    "any any any -> void",
+    "whole. whole. pointer. -> void",
     BARRIER,
     effect=Effect.ORDERS | Effect.CONVERGENT,
     divergence=LaneRule.VARYING,
@@ -21,63 +29,136 @@ define(
 
 # --- Votes and broadcasts: all lanes get the same -----------------------------------------------
 
-for names, signature in (
-    ("GroupAll GroupAny", "any any -> any"),
-    ("GroupNonUniformAll GroupNonUniformAny GroupNonUniformBallot", "any any -> any"),
-    ("SubgroupAllKHR SubgroupAnyKHR SubgroupAllEqualKHR SubgroupBallotKHR", "any -> any"),
-    ("GroupBroadcast GroupNonUniformBroadcast", "any any any -> any"),
-    ("GroupNonUniformBroadcastFirst", "any any -> any"),
-    ("SubgroupReadInvocationKHR", "any any -> any"),
-    ("SubgroupFirstInvocationKHR", "any -> any"),
+for names, types in (
+    ("GroupNonUniformAll GroupNonUniformAny", "whole. bool. -> bool."),
+    ("GroupBroadcast", "whole. any= whole -> any"),
+    ("GroupNonUniformBroadcast", "whole. any= whole. -> any"),
 ):
-    define(names, signature, GROUP, effect=CONVERGENT, divergence=LaneRule.UNIFORM)
+    define(
+        names,
+        types,
+        GROUP,
+        effect=CONVERGENT,
+        divergence=LaneRule.UNIFORM,
+        lowered=lowered.of_subgroup,
+    )
+for names, types in (
+    ("GroupNonUniformBallot", "whole. bool. -> whole/"),
+    ("SubgroupAllKHR SubgroupAnyKHR", "bool. -> bool."),
+    ("SubgroupAllEqualKHR", "any -> bool."),
+    ("SubgroupBallotKHR", "bool. -> whole/"),
+    ("GroupNonUniformBroadcastFirst", "whole. any= -> any"),
+    ("SubgroupReadInvocationKHR", "any= whole. -> any"),
+    ("SubgroupFirstInvocationKHR", "any= -> any"),
+):
+    define(names, types, GROUP, effect=CONVERGENT, divergence=LaneRule.UNIFORM)
+
+for name, combines in (("GroupAll", "And"), ("GroupAny", "Or")):
+    define(
+        name,
+        "whole. bool. -> bool.",
+        GROUP,
+        effect=CONVERGENT,
+        divergence=LaneRule.UNIFORM,
+        combines=combines,
+        lowered=lowered.of_subgroup,
+    )
 
 # --- Reductions and scans -----------------------------------------------------------------------
 
-for kind in ("", "NonUniform"):
-    suffix = "" if kind else "KHR"
-    integers = " ".join(f"Group{kind}{each}" for each in ("IAdd", "SMin", "SMax", "UMin", "UMax"))
-    floats = " ".join(f"Group{kind}{each}" for each in ("FAdd", "FMin", "FMax"))
-    others = " ".join(
-        f"Group{kind}{each}{suffix}"
-        for each in (
-            *("IMul", "FMul", "BitwiseAnd", "BitwiseOr", "BitwiseXor"),
-            *("LogicalAnd", "LogicalOr", "LogicalXor"),
+for combines, name, extension, kind in (
+    ("IAdd", "IAdd", "", "whole"),
+    ("FAdd", "FAdd", "", "ieee"),
+    ("SMin", "SMin", "", "whole"),
+    ("UMin", "UMin", "", "whole"),
+    ("FMin", "FMin", "", "ieee"),
+    ("SMax", "SMax", "", "whole"),
+    ("UMax", "UMax", "", "whole"),
+    ("FMax", "FMax", "", "ieee"),
+    ("IMul", "IMul", "KHR", "whole"),
+    ("FMul", "FMul", "KHR", "ieee"),
+    ("And", "BitwiseAnd", "KHR", "whole"),
+    ("Or", "BitwiseOr", "KHR", "whole"),
+    ("Xor", "BitwiseXor", "KHR", "whole"),
+    ("And", "LogicalAnd", "KHR", "bool"),
+    ("Or", "LogicalOr", "KHR", "bool"),
+    ("Xor", "LogicalXor", "KHR", "bool"),
+):
+    for full, more in ((f"Group{name}{extension}", ""), (f"GroupNonUniform{name}", "whole.?")):
+        define(
+            full,
+            f"whole. {kind}= {more} -> {kind}",
+            GROUP,
+            effect=CONVERGENT,
+            divergence=LaneRule.SPECIAL,
+            combines=combines,
+            check=checks.in_steps,
+            lowered=lowered.of_subgroup,
         )
-    )
-    define(
-        f"{integers} {floats} {others}",
-        "any any any ... -> any" if kind else "any any -> any",
-        GROUP,
-        effect=CONVERGENT,
-        divergence=LaneRule.SPECIAL,
-    )
 
 # --- Shuffles and ballots -----------------------------------------------------------------------
 
-for names, signature in (
-    ("SubgroupShuffleINTEL SubgroupShuffleXorINTEL", "any any -> any"),
-    ("GroupNonUniformShuffle GroupNonUniformShuffleXor", "any any any -> any"),
-    ("GroupNonUniformShuffleUp GroupNonUniformShuffleDown", "any any any -> any"),
-):
-    define(names, signature, SHUFFLE, effect=CONVERGENT, divergence=LaneRule.SPECIAL)
-for names, signature in (
-    ("SubgroupShuffleUpINTEL SubgroupShuffleDownINTEL", "any any any -> any"),
-    ("GroupNonUniformElect", "any -> any"),
-    ("GroupNonUniformAllEqual GroupNonUniformInverseBallot", "any any -> any"),
-    ("GroupNonUniformBallotBitExtract", "any any any -> any"),
-    ("GroupNonUniformBallotBitCount", "any any -> any"),
-    ("GroupNonUniformBallotFindLSB GroupNonUniformBallotFindMSB", "any any -> any"),
-    ("GroupNonUniformQuadBroadcast GroupNonUniformQuadSwap", "any any any -> any"),
-    ("GroupNonUniformQuadAllKHR GroupNonUniformQuadAnyKHR", "any -> any"),
-    ("GroupNonUniformRotateKHR", "any any any any ... -> any"),
-):
-    define(names, signature, GROUP, effect=CONVERGENT, divergence=LaneRule.VARYING)
 
-# --- What operations of a whole work-group become (lower/groups.py) -----------------------------
+def _same(lane: int, amount: int) -> int:
+    del lane
+    return amount
 
-define("WriteGroupCell", "any ... -> void", Category.MEMORY, effect=Effect.WRITES | CONVERGENT)
+
+def _exclusive_or(lane: int, amount: int) -> int:
+    return lane ^ amount
+
+
+def _down(lane: int, amount: int) -> int:
+    return lane + amount
+
+
+def _up(lane: int, amount: int) -> int:
+    return lane - amount
+
+
+OWN, SCOPED = "any= whole. -> any", "whole. any= whole. -> any"
+SHUFFLES: tuple[tuple[str, str, SourceLane], ...] = (
+    ("SubgroupShuffleINTEL", OWN, _same),
+    ("SubgroupShuffleXorINTEL", OWN, _exclusive_or),
+    ("GroupNonUniformShuffle", SCOPED, _same),
+    ("GroupNonUniformShuffleXor", SCOPED, _exclusive_or),
+    ("GroupNonUniformShuffleUp", SCOPED, _up),
+    ("GroupNonUniformShuffleDown", SCOPED, _down),
+)
+for name, types, source_lane in SHUFFLES:
+    define(
+        name,
+        types,
+        SHUFFLE,
+        effect=CONVERGENT,
+        divergence=LaneRule.SPECIAL,
+        source_lane=source_lane,
+        lowered=lowered.of_subgroup if types == SCOPED else None,
+    )
+for name, types, check in (
+    ("GroupNonUniformQuadBroadcast", SCOPED, lowered.of_subgroup),
+    ("GroupNonUniformQuadSwap", SCOPED, lowered.quad_swap),
+    ("GroupNonUniformRotateKHR", "whole. any= whole. whole.? -> any", lowered.of_subgroup),
+):
+    define(name, types, GROUP, effect=CONVERGENT, divergence=LaneRule.VARYING, lowered=check)
+for names, types in (
+    ("SubgroupShuffleUpINTEL SubgroupShuffleDownINTEL", "any= any= whole. -> any"),
+    ("GroupNonUniformElect", "whole. -> bool."),
+    ("GroupNonUniformAllEqual", "whole. any -> bool."),
+    ("GroupNonUniformInverseBallot", "whole. whole/ -> bool."),
+    ("GroupNonUniformBallotBitExtract", "whole. whole/ whole. -> bool."),
+    (
+        "GroupNonUniformBallotBitCount GroupNonUniformBallotFindLSB GroupNonUniformBallotFindMSB",
+        "whole. whole/ -> whole.",
+    ),
+    ("GroupNonUniformQuadAllKHR GroupNonUniformQuadAnyKHR", "bool. -> bool."),
+):
+    define(names, types, GROUP, effect=CONVERGENT, divergence=LaneRule.VARYING)
+
+# --- What operations of a whole work-group become (lower/group_operations.py) --------------------
+
+define("WriteGroupCell", "any* -> void", Category.MEMORY, effect=Effect.WRITES | CONVERGENT)
 define(
     "ReadGroupCells", "-> any", Category.MEMORY, effect=Effect.READS, divergence=LaneRule.UNIFORM
 )
-define("CombineGroup", "any any -> any", Category.ARITHMETIC)
+define("CombineGroup", "any= any= -> any", Category.ARITHMETIC)

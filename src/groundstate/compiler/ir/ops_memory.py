@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from groundstate.compiler.ir import lowered_checks as lowered
+from groundstate.compiler.ir import operand_checks as checks
 from groundstate.compiler.ir.operation import Affine, Category, Effect, LaneRule, define
 
 LEAF, MEMORY, ATOMIC, IMAGE = Category.LEAF, Category.MEMORY, Category.ATOMIC, Category.IMAGE
@@ -10,115 +12,212 @@ READS, WRITES, ORDERS = Effect.READS, Effect.WRITES, Effect.ORDERS
 # --- Leaves, phis and variables -----------------------------------------------------------------
 
 define("Constant Undef Global Argument", "-> any", LEAF, divergence=LaneRule.UNIFORM)
-define("Phi", "any ... -> any", Category.CONTROL, divergence=LaneRule.SPECIAL)
+define("Phi", "any* -> any", Category.CONTROL, divergence=LaneRule.SPECIAL, check=checks.phi)
 define(
     "Builtin",
     "-> any",
     Category.ARITHMETIC,
     divergence=LaneRule.SPECIAL,
     rematerialisable=True,
+    lowered=lowered.builtin,
 )
-define("Variable", "-> pointer", MEMORY, effect=Effect.OBSERVABLE, divergence=LaneRule.SPECIAL)
+define(
+    "Variable",
+    "any? -> pointer",
+    MEMORY,
+    effect=Effect.OBSERVABLE,
+    divergence=LaneRule.SPECIAL,
+    check=checks.variable,
+)
 define(
     "VariableLengthArrayINTEL",
-    "any -> any",
+    "whole. -> pointer.",
     MEMORY,
     effect=Effect.OBSERVABLE,
     divergence=LaneRule.VARYING,
 )
-define("SaveMemoryINTEL", "-> any", MEMORY, effect=Effect.OBSERVABLE)
-define("RestoreMemoryINTEL", "any -> void", MEMORY, effect=Effect.OBSERVABLE)
-define("Trap", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
-define("Refused", "any ... -> any?", Category.CONTROL, effect=Effect.OBSERVABLE)
-"""An instruction that is not supported: code generation raises its reason."""
+define("SaveMemoryINTEL", "-> pointer.", MEMORY, effect=Effect.OBSERVABLE)
+define("RestoreMemoryINTEL", "pointer. -> void", MEMORY, effect=Effect.OBSERVABLE)
+define("Trap", "-> any?", Category.CONTROL, effect=Effect.OBSERVABLE)
+define(
+    "Refused",
+    "any* -> any?",
+    Category.CONTROL,
+    effect=Effect.OBSERVABLE,
+    lowered=lowered.refused,
+)
+"""An instruction that is not supported, with the reason."""
 
 # --- Addresses ----------------------------------------------------------------------------------
 
-define(
-    "AccessChain InBoundsAccessChain PtrAccessChain InBoundsPtrAccessChain",
-    "pointer any ... -> pointer",
-    Category.CHAIN,
-    affine=Affine.CHAIN,
-    rematerialisable=True,
-    address_operand=True,
-)
+for names, moves_pointer in (
+    ("AccessChain InBoundsAccessChain", False),
+    ("PtrAccessChain InBoundsPtrAccessChain", True),
+):
+    define(
+        names,
+        "pointer. whole.* -> pointer.",
+        Category.CHAIN,
+        affine=Affine.CHAIN,
+        moves_pointer=moves_pointer,
+        rematerialisable=True,
+        address_operand=True,
+        check=checks.chain,
+    )
 
 # --- Accesses -----------------------------------------------------------------------------------
 
-define("Load", "pointer -> any", MEMORY, effect=READS, address_operand=True)
-define("Store", "pointer any -> void", MEMORY, effect=WRITES, address_operand=True)
-define("CopyMemory", "pointer pointer -> void", MEMORY, effect=READS | WRITES, address_operand=True)
+define("Load", "pointer. -> any", MEMORY, effect=READS, address_operand=True)
+define(
+    "Store",
+    "pointer. any -> void",
+    MEMORY,
+    effect=WRITES,
+    address_operand=True,
+    check=checks.store_value,
+)
+define(
+    "CopyMemory",
+    "pointer. pointer. -> void",
+    MEMORY,
+    effect=READS | WRITES,
+    address_operand=True,
+    check=checks.pointee,
+)
 define(
     "CopyMemorySized",
-    "pointer pointer any -> void",
+    "pointer. pointer. whole. -> void",
     MEMORY,
     effect=READS | WRITES,
     address_operand=True,
 )
-define("Prefetch", "pointer any ... -> void", MEMORY, effect=Effect.OBSERVABLE)
+define("Prefetch", "pointer. whole.? -> void", MEMORY, effect=Effect.OBSERVABLE)
 """Prefetches what the next work-group loads."""
-define("PredicatedLoadINTEL", "any any any -> any", MEMORY, effect=READS)
-define("PredicatedStoreINTEL", "any any any -> void", MEMORY, effect=WRITES)
-define("MaskedGatherINTEL", "any any any -> any", MEMORY, effect=READS)
-define("MaskedScatterINTEL", "any any any -> void", MEMORY, effect=WRITES)
+define(
+    "PredicatedLoadINTEL",
+    "pointer. bool. any= -> any",
+    MEMORY,
+    effect=READS,
+    check=checks.condition,
+)
+define(
+    "PredicatedStoreINTEL",
+    "pointer. any bool. -> void",
+    MEMORY,
+    effect=WRITES,
+    check=checks.condition,
+)
+define("MaskedGatherINTEL", "pointer~ bool~ numeric= -> numeric", MEMORY, effect=READS)
+define(
+    "MaskedScatterINTEL", "numeric pointer bool -> void", MEMORY, effect=WRITES, check=checks.masked
+)
 define(
     "SubgroupBlockReadINTEL",
-    "any -> any",
+    "pointer. -> numeric",
     MEMORY,
     effect=READS | Effect.CONVERGENT,
     divergence=LaneRule.VARYING,
 )
-define("SubgroupBlockWriteINTEL", "any any -> void", MEMORY, effect=WRITES | Effect.CONVERGENT)
 define(
-    "GroupAsyncCopy UntypedGroupAsyncCopyKHR",
-    "any ... -> any",
+    "SubgroupBlockWriteINTEL",
+    "pointer. numeric -> void",
     MEMORY,
-    effect=READS | WRITES | Effect.CONVERGENT,
-    divergence=LaneRule.UNIFORM,
+    effect=WRITES | Effect.CONVERGENT,
 )
+for names, types in (
+    ("GroupAsyncCopy", "whole. pointer. pointer. whole. whole. event -> event"),
+    ("UntypedGroupAsyncCopyKHR", "whole. pointer. pointer. whole. whole. whole. event -> event"),
+):
+    define(
+        names,
+        types,
+        MEMORY,
+        effect=READS | WRITES | Effect.CONVERGENT,
+        divergence=LaneRule.UNIFORM,
+    )
 
 # --- Atomics ------------------------------------------------------------------------------------
 
 define(
     "AtomicLoad",
-    "pointer any any -> any",
+    "pointer. whole. whole. -> word.",
     ATOMIC,
     effect=READS | ORDERS,
     divergence=LaneRule.SPECIAL,
     address_operand=True,
+    check=checks.atomic,
 )
-for names, signature in (
-    ("AtomicStore", "pointer any any any -> void"),
-    ("AtomicFlagClear", "pointer any any -> void"),
-    ("AtomicFlagTestAndSet AtomicIIncrement AtomicIDecrement", "pointer any any -> any"),
-    ("AtomicCompareExchange AtomicCompareExchangeWeak", "pointer any any any any any -> any"),
+for names, types in (
+    ("AtomicStore", "pointer. whole. whole. word. -> void"),
+    ("AtomicFlagClear", "pointer. whole. whole. -> void"),
+    ("AtomicFlagTestAndSet", "pointer. whole. whole. -> bool."),
+    ("AtomicIIncrement AtomicIDecrement", "pointer. whole. whole. -> whole."),
     (
-        "AtomicExchange AtomicIAdd AtomicISub AtomicSMin AtomicUMin AtomicSMax AtomicUMax "
-        "AtomicAnd AtomicOr AtomicXor AtomicFAddEXT AtomicFMinEXT AtomicFMaxEXT",
-        "pointer any any any -> any",
+        "AtomicCompareExchange AtomicCompareExchangeWeak",
+        "pointer. whole. whole. whole. whole= whole= -> whole.",
     ),
+    ("AtomicExchange", "pointer. whole. whole. word= -> word."),
+    (
+        "AtomicIAdd AtomicISub AtomicSMin AtomicUMin AtomicSMax AtomicUMax AtomicAnd AtomicOr "
+        "AtomicXor",
+        "pointer. whole. whole. whole= -> whole.",
+    ),
+    ("AtomicFAddEXT AtomicFMinEXT AtomicFMaxEXT", "pointer. whole. whole. ieee= -> ieee."),
 ):
     define(
         names,
-        signature,
+        types,
         ATOMIC,
         effect=READS | WRITES | ORDERS,
         divergence=LaneRule.VARYING,
         address_operand=True,
+        check=checks.atomic,
     )
 
 # --- Images -------------------------------------------------------------------------------------
 
-define("SampledImage", "any any -> any", IMAGE)
-define("Image", "any -> any", IMAGE)
-define("SamplerOfImage", "any -> any", IMAGE)
+define("SampledImage", "image sampler -> pair", IMAGE)
+define("Image", "pair -> image", IMAGE)
+define("SamplerOfImage", "pair -> sampler", IMAGE)
 define(
     "ConvertHandleToImageINTEL ConvertHandleToSampledImageINTEL ConvertHandleToSamplerINTEL",
-    "any -> any",
+    "whole. -> any",
     IMAGE,
 )
-define("ImageQueryFormat ImageQueryOrder ImageQuerySamples", "any -> any", IMAGE)
-define("ImageQueryLevels ImageQuerySize", "any -> any", IMAGE)
-define("ImageQuerySizeLod", "any any -> any", IMAGE)
-define("ImageFetch ImageRead ImageSampleExplicitLod", "any ... -> any", IMAGE, effect=READS)
-define("ImageWrite", "any ... -> void", IMAGE, effect=WRITES)
+define(
+    "ImageQueryFormat ImageQueryOrder ImageQuerySamples ImageQueryLevels",
+    "image -> whole.",
+    IMAGE,
+    lowered=lowered.image,
+)
+define("ImageQuerySize", "image -> whole", IMAGE, lowered=lowered.image_size)
+define("ImageQuerySizeLod", "image whole. -> whole", IMAGE, lowered=lowered.image_size)
+define(
+    "ImageFetch ImageRead",
+    "image whole -> numeric",
+    IMAGE,
+    effect=READS,
+    lowered=lowered.image_access(place=1),
+)
+define(
+    "ImageSampleExplicitLod",
+    "pair numeric -> numeric",
+    IMAGE,
+    effect=READS,
+    lowered=lowered.unknown_pair,
+)
+define(
+    "SampleImage",
+    "image sampler numeric -> numeric",
+    IMAGE,
+    effect=READS,
+    lowered=lowered.image_access(place=2),
+)
+"""`ImageSampleExplicitLod` with the image and the sampler by themselves."""
+define(
+    "ImageWrite",
+    "image whole numeric -> void",
+    IMAGE,
+    effect=WRITES,
+    lowered=lowered.image_access(place=1),
+)

@@ -7,17 +7,47 @@ import time
 from collections import defaultdict
 from collections.abc import Collection
 
+from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.passes import Observer, Pass
 from groundstate.compiler.ir.printer import print_kernel
-from groundstate.compiler.ir.verifier import verify
+from groundstate.compiler.ir.verifier import VerifierError, verify
 
 
 class Verifier(Observer):
-    """Verifies the kernel after every pass."""
+    """Verifies the kernel after every pass, and that the pass says the truth about what it did."""
+
+    def __init__(self) -> None:
+        self._nodes: list[object] = []
+        self._edges: list[object] = []
+
+    def before(self, step: Pass, kernel: Kernel) -> None:
+        self._nodes, self._edges = _nodes(kernel), _edges(kernel)
 
     def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:
         verify(kernel, step.name)
+        if not changed and (_nodes(kernel), _edges(kernel)) != (self._nodes, self._edges):
+            raise VerifierError(
+                f"after {step.name}, kernel {kernel.name!r}: the pass says that it has changed "
+                "nothing, and it has"
+            )
+        if CFG in step.keeps and _edges(kernel) != self._edges:
+            raise VerifierError(
+                f"after {step.name}, kernel {kernel.name!r}: the pass says that it keeps the "
+                "control-flow graph, and it does not"
+            )
+
+
+def _nodes(kernel: Kernel) -> list[object]:
+    """What changes when a node does."""
+    return [(node, node.op, node.type, *node.operands, node.literals) for node in kernel.nodes()]
+
+
+def _edges(kernel: Kernel) -> list[object]:
+    """What changes when the control-flow graph does."""
+    return [
+        (block, block.condition is None, *block.successors, block.switch) for block in kernel.blocks
+    ]
 
 
 class PassPrinter(Observer):

@@ -10,19 +10,10 @@ from collections.abc import Iterator
 
 from groundstate.compiler.analysis.dominators import immediate_dominators
 from groundstate.compiler.ir.kernel import Block, Kernel, Node
-from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, Effect, Operation
-from groundstate.compiler.spirv.types import Bool, Float, Int, Pointer, Type, Vector, Void
-
-KINDS: dict[str, tuple[type[Type], ...]] = {
-    "any": (Type,),
-    "int": (Int, Bool),
-    "float": (Float,),
-    "bool": (Bool, Int),
-    "pointer": (Pointer,),
-    "number": (Int, Bool, Pointer),
-}
-"""What stands for each word of a signature. Some compilers compare addresses, and count with truth
-values, as if they were integers."""
+from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, Effect, operation
+from groundstate.compiler.ir.type_check import TypeCheck
+from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.types import Bool, Int, Pointer, Void
 
 
 class VerifierError(AssertionError):
@@ -37,21 +28,11 @@ def verify(kernel: Kernel, after: str = "") -> None:
         raise VerifierError(f"{start}kernel {kernel.name!r}: " + "\n  ".join(problems))
 
 
-def operand_kinds(row: Operation, count: int) -> list[str] | None:
-    """The kinds of so many operands, or None if there are too many or too few."""
-    kinds = list(row.operands)
-    if kinds[-1:] != ["..."]:
-        return kinds if len(kinds) == count else None
-    kinds.pop()
-    if count < len(kinds) - 1:
-        return None
-    return [*kinds, *kinds[-1:] * (count - len(kinds))][:count]
-
-
 class _Verifier:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.blocks = {block: index for index, block in enumerate(kernel.blocks)}
+        self.types = TypeCheck()
         self.places: dict[Node, tuple[int, int]] = {}
         """Of each node: its block, and how many come before it there; phis come first."""
 
@@ -63,6 +44,10 @@ class _Verifier:
         self.dominator = immediate_dominators(
             [[self.blocks[each] for each in block.successors] for block in self.kernel.blocks], 0
         )
+        unreachable = [each for each in self.kernel.blocks if self.dominator[each.index] < 0]
+        if unreachable:
+            yield from (f"{block}: no way leads there from block 0" for block in unreachable)
+            return
         for index, block in enumerate(self.kernel.blocks):
             for phi in block.phis:
                 yield from _prefixed(phi, self._phi(phi, block))
@@ -99,6 +84,8 @@ class _Verifier:
             yield f"{block}: a branch has {count} successors"
         if count > 1 and block.condition is None:
             yield f"{block} leads to several blocks, and nothing decides which"
+        if count < 2 and block.condition is not None:
+            yield f"{block} has a condition, and leads to {count} blocks"
 
     def _place_nodes(self, block: Block, index: int) -> Iterator[str]:
         for node in block.phis:
@@ -124,32 +111,38 @@ class _Verifier:
     # --- Nodes ----------------------------------------------------------------------------------
 
     def _phi(self, phi: Node, block: Block) -> Iterator[str]:
+        if len(phi.operands) != len(phi.literals):
+            yield f"it has {len(phi.operands)} values from {len(phi.literals)} blocks"
+            return
         if set(phi.literals) != set(block.predecessors):
             yield "its sources are not the predecessors of its block"
             return
+        if len(set(phi.literals)) < len(phi.literals):
+            yield "it has two values from one block"
+            return
         for value, source in zip(phi.operands, phi.literals, strict=True):
             assert isinstance(source, Block)
-            if value.type != phi.type and not _is_same_address(value.type, phi.type):
+            if not self.types.same(value.type, phi.type):
                 yield f"it is a {phi.type}, and {value} from {source} is a {value.type}"
             yield from self._defined(value, (source.index, len(source.nodes)))
 
     def _node(self, node: Node, place: tuple[int, int]) -> Iterator[str]:
-        row = OPERATIONS.get(node.op)
-        if row is None:
+        if node.op not in OPERATIONS:
             yield "there is no such operation"
             return
         for operand in node.operands:
             yield from self._defined(operand, place)
-        kinds = operand_kinds(row, len(node.operands))
-        if kinds is None:
-            yield f"it takes {' '.join(row.operands) or 'nothing'}, not {len(node.operands)} values"
-            return
-        yield from _kinds(node, row, kinds)
-        yield from _effects(node, row)
+        reason = self.types.reason_against(node)
+        if reason:
+            yield reason
+        else:
+            yield from _effects(node)
 
     def _defined(self, value: Node, use: tuple[int, int]) -> Iterator[str]:
         """A value must be there wherever it is used: its definition dominates the use."""
         if value.op in LEAVES:
+            if value.op == "Argument" and not self._is_argument(value):
+                yield f"it uses argument {value.literals[0]}, which the kernel does not have"
             return
         place = self.places.get(value)
         if place is None:
@@ -165,45 +158,21 @@ class _Verifier:
         if current != place[0]:
             yield f"it uses {value} of block {place[0]}, which not every way to here passes"
 
+    def _is_argument(self, value: Node) -> bool:
+        number = int(str(value.literals[0]))
+        return number < len(self.kernel.arguments)
+
 
 def _prefixed(where: object, problems: Iterator[str]) -> Iterator[str]:
     return (f"{where}: {each}" for each in problems)
 
 
-def _kinds(node: Node, row: Operation, kinds: list[str]) -> Iterator[str]:
-    result = row.result.removesuffix("?")
-    if isinstance(node.type, Void):
-        if row.result != "void" and not row.result.endswith("?"):
-            yield f"it has no result, and should have one of {result}s"
-    elif result == "void":
-        yield f"its result is a {node.type}, and it should have none"
-    elif not _is(node.type, result):
-        yield f"its result is a {node.type}, and not made of {result}s"
-    for operand, kind in zip(node.operands, kinds, strict=True):
-        if not _is(operand.type, kind):
-            yield f"it is given a {operand.type}, and takes {kind}s"
-        elif row.componentwise and _count(operand.type) != _count(node.type):
-            yield f"its result is a {node.type}, and it is given a {operand.type}"
-
-
-def _effects(node: Node, row: Operation) -> Iterator[str]:
-    """What computes nothing and does nothing has no place."""
-    if isinstance(node.type, Void) and row.effect is Effect.NONE:
+def _effects(node: Node) -> Iterator[str]:
+    """What computes nothing and does nothing has no place, and constants are not written."""
+    effect = operation(node).effect
+    if isinstance(node.type, Void) and effect is Effect.NONE:
         yield "it has neither a result nor an effect"
-    accesses = row.effect & (Effect.READS | Effect.WRITES)
-    if accesses and row.address_operand and not isinstance(node.operands[0].type, Pointer):
-        yield f"it accesses memory through a {node.operands[0].type}"
-
-
-def _is(type_: Type, kind: str) -> bool:
-    element = type_.element if isinstance(type_, Vector) else type_
-    return isinstance(element, KINDS[kind])
-
-
-def _count(type_: Type) -> int:
-    return type_.count if isinstance(type_, Vector) else 1
-
-
-def _is_same_address(one: Type, other: Type) -> bool:
-    """Pointers of one storage class are interchangeable: modules differ on what is there."""
-    return isinstance(one, Pointer) and isinstance(other, Pointer) and one.storage == other.storage
+    if effect & Effect.WRITES and operation(node).address_operand:
+        address = node.operands[0].type
+        if isinstance(address, Pointer) and address.storage == StorageClass.UniformConstant:
+            yield f"it writes through a {address}"

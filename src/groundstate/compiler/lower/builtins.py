@@ -6,14 +6,13 @@ casts and steps in bytes, which is how compilers whose pointers have no type rea
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.addresses import array_step, chain_steps
 from groundstate.compiler.ir import Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.addresses import array_step, chain_steps
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.instructions import enumeration
 from groundstate.compiler.spirv.types import Type, Vector
 
-CASTS = frozenset(("Bitcast", "PtrCastToGeneric"))
 MOST_STEPS = 64
 """That lead from a built-in variable to an address in it."""
 Roots = dict[Node, Node]
@@ -37,7 +36,7 @@ def _roots(kernel: Kernel) -> Roots:
     """What each address is computed from, in the end."""
     roots: Roots = {}
     for node in kernel.nodes():
-        if node.op in CHAINS or node.op in CASTS:
+        if node.op in CHAINS or node.op in SAME_ADDRESS:
             source = node.operands[0]
             roots[node] = roots.get(source, source)
     return roots
@@ -85,7 +84,7 @@ def _place(pointer: Node, element: int) -> tuple[int, Node | None]:
     A negative number of bytes stands for a place that is neither.
     """
     offset, variable_index, left = 0, None, MOST_STEPS
-    while pointer.op in CHAINS or pointer.op in CASTS:
+    while pointer.op in CHAINS or pointer.op in SAME_ADDRESS:
         left -= 1
         if left < 0:
             return -1, None

@@ -9,12 +9,10 @@ changes nothing, and addresses stay as regular as they were.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Pointer
-
-SAME_MEMORY = frozenset(["Bitcast", "CopyObject", "PtrCastToGeneric"])
 
 
 def lower_known_casts(kernel: Kernel, analyses: Analyses) -> bool:
@@ -35,7 +33,7 @@ def _storage_behind(pointer: Node) -> int | None:
     while isinstance(pointer.type, Pointer):
         if pointer.type.storage != StorageClass.Generic:
             return pointer.type.storage
-        if pointer.op not in SAME_MEMORY and pointer.op not in CHAINS:
+        if pointer.op not in SAME_ADDRESS and pointer.op not in CHAINS:
             return None
         pointer = pointer.operands[0]
     return None

@@ -9,25 +9,23 @@ source is no longer needed.
 from __future__ import annotations
 
 from groundstate.compiler.ir import Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import keeps_memory
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant, null
 from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
 
-SAME_ADDRESS = frozenset(["Bitcast", "CopyObject"])
-MOST_BYTES = 256
-"""Larger variables are better copied as bytes than part by part."""
 Users = dict[Node, list[Node]]
 
 
 def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
     """Puts stores in the place of copies to and from whole private variables."""
-    del analyses
+    most = analyses.target.most_copied_bytes
     changed = False
     users = kernel.users()
     zeros: set[Node] = set()
     for block in kernel.blocks:
         for node in list(block.nodes):
-            whole = _whole(node) if node.op == "CopyMemorySized" else None
+            whole = _whole(node, most) if node.op == "CopyMemorySized" else None
             if whole is None:
                 continue
             changed = True
@@ -44,18 +42,18 @@ def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
 
 
 def _root(pointer: Node) -> Node:
-    while pointer.op in SAME_ADDRESS:
+    while keeps_memory(pointer):
         pointer = pointer.operands[0]
     return pointer
 
 
-def _whole(copy: Node) -> Type | None:
+def _whole(copy: Node, most: int) -> Type | None:
     """What the variable holds that a copy fills or reads as a whole, unless it is large."""
     for operand in copy.operands[:2]:
         variable = _root(operand)
         if variable.op == "Variable" and isinstance(variable.type, Pointer):
             whole = variable.type.pointee
-            if whole is not None and constant_int(copy.operands[2]) == whole.size <= MOST_BYTES:
+            if whole is not None and constant_int(copy.operands[2]) == whole.size <= most:
                 return whole if _bytes_of_parts(whole) == whole.size else None
     return None
 
@@ -77,7 +75,7 @@ def _stays_zero(address: Node, variable: Node, users: Users) -> bool:
 
 
 def _leaves_zero(user: Node, address: Node, variable: Node, users: Users) -> bool:
-    if user.op in SAME_ADDRESS:
+    if keeps_memory(user):
         return _stays_zero(user, variable, users)
     if user.op == "CopyMemorySized":
         return user.operands[0] is not address and user.operands[2] is not address
@@ -101,7 +99,7 @@ def _drop_unused(kernel: Kernel, variables: set[Node]) -> None:
     read = {
         _root(operand)
         for node in kernel.nodes()
-        if node.op not in SAME_ADDRESS
+        if not keeps_memory(node)
         for operand in (node.operands[1:] if node.op == "Store" else node.operands)
     }
     unread = variables - read

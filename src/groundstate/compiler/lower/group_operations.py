@@ -16,7 +16,6 @@ from groundstate.compiler.spirv.opcodes import GroupOperation, MemorySemantics, 
 from groundstate.compiler.spirv.types import Int, Void
 
 SEMANTICS = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory
-VOTES = {"GroupAll": "LogicalAnd", "GroupAny": "LogicalOr"}
 
 
 def lower_group_operations(kernel: Kernel, analyses: Analyses) -> bool:
@@ -28,8 +27,8 @@ def lower_group_operations(kernel: Kernel, analyses: Analyses) -> bool:
         nodes: list[Node] = []
         for node in block.nodes:
             if _is_group_operation(node):
-                *operation, barrier = _rewrite(node, cells)
-                nodes += operation
+                *parts, barrier = _rewrite(node, cells)
+                nodes += parts
                 if _may_come_again(block):
                     nodes.append(barrier)
                 cells += 1
@@ -77,23 +76,18 @@ def _rewrite(node: Node, cell: int) -> list[Node]:
         write = Node("WriteGroupCell", Void(), node.operands[1:], (cell, "one"), where)
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "one")
         return [write, _barrier(where), node, _barrier(where)]
-    operation = GroupOperation.Reduce if node.op in VOTES else int(str(node.literals[0]))
-    if node.op in VOTES:
-        part = Node(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (), where)
-        kind = VOTES[node.op]
-    else:
-        scope = _number(Scope.Subgroup)
-        part = Node(node.op, node.type, [scope, node.operands[1]], (GroupOperation.Reduce,), where)
-        kind = node.op
-    mode = "all" if operation == GroupOperation.Reduce else "before"
+    kind = operation(node).combines
+    steps = int(str(node.literals[0])) if node.literals else GroupOperation.Reduce
+    reduce = (GroupOperation.Reduce,) if node.literals else ()
+    scope = _number(Scope.Subgroup)
+    part = Node(node.op, node.type, [scope, node.operands[1]], reduce, where)
+    mode = "all" if steps == GroupOperation.Reduce else "before"
     write = Node("WriteGroupCell", Void(), [part], (cell, mode, kind), where)
-    if operation == GroupOperation.Reduce:
+    if steps == GroupOperation.Reduce:
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode)
         return [part, write, _barrier(where), node, _barrier(where)]
-    assert operation in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan)
-    inner = Node(
-        node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (operation,), where
-    )
+    assert steps in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan)
+    inner = Node(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (steps,), where)
     before = Node("ReadGroupCells", node.type, [], (cell, mode), where)
     node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
     return [part, write, _barrier(where), before, inner, node, _barrier(where)]

@@ -10,6 +10,7 @@ from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.types import Sampler
 
+SAMPLE = "ImageSampleExplicitLod"
 PAIRS = frozenset(["SampledImage"])
 """The instructions that nothing is left of."""
 BINDLESS = "ConvertHandleToSampledImageINTEL"
@@ -27,7 +28,7 @@ def split_sampled_images(kernel: Kernel, analyses: Analyses) -> bool:
     for block in kernel.blocks:
         nodes = []
         for node in block.nodes:
-            node.operands = [part for each in node.operands for part in _given(node, each, pairs)]
+            _take_apart(node, pairs)
             if node.op not in PAIRS:
                 nodes.append(node)
             if node.op == BINDLESS:
@@ -44,8 +45,9 @@ def _parts(pair: Node) -> list[Node]:
     return [pair, Node("SamplerOfImage", Sampler(), [pair], where=pair.where)]
 
 
-def _given(user: Node, operand: Node, pairs: dict[Node, list[Node]]) -> list[Node]:
-    """What a user takes in place of an operand."""
-    if operand not in pairs:
-        return [operand]
-    return pairs[operand][:1] if user.op == "Image" else pairs[operand]
+def _take_apart(node: Node, pairs: dict[Node, list[Node]]) -> None:
+    """Gives a user of a pair the image, or the image and the sampler if it needs both."""
+    if node.op == SAMPLE and node.operands[0] in pairs:
+        node.op, node.operands[:1] = "SampleImage", pairs[node.operands[0]]
+    else:
+        node.operands = [pairs[each][0] if each in pairs else each for each in node.operands]

@@ -7,12 +7,11 @@ as the vectors of all lanes, instead of in steps for each of the numbers.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.addresses import chain_steps
 from groundstate.compiler.analysis.affine import constant_added
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.analysis.shared_variables import SAME_ADDRESS
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CHAINS, has_side_effects
+from groundstate.compiler.ir.addresses import chain_steps
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector

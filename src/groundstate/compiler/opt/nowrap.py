@@ -17,7 +17,7 @@ from groundstate.compiler.analysis.simple_loop import (
     retarget,
 )
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import Affine, operation
+from groundstate.compiler.ir.ops import OPERATIONS, Affine, operation
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Bool, Int
@@ -27,22 +27,6 @@ KEPT = (Affine.SUM, Affine.DIFFERENCE, Affine.PRODUCT, Affine.SHIFT_LEFT)
 """The operations that an induction variable may go through: modulo 2^32 they are exact."""
 DEPTH = 8
 """How many operations may lead from an induction variable to an index."""
-OPPOSITES = {
-    "SLessThan": "SGreaterThanEqual",
-    "SGreaterThan": "SLessThanEqual",
-    "ULessThan": "UGreaterThanEqual",
-    "UGreaterThan": "ULessThanEqual",
-    "INotEqual": "IEqual",
-}
-OPPOSITES |= {negation: op for op, negation in OPPOSITES.items()}
-MIRRORED = {
-    "SLessThan": "SGreaterThan",
-    "SGreaterThan": "SLessThan",
-    "ULessThan": "UGreaterThan",
-    "UGreaterThan": "ULessThan",
-    "INotEqual": "INotEqual",
-}
-"""What is true of the bound and the number if the other is true of the number and the bound."""
 
 
 def version_for_no_wrap(kernel: Kernel, analyses: Analyses) -> bool:
@@ -96,12 +80,12 @@ class _Iterations:
         condition = self.loop.condition
         op = condition.op
         if self.loop.header.successors[0] is self.loop.exit:
-            op = OPPOSITES.get(op, "")
-        if op not in MIRRORED:
+            op = operation(condition).negated
+        if not op or not OPERATIONS[op].swapped:
             return None
         number, bound = condition.operands
         if bound in self.loop.inside:
-            number, bound, op = bound, number, MIRRORED[op]
+            number, bound, op = bound, number, OPERATIONS[op].swapped
         found = self.step(number)
         if bound in self.loop.inside or found is None or found.factor is not None:
             return None
@@ -109,7 +93,7 @@ class _Iterations:
         if not isinstance(number.type, Int) or abs(step) >= 1 << number.type.width - 1:
             return None
         goes_there = {"LessThan": step > 0, "GreaterThan": step < 0, "NotEqual": abs(step) == 1}
-        return (op, number, bound) if goes_there[op[1:]] else None
+        return (op, number, bound) if goes_there.get(op[1:]) else None
 
     def indices(self) -> list[Node]:
         """The nodes that widen an index that goes up with the lanes and the iterations."""
@@ -187,14 +171,15 @@ def _is_narrowed(node: Node) -> bool:
 
 def _added(total: Node, number: Node) -> Step | None:
     """What is added to a number to give a total, or None."""
-    if total.op not in ("IAdd", "ISub"):
+    rule = operation(total).affine
+    if rule not in (Affine.SUM, Affine.DIFFERENCE):
         return None
     one, other = total.operands
-    if total.op == "IAdd" and other is number:
+    if rule is Affine.SUM and other is number:
         one, other = other, one
     if one is not number:
         return None
     constant = constant_int(other)
     if constant is None:
-        return Step(1, other) if total.op == "IAdd" else None
-    return Step(constant if total.op == "IAdd" else -constant)
+        return Step(1, other) if rule is Affine.SUM else None
+    return Step(constant if rule is Affine.SUM else -constant)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.analysis.lane_values import SHUFFLES, shuffled
+from groundstate.compiler.analysis.lane_values import shuffled
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, has_side_effects
+from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, SHUFFLES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.opt.distribute import Sums
 

@@ -13,23 +13,15 @@ from dataclasses import dataclass
 
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.analysis.lane_values import SHUFFLES
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, retarget
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
-from groundstate.compiler.ir.ops import has_side_effects
+from groundstate.compiler.ir.ops import SHUFFLES, Affine, has_side_effects, operation
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.fold import number
 from groundstate.compiler.spirv.instructions import opencl_rows
-from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import Bool, Int
 
-FOLDED = frozenset(
-    """IAdd ISub IMul ShiftLeftLogical BitwiseAnd BitwiseOr SConvert UConvert IEqual INotEqual
-    SLessThan SLessThanEqual SGreaterThan SGreaterThanEqual ULessThan ULessThanEqual UGreaterThan
-    UGreaterThanEqual""".split()  # noqa: SIM905
-)
-"""What is computed here where all operands are known."""
 AT_LEAST = {"s_min": "SGreaterThanEqual", "u_min": "UGreaterThanEqual"}
 
 
@@ -212,14 +204,15 @@ def _known(node: Node) -> Constant | None:
 
 def _folded(node: Node) -> Node | None:
     """What an operation comes to whose operands are known, or one of them adds nothing."""
-    if node.op not in FOLDED:
+    row = operation(node)
+    if row.fold is None or not isinstance(node.type, Int | Bool):
         return None
     values = [_known(each) for each in node.operands]
     known = [each for each in values if each is not None]
     if len(known) == len(values):
-        result = number(node.type, getattr(Op, node.op), known)
+        result = number(node.type, row.fold, known)
         return Node("Constant", node.type, literals=(result,))
-    for one, other in (node.operands, node.operands[::-1]) if node.op == "IAdd" else ():
+    for one, other in (node.operands, node.operands[::-1]) if row.affine is Affine.SUM else ():
         if constant_int(one) == 0:
             return other
     return None

@@ -24,11 +24,7 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.llvm.backend import Linked
     from groundstate.compiler.program.program import Program
 
-SUBGROUP_SIZE = 16
-"""Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
-LIKELY_GROUP_SIZE = (256, 1, 1)
-"""What is suggested for a large range, and what many programs choose."""
 
 Facts = dict[str, Any]
 UNKNOWN_FACTS: Facts = {
@@ -74,21 +70,21 @@ class KernelCompiler:
         self._variants: dict[tuple[str, GroupSize, int], KernelCode] = {}
         self._checked: set[str] = set()
         self._kernels: dict[str, Kernel] = {}
-        self._written: tuple[tuple[str, GroupSize], Code] | None = None
-        """What was written last, to check a kernel; it may well be launched as it was checked."""
 
     def kernel(self, name: str) -> Kernel:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
         found = self._kernels.get(name)
         if found is None:
-            from groundstate.compiler.llvm import machine
+            from groundstate.compiler.llvm import service
 
-            machine.begin()
+            service.start()
             from groundstate.compiler import pipeline
 
             if len(self._kernels) >= MAX_KERNELS:
                 self._kernels.clear()
-            found = self._kernels[name] = pipeline.lower(self.program.symbols, name)
+            found = self._kernels[name] = pipeline.lower(
+                self.program.symbols, name, self.program.target
+            )
         return found
 
     # --- What is known of a kernel ----------------------------------------------------------------
@@ -118,7 +114,7 @@ class KernelCompiler:
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
-            subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
+            subgroup_size=lanes[0] if lanes else self.program.known_target.subgroup_size,
             local_bytes=facts["local_bytes"],
             private_bytes=facts["private_bytes"],
             attributes=" ".join(attributes),
@@ -158,8 +154,9 @@ class KernelCompiler:
         signature = self.signature(name)
         if name in self._checked or signature.unresolved:
             return
-        size = signature.required_group_size or LIKELY_GROUP_SIZE
-        self._written = (name, size), self.write(name, size)
+        from groundstate.compiler import pipeline
+
+        pipeline.check(self.program, name)
         self._checked.add(name)
         facts = {each: getattr(signature, each) for each in UNKNOWN_FACTS}
         self.program.cache.put({**facts, "unresolved": []}, b"", name)
@@ -170,9 +167,6 @@ class KernelCompiler:
         """LLVM IR of a kernel for a group size."""
         from groundstate.compiler import pipeline
 
-        latest = self._written
-        if width is None and latest is not None and latest[0] == (name, group_size):
-            return latest[1]
         return pipeline.write(self.program, name, group_size, width)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
@@ -207,7 +201,7 @@ class KernelCompiler:
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
         from groundstate.compiler import pipeline
-        from groundstate.compiler.llvm import machine
+        from groundstate.compiler.llvm import service
 
         code = self.write(name, group_size, width or None)
         description = {
@@ -217,7 +211,7 @@ class KernelCompiler:
         }
         is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
         try:
-            return description, machine.object_code(code.text, code.lanes, is_optimised)
+            return description, service.object_code(code.text, code.lanes, is_optimised)
         except WrongIrError as problem:
             from groundstate.compiler.llvm import diagnose
 
@@ -241,6 +235,6 @@ def load(binary: bytes) -> object_loader.Loaded | Linked:
     loaded = object_loader.load(binary)
     if loaded is not None:
         return loaded
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
-    return machine.link(binary)
+    return service.link(binary)

@@ -109,12 +109,28 @@ def _used_variables(kernel: Kernel, symbols: Symbols) -> Iterator[tuple[Key, tup
             if operand in seen or operand.op not in ("Global", "Constant"):
                 continue
             seen.add(operand)
-            value, home = operand.literals[0], int(str((*operand.literals, 0)[1]))
-            if isinstance(value, Variable):
-                yield (home, value.id), (home, value)
-            elif isinstance(value, Constant) and value.has_address:
-                for identifier in _variables_in(value):
+            for home, identifier in _keys(operand):
+                variable = operand.literals[0]
+                if isinstance(variable, Variable):
+                    yield (home, identifier), (home, variable)
+                else:
                     yield (home, identifier), symbols.variable(home, identifier)
+
+
+def variables_of(node: Node) -> Iterator[Key]:
+    """The variables whose addresses a node takes."""
+    for operand in node.operands:
+        if operand.op in ("Global", "Constant"):
+            yield from _keys(operand)
+
+
+def _keys(leaf: Node) -> Iterator[Key]:
+    value, home = leaf.literals[0], int(str((*leaf.literals, 0)[1]))
+    if isinstance(value, Variable):
+        yield home, value.id
+    elif isinstance(value, Constant) and value.has_address:
+        for identifier in _variables_in(value):
+            yield home, identifier
 
 
 def _variables_in(constant: Constant) -> Iterator[int]:

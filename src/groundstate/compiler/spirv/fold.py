@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from groundstate.compiler.spirv import types as t
 from groundstate.compiler.spirv.constants import Address, Constant, null, undefined
 from groundstate.compiler.spirv.errors import InvalidModule
-from groundstate.compiler.spirv.fold_numbers import BINARY, COMPARISONS, CONVERSIONS, UNARY, mask
+from groundstate.compiler.spirv.fold_numbers import Fold, mask
 from groundstate.compiler.spirv.instructions import opcode_name
 from groundstate.compiler.spirv.opcodes import Op
+
+if TYPE_CHECKING:
+    from groundstate.compiler.ir.operation import Operation
 
 MAX_PARTS = 1 << 18
 """How many parts all folded composites of a module may have together."""
 
 Lookup = Callable[[int], Constant]
 
-CHAINS = {
-    Op.AccessChain: False,
-    Op.InBoundsAccessChain: False,
-    Op.PtrAccessChain: True,
-    Op.InBoundsPtrAccessChain: True,
-}
-"""Instructions that compute addresses, and whether the first index moves the pointer itself."""
-
-POINTER_CASTS = frozenset(
-    (
-        Op.ConvertPtrToU,
-        Op.ConvertUToPtr,
-        Op.PtrCastToGeneric,
-        Op.GenericCastToPtr,
-        Op.Bitcast,
-        Op.CopyObject,
-    )
-)
 LITERALS = {Op.CompositeExtract: 1, Op.CompositeInsert: 2, Op.VectorShuffle: 2}
 """From which operand on the words are numbers and not ids."""
 
@@ -67,9 +53,14 @@ class Folder:
                 return self._shuffle(kind, values[0], values[1], operands[split:])
             case Op.Select:
                 return self._select(kind, *exactly(values, 3))
-        if opcode in CHAINS:
-            return chain(kind, values, CHAINS[opcode])
-        if opcode in POINTER_CASTS and is_address(kind, values):
+        row = _row(opcode)
+        if row is not None and row.is_chain:
+            return chain(kind, values, row.moves_pointer)
+        if (
+            row is not None
+            and (row.same_address or row.converts_address)
+            and is_address(kind, values)
+        ):
             return Constant(kind, exactly(values, 1)[0].value)
         if opcode == Op.Bitcast:
             return bitcast(kind, exactly(values, 1)[0])
@@ -83,8 +74,12 @@ class Folder:
 
     def _each(self, kind: t.Type, opcode: int, values: list[Constant]) -> Constant:
         """An instruction on numbers, applied to each element of vectors."""
+        row = _row(opcode)
+        fold = row.fold if row is not None else None
+        if fold is None:
+            raise InvalidModule(f"{opcode_name(opcode)} cannot be computed before the program runs")
         if not isinstance(kind, t.Vector):
-            return number(kind, opcode, values)
+            return number(kind, fold, values)
         self.spend(kind.count)
         parts = []
         for index in range(kind.count):
@@ -92,7 +87,7 @@ class Folder:
             known = [argument for argument in arguments if argument is not None]
             if len(known) != len(values):
                 raise InvalidModule("the operands have too few elements")
-            parts.append(number(kind.element, opcode, known))
+            parts.append(number(kind.element, fold, known))
         return Constant(kind, tuple(parts))
 
     def _select(
@@ -261,8 +256,8 @@ def signed(value: Constant) -> int:
     return value.value - ((value.value >> (width - 1)) << width)
 
 
-def number(kind: t.Type, opcode: int, values: list[Constant]) -> Constant:
-    """An instruction on numbers."""
+def number(kind: t.Type, fold: Fold, values: list[Constant]) -> Constant:
+    """An operation on numbers."""
     if any(value.undef for value in values):
         return undefined(kind)
     raw = [value.value for value in values]
@@ -271,16 +266,15 @@ def number(kind: t.Type, opcode: int, values: list[Constant]) -> Constant:
         raise InvalidModule("an operand is not a number")
     if not isinstance(kind, t.Int | t.Float | t.Bool):
         raise InvalidModule(f"the result is a {kind}, not a number")
-    if opcode in CONVERSIONS:
-        source = exactly(values, 1)[0].type
-        return Constant(kind, CONVERSIONS[opcode](source, kind, bits[0]))
-    if opcode in UNARY:
-        return Constant(kind, UNARY[opcode](exactly(values, 1)[0].type, bits[0]))
-    if opcode not in BINARY and opcode not in COMPARISONS:
-        raise InvalidModule(f"{opcode_name(opcode)} cannot be computed before the program runs")
-    first, second = exactly(values, 2)
-    if isinstance(second.type, t.Int) != isinstance(first.type, t.Int):
-        raise InvalidModule(f"the operands are a {first.type} and a {second.type}")
-    if opcode in COMPARISONS:
-        return Constant(kind, int(COMPARISONS[opcode](first.type, bits[0], bits[1])))
-    return Constant(kind, BINARY[opcode](first.type, bits[0], bits[1]))
+    types = [value.type for value in exactly(values, fold.arity)]
+    if isinstance(types[0], t.Int) != isinstance(types[-1], t.Int):
+        raise InvalidModule(f"the operands are a {types[0]} and a {types[-1]}")
+    return Constant(kind, fold.compute(types[0], kind, *bits))
+
+
+def _row(opcode: int) -> Operation | None:
+    """What is known of an instruction. Few modules have constants that are computed, so the table
+    is only read when one does."""
+    from groundstate.compiler.ir.ops import operation_of
+
+    return operation_of(opcode)

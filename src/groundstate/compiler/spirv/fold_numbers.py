@@ -1,15 +1,14 @@
-"""What each foldable instruction computes, on the bits of numbers."""
+"""What operations compute, on the bits of numbers: the rows of `ir/ops_arithmetic.py` say which."""
 
 from __future__ import annotations
 
 import math
-import operator
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
 from groundstate.compiler.spirv import types as t
 from groundstate.compiler.spirv.errors import InvalidModule
-from groundstate.compiler.spirv.opcodes import Op
 
 Unary = Callable[[t.Type, int], int]
 Binary = Callable[[t.Type, int, int], int]
@@ -43,6 +42,32 @@ def as_signed(kind: t.Type, bits: int) -> int:
 def wrapped(compute: Callable[[int, int], int]) -> Binary:
     """An operation for which the sign of its operands makes no difference."""
     return lambda kind, a, b: compute(a, b) & mask(width_of(kind))
+
+
+def negated(kind: t.Type, a: int) -> int:
+    """The number that gives zero when it is added."""
+    return -a & mask(width_of(kind))
+
+
+def inverted(kind: t.Type, a: int) -> int:
+    """A number with all bits changed."""
+    return ~a & mask(width_of(kind))
+
+
+def unchanged(kind: t.Type, a: int) -> int:
+    """The number itself."""
+    del kind
+    return a
+
+
+def both(a: int, b: int) -> bool:
+    """Whether two truths hold."""
+    return bool(a & b)
+
+
+def either(a: int, b: int) -> bool:
+    """Whether at least one of two truths holds."""
+    return bool(a | b)
 
 
 def unsigned_divide(kind: t.Type, a: int, b: int) -> int:
@@ -253,72 +278,34 @@ def quantized(source: t.Type, target: t.Type, bits: int) -> int:
     return from_float(target, to_float(half, from_float(half, to_float(source, bits))))
 
 
-UNARY: dict[int, Unary] = {
-    Op.SNegate: lambda kind, a: -a & mask(width_of(kind)),
-    Op.Not: lambda kind, a: ~a & mask(width_of(kind)),
-    Op.LogicalNot: lambda kind, a: a ^ 1,
-    Op.FNegate: sign_flipped,
-    Op.CopyObject: lambda kind, a: a,
-}
-BINARY: dict[int, Binary] = {
-    Op.IAdd: wrapped(operator.add),
-    Op.ISub: wrapped(operator.sub),
-    Op.IMul: wrapped(operator.mul),
-    Op.UDiv: unsigned_divide,
-    Op.SDiv: signed_divide,
-    Op.UMod: unsigned_modulo,
-    Op.SRem: signed_remainder,
-    Op.SMod: signed_modulo,
-    Op.ShiftLeftLogical: shift_left,
-    Op.ShiftRightLogical: shift_right,
-    Op.ShiftRightArithmetic: shift_right_signed,
-    Op.BitwiseOr: wrapped(operator.or_),
-    Op.BitwiseXor: wrapped(operator.xor),
-    Op.BitwiseAnd: wrapped(operator.and_),
-    Op.FAdd: on_floats(operator.add),
-    Op.FSub: on_floats(operator.sub),
-    Op.FMul: on_floats(operator.mul),
-    Op.FDiv: on_floats(divide),
-    Op.FRem: on_floats(remainder),
-    Op.FMod: on_floats(modulo),
-}
-COMPARISONS: dict[int, Comparison] = {
-    Op.IEqual: plain(operator.eq),
-    Op.INotEqual: plain(operator.ne),
-    Op.UGreaterThan: plain(operator.gt),
-    Op.UGreaterThanEqual: plain(operator.ge),
-    Op.ULessThan: plain(operator.lt),
-    Op.ULessThanEqual: plain(operator.le),
-    Op.SGreaterThan: by_sign(operator.gt),
-    Op.SGreaterThanEqual: by_sign(operator.ge),
-    Op.SLessThan: by_sign(operator.lt),
-    Op.SLessThanEqual: by_sign(operator.le),
-    Op.LogicalEqual: plain(operator.eq),
-    Op.LogicalNotEqual: plain(operator.ne),
-    Op.LogicalOr: plain(lambda a, b: bool(a | b)),
-    Op.LogicalAnd: plain(lambda a, b: bool(a & b)),
-    Op.FOrdEqual: ordered(operator.eq),
-    Op.FUnordEqual: unordered(operator.eq),
-    Op.FOrdNotEqual: ordered(ordered_not_equal),
-    Op.FUnordNotEqual: unordered(operator.ne),
-    Op.FOrdLessThan: ordered(operator.lt),
-    Op.FUnordLessThan: unordered(operator.lt),
-    Op.FOrdGreaterThan: ordered(operator.gt),
-    Op.FUnordGreaterThan: unordered(operator.gt),
-    Op.FOrdLessThanEqual: ordered(operator.le),
-    Op.FUnordLessThanEqual: unordered(operator.le),
-    Op.FOrdGreaterThanEqual: ordered(operator.ge),
-    Op.FUnordGreaterThanEqual: unordered(operator.ge),
-}
-CONVERSIONS: dict[int, Conversion] = {
-    Op.UConvert: resize_unsigned,
-    Op.SConvert: resize_signed,
-    Op.FConvert: float_to_float,
-    Op.ConvertFToU: float_to_integer,
-    Op.ConvertFToS: float_to_integer,
-    Op.ConvertSToF: signed_to_float,
-    Op.ConvertUToF: integer_to_float,
-    Op.QuantizeToF16: quantized,
-    Op.ConvertPtrToU: resize_unsigned,
-    Op.ConvertUToPtr: resize_unsigned,
-}
+# --- Rows -----------------------------------------------------------------------------------------
+
+
+class Fold(NamedTuple):
+    """How an operation is computed whose operands are known; its row in `ir/ops.py` has one."""
+
+    arity: int
+    """How many operands there are."""
+    compute: Callable[..., int]
+    """The bits of the result, from the types of the first operand and of the result, and the bits
+    of the operands."""
+
+
+def unary(compute: Unary) -> Fold:
+    """One number of a type to another one of that type."""
+    return Fold(1, lambda source, target, a: compute(source, a))
+
+
+def binary(compute: Binary) -> Fold:
+    """Two numbers of a type to a third."""
+    return Fold(2, lambda source, target, a, b: compute(source, a, b))
+
+
+def comparison(compare: Comparison) -> Fold:
+    """Two numbers to a truth value."""
+    return Fold(2, lambda source, target, a, b: int(compare(source, a, b)))
+
+
+def conversion(convert: Conversion) -> Fold:
+    """A number of a type to one of another."""
+    return Fold(1, convert)

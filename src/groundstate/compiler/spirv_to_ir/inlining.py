@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.limits import MAX_CALL_DEPTH
-from groundstate.compiler.program.symbols import Target
+from groundstate.compiler.program.symbols import Callee
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
@@ -26,22 +27,6 @@ from groundstate.compiler.spirv_to_ir.instruction_support import (
 )
 from groundstate.compiler.spirv_to_ir.kernel_ir import Builder, Words
 from groundstate.compiler.spirv_to_ir.library_functions import WellKnown, well_known
-
-LEADING_IDS = {
-    "Load": 1,
-    "Store": 2,
-    "CopyMemory": 2,
-    "CopyMemorySized": 3,
-    "PredicatedLoadINTEL": 3,
-    "PredicatedStoreINTEL": 3,
-    "UntypedGroupAsyncCopyKHR": 7,
-    "ImageSampleExplicitLod": 2,
-    "ImageFetch": 2,
-    "ImageRead": 2,
-    "ImageWrite": 3,
-}
-"""How many ids come before the literal memory operands, or before those of images, of which none
-matters here."""
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
@@ -146,6 +131,8 @@ class Instance:
             self._other_set(current, instruction)
         elif name in REFUSED:
             self._refuse(current, name, instruction, REFUSED[name])
+        elif RENAMED.get(name, name) not in OPERATIONS:
+            self._refuse(current, name, instruction, "it has no place in a function")
         else:
             current.nodes.append(self._plain(instruction, name))
 
@@ -209,9 +196,9 @@ class Instance:
         if name == "ExtInst":
             return [("n", words[0]), ("n", words[1]), *_extended_kinds(words)]
         row = ROWS[instruction.opcode]
-        positions = (
-            range(LEADING_IDS.get(name, 0)) if row.id_positions is None else row.id_positions
-        )
+        positions = row.id_positions
+        if positions is None:  # literal memory operands, or those of images, follow the values
+            positions = tuple(range(len(OPERATIONS[name].types.operands)))
         return [
             ("id" if index in positions or index >= row.all_ids_from else "n", word)
             for index, word in enumerate(words)
@@ -389,10 +376,10 @@ class Instance:
         self._receive(rest, result)
         return rest
 
-    def _targets(self, instruction: Instruction) -> list[Target]:
+    def _targets(self, instruction: Instruction) -> list[Callee]:
         arguments = [self._known_type(each) for each in instruction.operands[1:]]
         result = self.type_of(instruction.type)
-        targets = self.builder.symbols.targets_of(result, arguments)
+        targets = self.builder.symbols.callees_of(result, arguments)
         if not targets:
             raise BuildError(
                 f"in function '{self.where}', OpFunctionPointerCallINTEL: no function of this type "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir.ops import SAME_ADDRESS
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Bool, Pointer, Type
@@ -18,8 +19,6 @@ from groundstate.compiler.spirv_to_ir.legality import check_operands
 
 if TYPE_CHECKING:
     from groundstate.compiler.spirv_to_ir.inlining import Instance
-
-CASTS_OF_ADDRESSES = frozenset(("Bitcast", "PtrCastToGeneric", "GenericCastToPtr"))
 
 Words = list[tuple[str, int]]
 """The operands of an instruction, each with "id" or "n" for a number."""
@@ -172,8 +171,8 @@ def _shorten_casts(kernel: Kernel) -> None:
     """Lets each cast of an address take the address that the first of several in a row takes, so
     that whoever looks for it does not go a long way."""
     for node in kernel.nodes():
-        source = node.operands[0] if node.op in CASTS_OF_ADDRESSES else None
-        if source is not None and source.op in CASTS_OF_ADDRESSES:
+        source = node.operands[0] if node.op in SAME_ADDRESS else None
+        if source is not None and source.op in SAME_ADDRESS:
             types = (node.type, source.type, source.operands[0].type)
             if all(isinstance(each, Pointer) for each in types):
                 node.operands = list(source.operands)

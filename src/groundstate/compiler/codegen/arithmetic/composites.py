@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Type
 
 UNDEFINED_COMPONENT = 0xFFFFFFFF

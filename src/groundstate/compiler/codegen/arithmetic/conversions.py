@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import float_literal, overloaded, scalar_type
+from groundstate.compiler.codegen.text import float_literal, overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.types import Type
 

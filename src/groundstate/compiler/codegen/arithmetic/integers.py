@@ -4,12 +4,12 @@ bytes.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.addresses import array_step
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.addresses import array_step
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
 
 
@@ -290,8 +290,7 @@ def _bitwise_function(emitter: Emitter, node: Node) -> None:
     """For each bit of the operands, the bit of a table at the place that they spell: a is its
     lowest digit, c its highest."""
     table = constant_int(node.operands[3])
-    if table is None:
-        raise BuildError("the table of the function is not a constant")
+    assert table is not None
     operands = [emitter.get(each) for each in node.operands[:3]]
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.spirv_to_ir.library_functions import CLASSIFY, ELEMENTWISE, FLAGGED
 
@@ -20,8 +20,6 @@ def _elementwise(emitter: Emitter, node: Node) -> None:
 @handles(CLASSIFY)
 def _classify(emitter: Emitter, node: Node) -> None:
     classes = constant_int(node.operands[-1])
-    if classes is None:
-        raise BuildError("the classes of numbers that it asks for are not a constant")
     _each_component(emitter, node, node.operands[:1], [("i32", str(classes))])
 
 
@@ -52,6 +50,5 @@ def _each_component(
         return Lanes(scalar, name, None if vector else 0)
 
     value = emitter.map_components(node.type, [emitter.get(each) for each in operands], one)
-    if value is None:
-        raise BuildError("its operands are of different shapes")
+    assert value is not None
     emitter.define(node, value)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import groundstate.compiler.math.common
+import groundstate.compiler.math.decomposition
 import groundstate.compiler.math.exponential
 import groundstate.compiler.math.geometric
 import groundstate.compiler.math.integer
 import groundstate.compiler.math.inverse
 import groundstate.compiler.math.logarithm
-import groundstate.compiler.math.parts
 import groundstate.compiler.math.power
 import groundstate.compiler.math.roots
 import groundstate.compiler.math.trigonometric  # noqa: F401 - each adds its functions to the table
@@ -29,10 +29,11 @@ from groundstate.compiler.codegen.memory.opencl import (
     vload,
     vstore,
 )
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.functions import (
     FUNCTIONS,
     call_all,

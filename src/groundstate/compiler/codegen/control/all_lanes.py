@@ -10,28 +10,29 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.control.extremes import (
-    OPPOSITES,
     compare,
     extremes,
     goes_one_way,
     last_lane,
 )
 from groundstate.compiler.codegen.emitter import Emitter
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir.ops import operation
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.target import Target
 
-MOST_NODES = 120
-MOST_IN_LOOPS = 240
-"""How many nodes of a kernel are written twice: more would take long to compile."""
 ENDS = ("low", "high")
 
 
-def _chosen(partial: set[Block], cfg: CFG) -> set[Block]:
+def _chosen(partial: set[Block], cfg: CFG, target: Target) -> set[Block]:
     """The blocks that are written twice: all that have a mask, or those in loops, or none."""
     in_loops = {block for block in partial if block in cfg.loop_of}
-    for blocks, most in ((set(partial), MOST_NODES), (in_loops, MOST_IN_LOOPS)):
+    for blocks, most in (
+        (set(partial), target.most_duplicated_operations),
+        (in_loops, target.most_duplicated_in_loops),
+    ):
         if sum(len(block.nodes) for block in blocks) <= most:
             return blocks
     return set()
@@ -45,7 +46,7 @@ class AllLanesPath:
         self.text = emitter.text
         self.cfg = cfg
         self.divergence = emitter.divergence
-        self.blocks = _chosen(self.divergence.divergent_blocks, cfg)
+        self.blocks = _chosen(self.divergence.divergent_blocks, cfg, emitter.context.target)
         self._extremes: dict[tuple[Node, str], str] = {}
         """Where the lowest and highest numbers of all lanes wait that a loop compares with."""
 
@@ -128,8 +129,8 @@ class AllLanesPath:
             if differ is None:
                 return None
             return ("false", differ) if claim.op == "IEqual" else (differ, "false")
-        if claim.op[1:] in OPPOSITES:
-            opposite = claim.op[0] + OPPOSITES[claim.op[1:]]
+        if operation(claim).is_ordering:
+            opposite = operation(claim).negated
             always = self._always(block, claim.op, claim.operands)
             never = self._always(block, opposite, claim.operands)
             if always is not None and never is not None:
@@ -205,7 +206,7 @@ class AllLanesPath:
         """The number of each lane, known before a loop of the second copy begins, that a block in
         it compares at its end with something that is the same for all."""
         condition, loop = block.condition, self.cfg.loop_of.get(block)
-        if condition is None or condition.op[1:] not in OPPOSITES:
+        if condition is None or not operation(condition).is_ordering:
             return None
         if loop is None or not self.blocks.issuperset((block, loop.header)):
             return None

@@ -10,11 +10,7 @@ from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node, constant_int
-from groundstate.compiler.ir.ops import OPERATIONS
-
-OPPOSITES = {"LessThan": "GreaterThanEqual", "GreaterThan": "LessThanEqual"}
-OPPOSITES |= {other: one for one, other in OPPOSITES.items()}
-"""Comparisons of integers by their order, without the letter for their sign."""
+from groundstate.compiler.ir.ops import OPERATIONS, operation
 
 
 def extremes(emitter: Emitter, node: Node, sign: str) -> tuple[str, str]:
@@ -81,7 +77,7 @@ def _is_choice_by_order(node: Node, sign: str) -> bool:
     if node.op != "Select":
         return False
     condition, *choices = node.operands
-    if condition.op[:1] != sign or condition.op[1:] not in OPPOSITES:
+    if condition.op[:1] != sign or not operation(condition).is_ordering:
         return False
     one, other = condition.operands
     return any(

@@ -12,7 +12,6 @@ from groundstate.compiler.codegen.function import components, schedule
 from groundstate.compiler.codegen.memory.ordering import barrier_fence
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Node, deadline
 from groundstate.compiler.lower.barriers import is_group_barrier
 
@@ -394,9 +393,7 @@ class ControlFlow:
         """Saves what is needed behind the barrier, returns, and goes on from there when called
         again."""
         if self.is_partial(block):
-            if self.text.width > 1:
-                raise NeedsOneLane
-            raise BuildError(f"{block.where}: a barrier that not all work-items reach")
+            raise NeedsOneLane
         text = self.text
         kept = self._kept_slots(self._live[block.successors[0]])
         for slot in kept:

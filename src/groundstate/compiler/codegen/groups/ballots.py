@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
-from groundstate.compiler.codegen.text import overloaded, scalar_type
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import GroupOperation
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
-from groundstate.compiler.spirv.opcodes import GroupOperation, Scope
+from groundstate.compiler.ir.ops import REDUCTIONS
+from groundstate.compiler.ir.ops import operation as ir_operation
+from groundstate.compiler.spirv.opcodes import GroupOperation
 
 INFINITY = {"half": "0xH7C00", "float": "0x7FF0000000000000", "double": "0x7FF0000000000000"}
 MINUS_INFINITY = {"half": "0xHFC00", "float": "0xFFF0000000000000", "double": "0xFFF0000000000000"}
@@ -55,40 +56,11 @@ def first_of_scan(kind: str, type_: str) -> str:
     return identity(kind, type_)
 
 
-def kind_of(op: str) -> str:
-    """`GroupNonUniformFAdd` and `GroupFAdd` both add numbers."""
-    for prefix in ("GroupNonUniform", "Group"):
-        op = op.removeprefix(prefix)
-    op = op.removesuffix("KHR")
-    return {
-        "BitwiseAnd": "And",
-        "BitwiseOr": "Or",
-        "BitwiseXor": "Xor",
-        "LogicalAnd": "And",
-        "LogicalOr": "Or",
-        "LogicalXor": "Xor",
-    }.get(op, op)
-
-
-KINDS = ["IAdd", "FAdd", "FMin", "UMin", "SMin", "FMax", "UMax", "SMax"]
-MORE_KINDS = ["IMul", "FMul", "BitwiseAnd", "BitwiseOr", "BitwiseXor"]
-MORE_KINDS += ["LogicalAnd", "LogicalOr", "LogicalXor"]
-ARITHMETIC = [f"GroupNonUniform{kind}" for kind in KINDS + MORE_KINDS]
-ARITHMETIC += [f"Group{kind}" for kind in KINDS] + [f"Group{kind}KHR" for kind in MORE_KINDS]
-
-
-def check_subgroup(node: Node) -> None:
-    """Group operations of a whole work-group are lowered elsewhere."""
-    if constant_int(node.operands[0]) != Scope.Subgroup:
-        raise BuildError("it is not supported over a whole work-group")
-
-
-@handles(*ARITHMETIC)
+@handles(*REDUCTIONS)
 def _arithmetic(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     operation = int(str(node.literals[0]))
     value = emitter.get(node.operands[1])
-    kind = kind_of(node.op)
+    kind = ir_operation(node).combines
     cluster = constant_int(node.operands[2]) if len(node.operands) > 2 else None
     result = emitter.map_components(
         node.type, [value], lambda _, parts: _reduce(emitter, kind, operation, parts[0], cluster)
@@ -175,7 +147,6 @@ def _vote(emitter: Emitter, condition: Lanes, all_lanes: bool) -> Lanes:
 
 @handles("GroupAll", "GroupAny", "GroupNonUniformAll", "GroupNonUniformAny")
 def _group_vote(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     emitter.define(node, _vote(emitter, emitter.scalar(node.operands[1]), node.op.endswith("All")))
 
 
@@ -217,7 +188,6 @@ def pick_lane(emitter: Emitter, value: Value, lane: str) -> Value:
 
 @handles("GroupBroadcast", "GroupNonUniformBroadcast")
 def _broadcast(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     lane = _number(emitter, emitter.get(node.operands[2]))
     emitter.define(node, pick_lane(emitter, emitter.get(node.operands[1]), lane))
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.lane_values import SHUFFLES, picked_lanes, shuffled
+from groundstate.compiler.analysis.lane_values import picked_lanes, shuffled
 from groundstate.compiler.codegen.arithmetic.composites import choose
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.groups.ballots import lane_numbers, own
-from groundstate.compiler.codegen.groups.operations import check_subgroup
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.lowered_checks import QUAD, reason_against_quads
+from groundstate.compiler.ir.ops import SHUFFLES
 
 COMPUTED = {
     "SubgroupShuffleXorINTEL": "xor",
@@ -22,8 +23,6 @@ COMPUTED = {
 
 @handles(*SHUFFLES)
 def _shuffle(emitter: Emitter, node: Node) -> None:
-    if node.op.startswith("Group"):
-        check_subgroup(node)
     source, amount = shuffled(node)
     value = emitter.get(source)
     picks = picked_lanes(node, emitter.divergence.subgroup, emitter.width)
@@ -107,47 +106,43 @@ def gather_lanes(emitter: Emitter, value: Value, source: str) -> Value:
     return Lanes(value.type, result, None)
 
 
-PERMUTATIONS = {"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"}
-"""Each of eight lanes takes the value of the one that the lowest bits of its number name."""
-PIECE = 8
-"""Lanes of a register of AVX2."""
-
-
 def _has_permutation(emitter: Emitter, llvm_type: str) -> bool:
-    """Whether a vector is several registers of AVX2. LLVM finds the instruction by itself where it
-    is one, and else writes and reads every lane, which takes long to compile and to run."""
-    in_register = emitter.context.registers.lanes
-    return in_register == PIECE < emitter.width and llvm_type in PERMUTATIONS
+    """Whether a vector is several registers, each with an instruction that moves lanes at will.
+    LLVM finds it by itself where it is one register, and else writes and reads every lane, which
+    takes long to compile and to run."""
+    target = emitter.context.target
+    return target.lanes < emitter.width and llvm_type in target.lane_permutations
 
 
 def _permuted(text: LaneText, llvm_type: str, vector: str, source: str) -> str:
     """The lanes of a vector that `source` names, register by register."""
-    part, numbers = f"<{PIECE} x {llvm_type}>", f"<{PIECE} x i32>"
+    size = text.target.lanes
+    part, numbers = f"<{size} x {llvm_type}>", f"<{size} x i32>"
+    permutation = text.target.lane_permutations[llvm_type]
     parts = _pieces(text, llvm_type, vector)
     picked = []
     for lanes in _pieces(text, "i32", source):
         found = ""
         for index, each in enumerate(parts):
-            moved = text.call(part, PERMUTATIONS[llvm_type], [(part, each), (numbers, lanes)])
+            moved = text.call(part, permutation, [(part, each), (numbers, lanes)])
             if found:
-                first = f"splat (i32 {index * PIECE})"
+                first = f"splat (i32 {index * size})"
                 is_here = text.emit(f"icmp uge {numbers} {lanes}, {first}")
-                moved = text.emit(
-                    f"select <{PIECE} x i1> {is_here}, {part} {moved}, {part} {found}"
-                )
+                moved = text.emit(f"select <{size} x i1> {is_here}, {part} {moved}, {part} {found}")
             found = moved
         picked.append(found)
     return _joined(text, llvm_type, picked)
 
 
 def _pieces(text: LaneText, llvm_type: str, vector: str) -> list[str]:
-    """A vector as vectors of eight."""
+    """A vector as vectors that fill a register."""
+    size = text.target.lanes
     wide = text.vector_type(llvm_type)
-    orders = [range(first, first + PIECE) for first in range(0, text.width, PIECE)]
+    orders = [range(first, first + size) for first in range(0, text.width, size)]
     return [
         text.emit(
             f"shufflevector {wide} {vector}, {wide} poison, "
-            f"<{PIECE} x i32> <{', '.join(f'i32 {lane}' for lane in order)}>"
+            f"<{size} x i32> <{', '.join(f'i32 {lane}' for lane in order)}>"
         )
         for order in orders
     ]
@@ -196,7 +191,6 @@ def _shift(emitter: Emitter, node: Node) -> None:
 @handles("GroupNonUniformRotateKHR")
 def _rotate(emitter: Emitter, node: Node) -> None:
     """Lane i takes the value of lane i + delta, round a cluster or the whole sub-group."""
-    check_subgroup(node)
     value, delta = emitter.get(node.operands[1]), emitter.scalar(node.operands[2])
     cluster = constant_int(node.operands[3]) if len(node.operands) > 3 else emitter.width
     text = emitter.text
@@ -211,19 +205,18 @@ def _rotate(emitter: Emitter, node: Node) -> None:
 
 # --- Quads: four lanes next to each other ---------------------------------------------------------
 
-QUAD = 4
 SWAPS = (1, 2, 3)
 """Horizontal, vertical, diagonal: what to exclusive-or a lane's number with."""
 
 
 def _need_quads(emitter: Emitter) -> None:
-    if emitter.width < QUAD:
-        raise BuildError(f"a sub-group of {emitter.width} has no groups of four work-items")
+    reason = reason_against_quads(emitter.width)
+    if reason:
+        raise BuildError(reason)
 
 
 @handles("GroupNonUniformQuadSwap")
 def _quad_swap(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     _need_quads(emitter)
     direction = constant_int(node.operands[2])
     assert direction is not None
@@ -233,7 +226,6 @@ def _quad_swap(emitter: Emitter, node: Node) -> None:
 
 @handles("GroupNonUniformQuadBroadcast")
 def _quad_broadcast(emitter: Emitter, node: Node) -> None:
-    check_subgroup(node)
     _need_quads(emitter)
     text = emitter.text
     wide = text.vector_type("i32")

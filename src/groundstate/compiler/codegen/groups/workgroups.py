@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
-from groundstate.compiler.codegen.groups.operations import combine, identity, kind_of
+from groundstate.compiler.codegen.groups.operations import combine, identity
 from groundstate.compiler.codegen.memory.layout import array_step_of, load, store
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Pointer, Type
 
@@ -50,7 +50,7 @@ def _add_up(emitter: Emitter, node: Node, value: Value) -> None:
     text.do(f"br label %{after}")
     text.start(later)
     so_far = load(emitter, cell, type_, 16)
-    kind = kind_of(str(node.literals[2]))
+    kind = str(node.literals[2])
     store(emitter, cell, type_, _merge(emitter, kind, type_, so_far, value), 16)
     text.do(f"br label %{after}")
     text.start(after)
@@ -59,7 +59,7 @@ def _add_up(emitter: Emitter, node: Node, value: Value) -> None:
 def _add_up_before(emitter: Emitter, node: Node, value: Value) -> None:
     """Gives the next sub-group what it and all before it come to; the first has nothing before."""
     text, type_ = emitter.text, node.operands[0].type
-    number, kind = int(str(node.literals[0])), kind_of(str(node.literals[2]))
+    number, kind = int(str(node.literals[0])), str(node.literals[2])
     mine = _cell(emitter, number, "%sub")
     ways = [text.label(each) for each in ("first", "later", "hand", "last")]
     is_first = text.emit("icmp eq i64 %sub, 0")
@@ -154,7 +154,7 @@ def _merge(emitter: Emitter, kind: str, type_: Type, left: Value, right: Value) 
 @handles("CombineGroup")
 def _combine_group(emitter: Emitter, node: Node) -> None:
     before, inner = (emitter.get(each) for each in node.operands)
-    kind = kind_of(str(node.literals[0]))
+    kind = str(node.literals[0])
     emitter.define(node, _merge(emitter, kind, node.type, before, inner))
 
 

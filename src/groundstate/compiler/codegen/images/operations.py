@@ -16,24 +16,18 @@ from groundstate.compiler.codegen.images.views import (
 )
 from groundstate.compiler.codegen.memory.layout import load
 from groundstate.compiler.codegen.routines import Results, splat
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.lowered_checks import AXES
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec, element
 from groundstate.compiler.spirv.types import Float, Image, Int, SampledImage, Type, Vector
-
-AXES = {0: 1, 1: 2, 2: 3, 5: 1}
-"""How many axes the dimensions 1D, 2D, 3D and Buffer of SPIR-V have."""
 
 
 def _shape(node: Node) -> Shape:
     image = node.operands[0].type
     image = image.image if isinstance(image, SampledImage) else image
-    if not isinstance(image, Image):
-        raise BuildError(f"a value of type {image} is not an image")
-    if image.dim not in AXES or image.multisampled:
-        raise BuildError("only 1D, 2D, 3D and buffer images are for kernels")
+    assert isinstance(image, Image)
     return Shape(AXES[image.dim], bool(image.arrayed))
 
 
@@ -63,8 +57,6 @@ class _Access:
     def place(self, node: Node) -> list[Vec]:
         """The coordinates, of which there may be more than needed."""
         parts = _parts(self.emitter.get(node))[: self.shape.coordinates]
-        if len(parts) < self.shape.coordinates:
-            raise BuildError("there are fewer coordinates than the image has axes")
         found = [self.vec(part) for part in parts]
         if element(found[0].t) in ("half", "double"):
             return [each.to_float("float") for each in found]
@@ -108,14 +100,12 @@ def _resized(value: Vec, wanted: Type) -> Vec:
 def _kind(type_: Type) -> str:
     """What channels are read and written as: floats, or 32-bit integers."""
     part = type_.element if isinstance(type_, Vector) else type_
-    if not isinstance(part, Float | Int):
-        raise BuildError(f"texels cannot be of type {type_}")
     return "float" if isinstance(part, Float) else "i32"
 
 
-@handles("ImageSampleExplicitLod")
+@handles("SampleImage")
 def _sample(emitter: Emitter, node: Node) -> None:
-    image, sampler, coordinate = node.operands[:3]
+    image, sampler, coordinate = node.operands
     access = _Access(emitter, node)
     place = access.place(coordinate)
 

@@ -1,4 +1,4 @@
-"""Atomic instructions. Each active lane does its own, in turn, unless tallies.py knows better."""
+"""Atomic instructions. Each active lane does its own, in turn, unless they are privatised."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from collections.abc import Callable
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.memory.ordering import barrier_fence, ordering
 from groundstate.compiler.codegen.memory.privatised_atomics import combine_lanes
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes
-from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node, constant_int
-from groundstate.compiler.spirv.opcodes import Scope
-
-FAR_BARRIER = (
-    "a barrier is among the work-items of a work-group or a sub-group; let work-items of several "
-    "groups wait for each other by the end of a kernel"
-)
+from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 
 READ_MODIFY_WRITE = {
     "AtomicExchange": "xchg",
@@ -158,7 +151,5 @@ def _memory_barrier(emitter: Emitter, node: Node) -> None:
 @handles("ControlBarrier")
 def _subgroup_barrier(emitter: Emitter, node: Node) -> None:
     """Only for a sub-group: its lanes are always together. Barriers of groups end a block."""
-    if constant_int(node.operands[0]) not in (Scope.Subgroup, Scope.Invocation):
-        raise BuildError(f"{node.where}: {FAR_BARRIER}")
     if fence := barrier_fence(node):
         emitter.text.do(fence)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.memory.gathers import NOWHERE_BYTES, given, harmless
 from groundstate.compiler.codegen.values import Lanes
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.spirv.types import Pointer, Type
 
@@ -77,4 +76,4 @@ def _copied_type(node: Node) -> Type:
     for operand in node.operands[:2]:
         if isinstance(operand.type, Pointer) and operand.type.pointee is not None:
             return operand.type.pointee
-    raise BuildError("neither pointer says what it points to")
+    raise AssertionError("neither pointer says what it points to")

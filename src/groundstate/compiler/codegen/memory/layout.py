@@ -8,7 +8,6 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.addresses import array_step
 from groundstate.compiler.codegen.control.speculation import either_way, moved
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
@@ -21,9 +20,11 @@ from groundstate.compiler.codegen.memory.strided import (
     store_at_steps,
     turns_quads,
 )
-from groundstate.compiler.codegen.text import float_literal, overloaded, scalar_type
+from groundstate.compiler.codegen.text import float_literal, overloaded
 from groundstate.compiler.codegen.values import Guess, Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.addresses import array_step
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
 
 ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, "half")])

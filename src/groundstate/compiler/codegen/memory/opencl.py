@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.layout import load, store
-from groundstate.compiler.codegen.text import scalar_type
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec, element
 from groundstate.compiler.spirv.types import Float, Type, Vector
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
-from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Node
-from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.opcodes import MemorySemantics, StorageClass
 from groundstate.compiler.spirv.types import Pointer, Type
 
@@ -34,12 +32,11 @@ class _Places:
             return self._between("%local", "%local.end")
         if storage == StorageClass.Function:
             return self._between("%privates", "%privates.end")
-        if storage == StorageClass.CrossWorkgroup:
-            text = self.text
-            local, private = map(self.are_in, (StorageClass.Workgroup, StorageClass.Function))
-            inside = text.emit(f"or {self.bits} {local}, {private}")
-            return text.emit(f"xor {self.bits} {inside}, {text.splat('i1', 'true')}")
-        raise BuildError(f"no generic pointer leads to storage class {storage}")
+        assert storage == StorageClass.CrossWorkgroup
+        text = self.text
+        local, private = map(self.are_in, (StorageClass.Workgroup, StorageClass.Function))
+        inside = text.emit(f"or {self.bits} {local}, {private}")
+        return text.emit(f"xor {self.bits} {inside}, {text.splat('i1', 'true')}")
 
     def _between(self, first: str, end: str) -> str:
         text = self.text
@@ -91,8 +88,7 @@ def _semantics(emitter: Emitter, node: Node) -> None:
 @handles("Variable")
 def _variable(emitter: Emitter, node: Node) -> None:
     """A private variable with an address: each lane's copy lies behind the one before."""
-    if emitter.context.private_base is None:
-        raise BuildError("there is no room for a private variable")
+    assert emitter.context.private_base is not None
     base = emitter.context.private_base(emitter, node)
     emitter.define(node, Lanes("ptr", base, emitter.divergence.stride(node)))
 
@@ -102,8 +98,6 @@ def _variable_length(emitter: Emitter, node: Node) -> None:
     """Room for each lane's array at the end of private memory, as much for each as the longest
     takes. An array for which there is no room begins where private memory ends, so that whoever
     uses it is stopped."""
-    if any(map(is_group_barrier, emitter.kernel.nodes())):
-        raise BuildError("an array of variable length does not outlive a barrier")
     text = emitter.text
     taken = _taken_room(emitter)
     start = text.emit(f"load ptr, ptr {taken}")

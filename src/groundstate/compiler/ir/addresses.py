@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir.kernel import Node, constant_int
+from groundstate.compiler.ir.operation import ROWS
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type, Vector
 
 
@@ -21,7 +22,7 @@ def chain_steps(node: Node) -> list[tuple[int | None, int]]:
         current = node.literals[0]  # the pointer itself has no type
     steps: list[tuple[int | None, int]] = []
     indices = node.operands[1:]
-    if "Ptr" in node.op:
+    if ROWS[node.op].moves_pointer:
         if current is None:
             raise _wrong_chain(node, f"a {pointer} does not say how large what it points to is")
         steps.append((array_step(current), 0))
