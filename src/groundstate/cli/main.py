@@ -99,7 +99,7 @@ def _forget_output() -> None:
     Only of the program's own output: `main` may be called by a program that has put another
     stream, or a file of its own, in its place.
     """
-    if sys.stdout is not sys.__stdout__:
+    if sys.stdout is None or sys.stdout is not sys.__stdout__:
         return
     try:
         descriptor = sys.stdout.fileno()
