@@ -15,6 +15,10 @@ static const size_t PRIVATE_GUARD = (size_t)64 << 30;
 static const size_t SMALL_GUARD = (size_t)1 << 20;
 static const size_t GRANULARITY = 65536; /* a multiple of every page size */
 
+/* Bytes behind local memory that may be read, and are 0. A GPU lets a group read beyond its own local memory, and
+ * compilers rely on it: they load before they test whether the index is one of the group's. Writes are faults. */
+static const size_t LOCAL_READABLE = 65536;
+
 /* Memory between two guards. */
 typedef struct region {
     char *start;
@@ -84,11 +88,13 @@ static void release_all(void *unused) {
 
 __attribute__((constructor)) static void prepare(void) { pthread_key_create(&at_thread_end, release_all); }
 
-static bool reserve(region *of, size_t size, size_t guard) {
+/* `readable` bytes of the guard behind the memory may be read. */
+static bool reserve(region *of, size_t size, size_t guard, size_t readable) {
     char *memory = mmap(NULL, size + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    if (mprotect(memory + guard, size, PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(memory + guard, size, PROT_READ | PROT_WRITE) != 0 ||
+        (readable != 0 && mprotect(memory + guard + size, readable, PROT_READ) != 0)) {
         munmap(memory, size + 2 * guard);
         return false;
     }
@@ -99,17 +105,18 @@ static bool reserve(region *of, size_t size, size_t guard) {
 /* With guards of that size, or smaller ones if there is not that much address space. */
 static bool grow(region *of, size_t size, size_t guard) {
     region grown;
+    size_t readable = of == &mine.local ? LOCAL_READABLE : 0;
     if (size > SIZE_MAX / 4)
         return false;
     size = (size + GRANULARITY - 1) & ~(GRANULARITY - 1);
     if (pthread_setspecific(at_thread_end, &mine) != 0)
         return false;
     bool made = guard > SMALL_GUARD && claim(guard);
-    if (made && !reserve(&grown, size, guard)) {
+    if (made && !reserve(&grown, size, guard, readable)) {
         give_up(guard);
         made = false;
     }
-    if (!made && !reserve(&grown, size, SMALL_GUARD))
+    if (!made && !reserve(&grown, size, SMALL_GUARD, readable))
         return false;
     release(of);
     *of = grown;
