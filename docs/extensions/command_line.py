@@ -37,10 +37,24 @@ def sections(command: Command, level: int = 3) -> Iterator[str]:
         yield from ("| argument | meaning |", "|---|---|")
         yield from (f"| {cell(name)} | {cell(prose(text))} |" for name, text in named + options)
         yield ""
-    if command.examples.strip():
-        yield from ("```text", command.examples.strip(), "```", "")
+    yield from examples(command.examples)
     for child in command.children:
         yield from sections(child, level + 1)
+
+
+def examples(text: str) -> Iterator[str]:
+    """Examples of a shell, each below the remark that the help has behind it."""
+    for block in filter(None, re.split(r"\n\s*\n", text.strip())):
+        title, *commands = block.split("\n")
+        if title != "examples:":
+            yield from (prose(block), "")
+            continue
+        yield "```sh"
+        for line in commands:
+            command, _, remark = line.strip().partition("  ")
+            yield from ([f"# {remark.strip()}"] if remark else [])
+            yield command
+        yield from ("```", "")
 
 
 def value(name: str) -> str:

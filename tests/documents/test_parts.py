@@ -16,7 +16,7 @@ from .world import World
 
 pytestmark = pytest.mark.timeout(1200)  # many programs run one after the other
 
-FOR_DEVELOPERS = {"bench", "dev", "test"}
+FOR_DEVELOPERS = {"bench", "dev", "docs", "test"}
 
 
 class Reader:
