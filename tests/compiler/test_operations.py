@@ -77,12 +77,12 @@ ELSEWHERE = {
     "IAdd": {"spirv/fold.py", "codegen/groups/operations.py", "ir/ops_groups.py"},
     "FAdd": {"codegen/groups/operations.py", "ir/ops_groups.py"},
     "ISub": {"spirv/fold.py"},
-    "PtrAccessChain": {"support.py"},
+    "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
     "UMod": set(),
     "FOrdEqual": set(),
     "GroupNonUniformShuffle": set(),
     "Select": {
-        *("kernel_ir.py", "spirv/fold.py"),  # constant choices
+        *("opt/simplify.py", "spirv/fold.py"),  # constant choices
         *("opt/unroll.py", "codegen/control/extremes.py"),  # min and max
     },
 }

@@ -111,15 +111,6 @@ def scalarise_shuffled_loads(loop: SimpleLoop) -> None:
             place = block.nodes.index(node)
             block.nodes[place:place] = nodes
             loop.kernel.replace({node: taken})
-    _drop_round_trip_casts(loop)
-
-
-def _drop_round_trip_casts(loop: SimpleLoop) -> None:
-    """What became another type only to pass through a shuffle stays as it is."""
-    for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
-        source = node.operands[0]
-        if source.op == "Bitcast" and source.operands[0].type == node.type:
-            loop.kernel.replace({node: source.operands[0]})
 
 
 def _comes_from_load(loop: SimpleLoop, node: Node) -> bool:

@@ -15,10 +15,9 @@ from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, retarget
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
-from groundstate.compiler.ir.ops import SHUFFLES, Affine, has_side_effects, operation
+from groundstate.compiler.ir.ops import SHUFFLES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.spirv.constants import Constant
-from groundstate.compiler.spirv.fold import number
+from groundstate.compiler.opt.simplify import known_value, simplified
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.types import Bool, Int
 
@@ -138,7 +137,7 @@ class _ShortLoop:
                     values[node] = self._again(node, values, copy)
                 if block is not loop.header:
                     continue
-                goes_on = _known(values[loop.condition])
+                goes_on = known_value(values[loop.condition])
                 if goes_on is None or len(copy.nodes) > self.target.most_unrolled_operations:
                     return None
                 if loop.header.successors[0 if goes_on.value else 1] is loop.exit:
@@ -153,7 +152,7 @@ class _ShortLoop:
         increment = self._increment(node)
         if increment is not None:
             return copied.operands[1 - node.operands.index(increment)]
-        simple = _folded(copied)
+        simple = simplified(copied)
         if simple is None:
             copy.nodes.append(copied)
         return simple or copied
@@ -192,27 +191,3 @@ class _ShortLoop:
             node.block.nodes.remove(node)
             there.nodes.insert(0, node)
             readers = {node}
-
-
-def _known(node: Node) -> Constant | None:
-    """The value of a number that is known."""
-    value = node.literals[0] if node.op == "Constant" else None
-    if isinstance(value, Constant) and isinstance(value.value, int) and not value.undef:
-        return value
-    return None
-
-
-def _folded(node: Node) -> Node | None:
-    """What an operation comes to whose operands are known, or one of them adds nothing."""
-    row = operation(node)
-    if row.fold is None or not isinstance(node.type, Int | Bool):
-        return None
-    values = [_known(each) for each in node.operands]
-    known = [each for each in values if each is not None]
-    if len(known) == len(values):
-        result = number(node.type, row.fold, known)
-        return Node("Constant", node.type, literals=(result,))
-    for one, other in (node.operands, node.operands[::-1]) if row.affine is Affine.SUM else ():
-        if constant_int(one) == 0:
-            return other
-    return None
