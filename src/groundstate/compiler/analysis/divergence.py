@@ -9,14 +9,14 @@ may be there.
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.affine import lane_step
+from groundstate.compiler.analysis.affine import Lanes
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
 from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.addresses import chain_steps
-from groundstate.compiler.ir.ops import CHAINS, LEAVES, SHUFFLES, LaneRule, is_reduction, operation
+from groundstate.compiler.ir.ops import LEAVES, SHUFFLES, LaneRule, is_reduction, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.target import Target
@@ -52,6 +52,7 @@ class Divergence:
         self.divergent_branches: set[Block] = set()
         self.divergent_blocks: set[Block] = set()
         self.divergent_loops: set[Loop] = set()
+        self._lanes = _Lanes(self)
         self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
         if width > 1:
             self._solve_for_variables()
@@ -309,17 +310,8 @@ class Divergence:
         if VARYING in strides:
             return VARYING
         known = [stride for stride in strides if stride is not None]
-        found = self._chain_stride(node, known) if node.op in CHAINS else lane_step(node, known)
+        found = self._lanes.step(node, known)
         return found if found is not None and abs(found) < LONGEST_STRIDE else VARYING
-
-    def _chain_stride(self, node: Node, strides: list[int]) -> Stride:
-        """The distance between the addresses that neighbouring lanes compute."""
-        total = strides[0]
-        for (size, _), stride in zip(self.steps(node), strides[1:], strict=True):
-            if stride != 0 and size is None:
-                return VARYING
-            total += stride * (size or 0)
-        return total
 
     def steps(self, chain: Node) -> list[tuple[int | None, int]]:
         """The steps of an access chain in this kernel's memory, where copies of an array may be
@@ -340,6 +332,16 @@ class Divergence:
             in_line = self.rows_are_whole and self.axis == 0
             return 1 if name != "GlobalLinearId" or in_line else VARYING
         return VARYING if name.startswith("Subgroup") and name.endswith("Mask") else 0
+
+
+class _Lanes(Lanes):
+    """The lanes of a kernel variant, in whose memory copies of an array may be interleaved."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        self.divergence = divergence
+
+    def sizes(self, chain: Node) -> list[tuple[int | None, int]]:
+        return self.divergence.steps(chain)
 
 
 def lane_axis(group_size: tuple[int, int, int]) -> int:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, retarget
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import SHUFFLES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.opt.simplify import known_value, simplified
+from groundstate.compiler.opt.versioning import Guard, Version, add_version
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.types import Bool, Int
 
@@ -114,18 +115,20 @@ class _ShortLoop:
 
     def write_out(self) -> bool:
         """Puts a copy with all rounds beside the loop; false if it would be too long."""
-        copy, after = Block(self.loop.header.where), Block(self.loop.header.where)
-        values = self._write_rounds(copy)
+        where = self.loop.header.where
+        copy, after, slow = Block(where), Block(where), Block(where)
+        values = self._write_iterations(copy)
         if values is None:
             return False
-        copy.successors, after.successors = [after], [self.loop.exit]
-        self.loop.merge_exits(copy, after, values)
-        self._ask_before(copy)
+        copy.successors = [after]
+        self._move_limit(slow)
+        fast = Version(copy, copy, after, values)
+        add_version(self.loop, Block(where), self._guards(), fast, slow)
         return True
 
-    # --- The rounds -----------------------------------------------------------------------------
+    # --- The iterations ---------------------------------------------------------------------------
 
-    def _write_rounds(self, copy: Block) -> dict[Node, Node] | None:
+    def _write_iterations(self, copy: Block) -> dict[Node, Node] | None:
         """Fills a block with all rounds; what the loop's values are at its end, or None if that
         would be too much, or the end is not in sight."""
         loop = self.loop
@@ -159,24 +162,15 @@ class _ShortLoop:
 
     # --- Before the loop ------------------------------------------------------------------------
 
-    def _ask_before(self, copy: Block) -> None:
-        """Asks, where control comes to the loop, whether the copy does it."""
-        loop, where = self.loop, self.loop.header.where
-        otherwise, guard = Block(where), Block(where)
-        otherwise.successors = [loop.header]
-        self._move_limit(otherwise)
-        retarget(loop.entering, guard, loop.header)
-        loop.enter_from(otherwise)
+    def _guards(self) -> list[Guard]:
+        """When the copy does what the loop does: all increments are 1, and the limit is known."""
+        guards = []
         for increment in self.increments:
             one = constant_node(increment.type, 1)
-            guard.condition = Node("IEqual", Bool(), [increment, one], where=where)
-            guard.nodes.append(guard.condition)
-            following = Block(where)
-            guard.successors = [following, otherwise]
-            guard = following
-        guard.condition = self.limit.condition
-        guard.nodes.append(guard.condition)
-        guard.successors = [copy, otherwise] if self.limit.wanted else [otherwise, copy]
+            where = self.loop.header.where
+            is_one = Node("IEqual", Bool(), [increment, one], where=where)
+            guards.append(Guard(is_one, [is_one]))
+        return [*guards, Guard(self.limit.condition, [self.limit.condition], self.limit.wanted)]
 
     def _move_limit(self, there: Block) -> None:
         """Lets the limit be computed where only the loop needs it."""
