@@ -71,12 +71,12 @@ def condition_stays_before_the_barrier(patch: pytest.MonkeyPatch) -> None:
 
 
 def vector_of_the_wrong_length(patch: pytest.MonkeyPatch) -> None:
-    right = merge_loads._Joining._join
+    right = merge_loads._Merging._merge
 
     def join(self: Any, first: Node, type_: Any, parts: Any) -> None:
         right(self, first, Vector(type_.element, type_.count - 1), parts)
 
-    patch.setattr(merge_loads._Joining, "_join", join)
+    patch.setattr(merge_loads._Merging, "_merge", join)
 
 
 def store_with_its_operands_swapped(patch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,10 @@
 """Which values differ between the lanes of a sub-group, and how.
 
-Each value has a stride: 0 if all lanes have the same (uniform), k if lane i has the first lane's
-value plus i * k (linear; integers and pointers), `VARYING` otherwise. Shapes start optimistic
-and only get worse until nothing changes. A branch is divergent if its condition is not uniform;
-a block is partial if a divergent branch decides whether it is reached, so that only some lanes
-may be there.
+Each value has a lane stride: 0 if all lanes have the same (uniform), k if lane i has the first
+lane's value plus i * k (affine; integers and pointers), `VARYING` otherwise. Strides start
+optimistic and only get worse until nothing changes. A branch is divergent if its condition is not
+uniform. A block is divergent if a divergent branch decides whether it is reached, so that only some
+lanes may be there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNKNOWN = "not reached yet"
 
 LONGEST_STRIDE = 1 << 60
 """Bytes, or numbers: more would wrap."""
-ROUNDS = 5
+MAX_SOLVES = 5
 """How often all is solved at most, to find variables that are the same for all lanes."""
 
 
@@ -89,8 +89,8 @@ class Divergence:
         """Solves as if every variable that can be shared were, and once more without those that
         turn out to differ between lanes, until all that are left hold the same for all. What
         takes too long to find out is not worth it."""
-        for rounds_left in reversed(range(ROUNDS)):
-            if rounds_left == 0:
+        for solves_left in reversed(range(MAX_SOLVES)):
+            if solves_left == 0:
                 self.shared = {}
             self.interleaved = interleaved_addresses(self.kernel, self.shared)
             self.divergent_branches, self.divergent_blocks = set(), set()
@@ -142,30 +142,30 @@ class Divergence:
             for block in self.kernel.blocks
             if block.condition is not None and self._known_at(block.condition, block) != 0
         }
-        partial = self._divergent_blocks(divergent)
+        blocks = self._divergent_blocks(divergent)
         loops = {loop for loop in self.cfg.loops if self._leaves_in_parts(loop, divergent)}
-        changed = (divergent, partial, loops) != (
+        changed = (divergent, blocks, loops) != (
             self.divergent_branches,
             self.divergent_blocks,
             self.divergent_loops,
         )
-        self.divergent_branches, self.divergent_blocks = divergent, partial
+        self.divergent_branches, self.divergent_blocks = divergent, blocks
         self.divergent_loops = loops
         return changed
 
     def _divergent_blocks(self, divergent: set[Block]) -> set[Block]:
-        partial: set[Block] = set()
+        blocks: set[Block] = set()
         growing = True
         while growing:
             growing = False
             for block in self.kernel.blocks:
-                if block in partial:
+                if block in blocks:
                     continue
-                deciders = self.cfg.control_dependences[block.index]
-                if any(each in divergent or each in partial for each in deciders):
-                    partial.add(block)
+                branches = self.cfg.control_dependences[block.index]
+                if any(each in divergent or each in blocks for each in branches):
+                    blocks.add(block)
                     growing = True
-        return partial
+        return blocks
 
     def _leaves_in_parts(self, loop: Loop, divergent: set[Block]) -> bool:
         """True if some lanes may leave the loop while others go on."""
@@ -248,7 +248,7 @@ class Divergence:
         return found
 
     def _arrives_in_parts(self, incoming: list[tuple[Node, object]], block: Block) -> bool:
-        """True if lanes come out of a loop in different rounds, with values of that loop."""
+        """True if lanes come out of a loop in different iterations, with values of that loop."""
         for value, source in incoming:
             assert isinstance(source, Block)
             loop = self.cfg.loop_of.get(source)

@@ -10,7 +10,7 @@ from groundstate.compiler.codegen.text import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class Speculation:
     """How a vector most likely goes on from its first lane, and the truth value that says if it
     does."""
 
@@ -28,7 +28,7 @@ class Lanes:
     """The LLVM type of one lane: `float`, `ptr`."""
     name: str
     stride: int | None = 0
-    guess: Guess | None = None
+    speculation: Speculation | None = None
 
     @property
     def is_vector(self) -> bool:

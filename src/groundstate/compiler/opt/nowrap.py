@@ -1,9 +1,9 @@
-"""Loops whose 32-bit indices wrap in no round, which is looked at once, before the loop.
+"""No-wrap loop versioning: a loop gets a version for when none of its 32-bit indices wraps.
 
-A 32-bit index that goes up with the lanes and from round to round is widened to an address. Lanes
-then lie next to each other unless the index passes 2^32, which it nearly never does. Where the
-last round is known before the first, such a loop gets a copy for indices that do not, and memory is
-read and written there as vectors, without a look in every round.
+A 32-bit index that goes up with the lanes and from iteration to iteration is widened to an address.
+Lanes then lie next to each other unless the index passes 2^32, which it nearly never does. Where
+the trip count is known before the first iteration, one check before the loop tells, and the version
+reads and writes memory as vectors, without a check in every iteration.
 """
 
 from __future__ import annotations
@@ -84,15 +84,15 @@ class _Indices:
         return 0 < step.amount < HALF if step.factor is None else step.amount == 1
 
     def check(self, index: Node, nodes: list[Node]) -> Node:
-        """Adds to some nodes what is true if an index wraps in no round."""
+        """Adds to some nodes what is true if an index wraps in no iteration."""
         assert self.induction.test is not None
         number = widened(index)
         assert number is not None
-        op, counter, bound = self.induction.test
-        step, counted = self.induction.step(number), self.induction.step(counter)
+        op, variable, bound = self.induction.test
+        step, counted = self.induction.step(number), self.induction.step(variable)
         assert step is not None
         assert counted is not None
-        operands = [self._at_first(number, nodes), self._at_first(counter, nodes), bound]
+        operands = [self._at_first(number, nodes), self._at_first(variable, nodes), bound]
         operands += [step.factor] if step.factor is not None else []
         literals = (op, counted.amount, step.amount if step.factor is None else None)
         nodes.append(Node("NeverWraps", Bool(), operands, literals, index.where))

@@ -1,13 +1,13 @@
-"""What the next group will read is asked for while this one runs.
+"""Prefetching: loads of the next work-group are prefetched while this one runs.
 
 Where the work-items of a group share a row, each takes some of its elements and jumps over those of
 the others. So the memory is read in pieces, one sub-group after the other, in an order that the
 hardware does not foresee. But groups do the same one after the other, each on another row: while a
 piece of this row is read, the same piece of the next one is fetched into the cache.
 
-This takes loads that read one piece for all lanes, in loops that lanes leave in different rounds,
-at addresses that differ from group to group by something that is plain to see. If that should be
-wrong, nothing happens but that memory is fetched in vain.
+This takes loads that read one piece for all lanes, in loops that lanes leave in different
+iterations, at addresses that are affine in the number of the group. If that should be wrong,
+nothing happens but that memory is fetched in vain.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Loops of a few rounds at most are also written out, for when there are that many.
+"""Unrolling: a loop with a short trip count gets an unrolled version, for when it is that count.
 
-A loop of min(n, 4) rounds is how kernels take four elements at a time, and fewer at the end. Lanes
-then read elements that lie four apart. Where the choice falls on the constant, the number of rounds
-is known: they stand in a row, without a counter, and loads that lie next to each other can become
-one (`merge_loads.py`). For loads at an increment that the program was given that is so if it is
-1, which is looked at before.
+Kernels take four elements at a time, and fewer at the end, by a loop of min(n, 4) iterations. Lanes
+then read elements that lie four apart. Where the minimum is the constant, the trip count is known:
+the iterations stand in a row, without an induction variable, and loads that lie next to each other
+can become one (`merge_loads.py`). For loads at an element stride that the program was given, as in
+BLAS, that is so if the stride is 1, which is another condition for the version.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def unroll(kernel: Kernel, analyses: Analyses) -> bool:
         return False
     for loop in divergence.cfg.loops:
         limit = _limit_of(loop)
-        straight = SimpleLoop.of(divergence, loop) if limit is not None else None
-        if limit is None or straight is None or not _is_worth_it(straight):
+        simple = SimpleLoop.of(divergence, loop) if limit is not None else None
+        if limit is None or simple is None or not _is_worth_it(simple):
             continue
-        if _ShortLoop(straight, limit).write_out():
+        if _Unrolling(simple, limit).unroll():
             kernel.reorder()  # the next loop may begin where this one ends
             changed = True
     return changed
 
 
 def _limit_of(loop: Loop) -> _Limit | None:
-    """What a loop's counter is compared with, if that may be a constant."""
+    """What a loop's induction variable is compared with, if that may be a constant."""
     condition = loop.header.condition
     if condition is None or condition.block not in loop.blocks:
         return None
@@ -92,17 +92,17 @@ def _is_worth_it(loop: SimpleLoop) -> bool:
     return reads_at_steps and is_alone and loop.can_be_copied()
 
 
-class _ShortLoop:
-    """A loop, its limit, and the increments that are 1 in its copy."""
+class _Unrolling:
+    """A loop, its limit, and the element_strides that are 1 in its copy."""
 
     def __init__(self, loop: SimpleLoop, limit: _Limit) -> None:
         self.loop = loop
         self.target = loop.divergence.target
         self.limit = limit
-        found = {self._increment(node) for node in loop.nodes} - {None}
-        self.increments = sorted((each for each in found if each), key=lambda each: each.index)
+        found = {self._element_stride(node) for node in loop.nodes} - {None}
+        self.element_strides = sorted((each for each in found if each), key=lambda each: each.index)
 
-    def _increment(self, node: Node) -> Node | None:
+    def _element_stride(self, node: Node) -> Node | None:
         """What a node multiplies an index by that differs between lanes."""
         if node.op != "IMul" or not isinstance(node.type, Int) or node.type.width != 64:
             return None
@@ -113,8 +113,8 @@ class _ShortLoop:
                 return factor
         return None
 
-    def write_out(self) -> bool:
-        """Puts a copy with all rounds beside the loop; false if it would be too long."""
+    def unroll(self) -> bool:
+        """Puts a copy with all iterations beside the loop; false if it would be too long."""
         where = self.loop.header.where
         copy, after, slow = Block(where), Block(where), Block(where)
         values = self._write_iterations(copy)
@@ -129,7 +129,7 @@ class _ShortLoop:
     # --- The iterations ---------------------------------------------------------------------------
 
     def _write_iterations(self, copy: Block) -> dict[Node, Node] | None:
-        """Fills a block with all rounds; what the loop's values are at its end, or None if that
+        """Fills a block with all iterations; what the loop's values are at its end, or None if that
         would be too much, or the end is not in sight."""
         loop = self.loop
         values = {phi: loop.first_value(phi) for phi in loop.header.phis}
@@ -152,9 +152,9 @@ class _ShortLoop:
     def _again(self, node: Node, values: dict[Node, Node], copy: Block) -> Node:
         """A node of the loop in one of the iterations."""
         copied = copy_of(node, values)
-        increment = self._increment(node)
-        if increment is not None:
-            return copied.operands[1 - node.operands.index(increment)]
+        factor = self._element_stride(node)
+        if factor is not None:
+            return copied.operands[1 - node.operands.index(factor)]
         simple = simplified(copied)
         if simple is None:
             copy.nodes.append(copied)
@@ -163,12 +163,12 @@ class _ShortLoop:
     # --- Before the loop ------------------------------------------------------------------------
 
     def _guards(self) -> list[Guard]:
-        """When the copy does what the loop does: all increments are 1, and the limit is known."""
+        """When the copy does what the loop does: element strides are 1, the limit is known."""
         guards = []
-        for increment in self.increments:
-            one = constant_node(increment.type, 1)
+        for factor in self.element_strides:
+            one = constant_node(factor.type, 1)
             where = self.loop.header.where
-            is_one = Node("IEqual", Bool(), [increment, one], where=where)
+            is_one = Node("IEqual", Bool(), [factor, one], where=where)
             guards.append(Guard(is_one, [is_one]))
         return [*guards, Guard(self.limit.condition, [self.limit.condition], self.limit.wanted)]
 

@@ -1,8 +1,8 @@
 """Blocks in which lanes may be missing, written a second time for when none is.
 
-Most checks of a bound hold for all lanes, and most loops are left by all in the same round, or in
-the last round only. So blocks that have a mask are also written without one. Control is there while
-all lanes are together: a branch on which they disagree gives each its place in a mask, and the
+Most checks of a bound hold for all lanes, and most loops are left by all in the same iteration, or
+in the last one only. So blocks that have a mask are also written without one. Control is there
+while all lanes are active: a branch on which they disagree gives each its place in a mask, and the
 blocks with masks go on.
 """
 
@@ -28,10 +28,10 @@ MOST_IN_LOOPS = 240
 ENDS = ("low", "high")
 
 
-def _chosen(partial: set[Block], cfg: CFG) -> set[Block]:
+def _chosen(divergent: set[Block], cfg: CFG) -> set[Block]:
     """The blocks that are written twice: all that have a mask, or those in loops, or none."""
-    in_loops = {block for block in partial if block in cfg.loop_of}
-    for blocks, most in ((set(partial), MOST_NODES), (in_loops, MOST_IN_LOOPS)):
+    in_loops = {block for block in divergent if block in cfg.loop_of}
+    for blocks, most in ((set(divergent), MOST_NODES), (in_loops, MOST_IN_LOOPS)):
         if sum(len(block.nodes) for block in blocks) <= most:
             return blocks
     return set()
@@ -62,7 +62,7 @@ class AllLanesPath:
 
     def was_asked_before(self, block: Block) -> bool:
         """True if lanes that come to a block with a mask have been asked if all are there, or will
-        be when their loop begins its next round."""
+        be when their loop begins its next iteration."""
         if block not in self.blocks:
             return False
         came_from_all = self.divergence.divergent_blocks.isdisjoint(block.predecessors)
