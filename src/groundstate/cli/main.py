@@ -99,10 +99,11 @@ def _forget_output() -> None:
     Only of the program's own output: `main` may be called by a program that has put another
     stream, or a file of its own, in its place.
     """
-    if sys.stdout is None or sys.stdout is not sys.__stdout__:
+    stream = sys.__stdout__
+    if stream is None or sys.stdout is not stream:
         return
     try:
-        descriptor = sys.stdout.fileno()
+        descriptor = stream.fileno()
     except (OSError, ValueError):
         return  # it is no file
     null = os.open(os.devnull, os.O_WRONLY)

@@ -24,13 +24,13 @@ from groundstate.compiler.lower.casts import lower_known_casts
 from groundstate.compiler.lower.copies import lower_copies
 from groundstate.compiler.lower.group_operations import lower_group_operations
 from groundstate.compiler.lower.sampled_images import split_sampled_images
-from groundstate.compiler.opt.dce import eliminate_dead_code
 from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
+from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.program.signature import describe_arguments
 from groundstate.compiler.program.symbols import Symbols
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from groundstate.compiler.program.kernel_compiler import GroupSize
     from groundstate.compiler.program.program import Program
 
-DEAD_CODE = Pass("dead-code-elimination", eliminate_dead_code, keeps=(CFG,))
+SIMPLIFY = Pass("simplify", simplify, keeps=(CFG,))
 
 LOWERING = (
-    DEAD_CODE,
+    SIMPLIFY,
     Pass("mem2reg", promote_variables),
     Pass("split-sampled-images", split_sampled_images, keeps=(CFG,)),
     Pass("lower-builtins", lower_builtins, keeps=(CFG,)),
@@ -56,7 +56,7 @@ LOWERING = (
     Pass("lower-copies", lower_copies, keeps=(CFG,)),
     Pass("lower-group-operations", lower_group_operations, keeps=(CFG,)),
     Pass("split-at-barriers", split_at_barriers),
-    DEAD_CODE,
+    SIMPLIFY,
 )
 """What every target needs, whatever the group size."""
 
@@ -67,7 +67,7 @@ VECTOR = (
     Pass("relieve-pressure", relieve_pressure, is_optional=True),
     Pass("no-wrap", version_for_no_wrap, is_optional=True),
     Pass("distribute-loops", distribute_loops, is_optional=True),
-    DEAD_CODE,
+    SIMPLIFY,
 )
 """For a CPU with vectors, when it is known how many work-items run side by side."""
 
@@ -84,7 +84,7 @@ class Pipeline:
 
 PIPELINES = {
     "vector": Pipeline(LOWERING, VECTOR),
-    "scalar": Pipeline(LOWERING, (DEAD_CODE,)),
+    "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
 }
 """By the name that a target gives (`Target.pipeline`)."""
 

@@ -82,7 +82,7 @@ ELSEWHERE = {
     "FOrdEqual": set(),
     "GroupNonUniformShuffle": set(),
     "Select": {
-        *("spirv_to_ir/kernel_ir.py", "spirv/fold.py"),  # constant choices
+        *("opt/simplify.py", "spirv/fold.py"),  # constant choices
         *("opt/unroll.py", "codegen/control/extremes.py"),  # min and max
     },
 }

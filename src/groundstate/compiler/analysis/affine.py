@@ -1,13 +1,15 @@
 """Affine values: those that go up by a fixed step along an axis.
 
-The axis is the lanes of a vector, the iterations of a loop, or the work-groups of a launch. What
-starts to move (an id, a phi) is known to whoever asks. How a step goes through an operation is
-known here: the step of a sum is the sum of the steps, and other operations keep a fixed step where
-nothing wraps and nothing is lost, which often follows from how compilers write indices.
+The axis is the lanes of a vector (`divergence.py`), the iterations of a loop (`induction.py`), or
+the work-groups of a launch (`opt/prefetch.py`). What starts to move, an id or a phi, is known to
+the axis. How a step goes through an operation is known here, by the rule that its row names: the
+step of a sum is the sum of the steps, and other operations keep a fixed step where nothing wraps
+and nothing is lost, which often follows from how compilers write indices.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -36,17 +38,67 @@ class Step(NamedTuple):
 
 STILL = Step(0)
 
-Passes = Callable[[Node], bool]
-"""Whether a conversion keeps the step of its operand."""
+Start = Step | list[Node] | None
+"""What an axis knows of a value: its step, that it has none, or what to ask to find it out."""
 
 
-def combined(node: Node, steps: list[Step], passes: Passes) -> Step | None:
+class Axis:
+    """Along which values go up."""
+
+    def keeps(self, node: Node) -> bool:
+        """Whether a conversion keeps the step of its operand."""
+        del node
+        return True
+
+    def sizes(self, chain: Node) -> list[tuple[int | None, int]]:
+        """The bytes that the indices of an access chain step over."""
+        return chain_steps(chain)
+
+
+class WalkedAxis(Axis, ABC):
+    """An axis along which the steps of single values are looked for."""
+
+    @abstractmethod
+    def start(self, node: Node) -> Start:
+        """The step of what begins to move or stands still; else the operands that move it."""
+
+
+class Steps:
+    """The steps of values along an axis, found when they are asked for."""
+
+    def __init__(self, axis: WalkedAxis, max_depth: int) -> None:
+        self.axis = axis
+        self.max_depth = max_depth
+        self._known: dict[Node, Step | None] = {}
+
+    def of(self, node: Node, depth: int = 0) -> Step | None:
+        """By how much a value goes up, or None if that is not plain to see."""
+        if node not in self._known:
+            self._known[node] = self._find(node, depth)
+        return self._known[node]
+
+    def _find(self, node: Node, depth: int) -> Step | None:
+        start = self.axis.start(node)
+        if not isinstance(start, list):
+            return start
+        if depth >= self.max_depth:
+            return None
+        steps = [self.of(each, depth + 1) for each in start]
+        known = [each for each in steps if each is not None]
+        return combined(node, known, self.axis) if len(known) == len(steps) else None
+
+
+def combined(node: Node, steps: list[Step], axis: Axis) -> Step | None:
     """By how much the result of an operation goes up, or None if by more than one amount."""
     kind = operation(node).affine
     if kind in (Affine.SAME, Affine.WIDENED):
-        return steps[0] if passes(node) else None
+        return steps[0] if axis.keeps(node) else None
     if all(step.is_none for step in steps):
         return STILL
+    if kind is Affine.CHAIN:
+        return _chained(axis.sizes(node), steps)
+    if node.op == "Phi":
+        return steps[0] if len(set(steps)) == 1 else None
     rule = RULES.get(kind)
     return rule(node, steps) if rule is not None else None
 
@@ -54,16 +106,18 @@ def combined(node: Node, steps: list[Step], passes: Passes) -> Step | None:
 # --- Lanes --------------------------------------------------------------------------------------
 
 
-def lane_step(node: Node, steps: list[int]) -> int | None:
-    """By how much the result of an operation goes up from lane to lane, or None."""
-    found = combined(node, [Step(each) for each in steps], _keeps_lane_step)
-    return found.amount if found is not None and found.factor is None else None
+class Lanes(Axis):
+    """The lanes of a vector. Which values begin to differ there is up to `divergence.py`."""
 
+    def keeps(self, node: Node) -> bool:
+        if operation(node).affine is Affine.WIDENED:
+            return _cannot_wrap(node)
+        return _is_address(node.type)
 
-def _keeps_lane_step(node: Node) -> bool:
-    if operation(node).affine is Affine.WIDENED:
-        return _cannot_wrap(node)
-    return _is_address(node.type)
+    def step(self, node: Node, strides: list[int]) -> int | None:
+        """By how much the result of an operation goes up from lane to lane, or None."""
+        found = combined(node, [Step(each) for each in strides], self)
+        return found.amount if found is not None and found.factor is None else None
 
 
 def widened(node: Node) -> Node | None:
@@ -189,9 +243,9 @@ def _selected(node: Node, steps: list[Step]) -> Step | None:
     return steps[1] if is_one_step and _is_address(node.type) else None
 
 
-def _chained(node: Node, steps: list[Step]) -> Step | None:
+def _chained(sizes: list[tuple[int | None, int]], steps: list[Step]) -> Step | None:
     total: Step | None = steps[0]
-    for (size, _), (amount, factor) in zip(chain_steps(node), steps[1:], strict=True):
+    for (size, _), (amount, factor) in zip(sizes, steps[1:], strict=True):
         total = added(total, Step(amount * (size or 0), factor)) if total is not None else None
     return total
 
@@ -233,5 +287,4 @@ RULES: dict[Affine, Callable[[Node, list[Step]], Step | None]] = {
     Affine.AND: _masked,
     Affine.OR: _joined,
     Affine.SELECT: _selected,
-    Affine.CHAIN: _chained,
 }

@@ -83,7 +83,7 @@ class CFG:
         """For each block, the branches that decide whether it is reached."""
         blocks = self.kernel.blocks
         after = _post_dominators(blocks)
-        deciders: list[list[Block]] = [[] for _ in blocks]
+        dependences: list[list[Block]] = [[] for _ in blocks]
         for block in blocks:
             if len(block.successors) < 2:
                 continue
@@ -91,10 +91,10 @@ class CFG:
             for successor in block.successors:
                 current = successor.index
                 while current not in (stop, len(blocks)):
-                    if block not in deciders[current]:
-                        deciders[current].append(block)
+                    if block not in dependences[current]:
+                        dependences[current].append(block)
                     current = after[current]
-        return deciders
+        return dependences
 
 
 def _collect(loop: Loop, latch: Block) -> int:

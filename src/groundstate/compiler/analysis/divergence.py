@@ -1,22 +1,22 @@
 """Which values differ between the lanes of a sub-group, and how.
 
-Each value has a stride: 0 if all lanes have the same (uniform), k if lane i has the first lane's
-value plus i * k (linear; integers and pointers), `VARYING` otherwise. Shapes start optimistic
-and only get worse until nothing changes. A branch is divergent if its condition is not uniform;
-a block is partial if a divergent branch decides whether it is reached, so that only some lanes
-may be there.
+Each value has a lane stride: 0 if all lanes have the same (uniform), k if lane i has the first
+lane's value plus i * k (affine; integers and pointers), `VARYING` otherwise. Strides start
+optimistic and only get worse until nothing changes. A branch is divergent if its condition is not
+uniform. A block is divergent if a divergent branch decides whether it is reached, so that only some
+lanes may be there.
 """
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.affine import lane_step
+from groundstate.compiler.analysis.affine import Lanes
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
 from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
 from groundstate.compiler.ir import Block, Kernel, Node, deadline
 from groundstate.compiler.ir.addresses import chain_steps
-from groundstate.compiler.ir.ops import CHAINS, LEAVES, SHUFFLES, LaneRule, is_reduction, operation
+from groundstate.compiler.ir.ops import LEAVES, SHUFFLES, LaneRule, is_reduction, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.target import Target
@@ -28,7 +28,7 @@ _UNKNOWN = "not reached yet"
 
 LONGEST_STRIDE = 1 << 60
 """Bytes, or numbers: more would wrap."""
-ROUNDS = 5
+MAX_SOLVES = 5
 """How often all is solved at most, to find variables that are the same for all lanes."""
 
 
@@ -52,6 +52,7 @@ class Divergence:
         self.divergent_branches: set[Block] = set()
         self.divergent_blocks: set[Block] = set()
         self.divergent_loops: set[Loop] = set()
+        self._lanes = _Lanes(self)
         self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
         if width > 1:
             self._solve_for_variables()
@@ -88,8 +89,8 @@ class Divergence:
         """Solves as if every variable that can be shared were, and once more without those that
         turn out to differ between lanes, until all that are left hold the same for all. What
         takes too long to find out is not worth it."""
-        for rounds_left in reversed(range(ROUNDS)):
-            if rounds_left == 0:
+        for solves_left in reversed(range(MAX_SOLVES)):
+            if solves_left == 0:
                 self.shared = {}
             self.interleaved = interleaved_addresses(self.kernel, self.target, self.shared)
             self.divergent_branches, self.divergent_blocks = set(), set()
@@ -142,31 +143,31 @@ class Divergence:
             for block in self.kernel.blocks
             if block.condition is not None and self._known_at(block.condition, block) != 0
         }
-        partial = self._divergent_blocks(divergent)
+        blocks = self._divergent_blocks(divergent)
         loops = {loop for loop in self.cfg.loops if self._leaves_in_parts(loop, divergent)}
-        changed = (divergent, partial, loops) != (
+        changed = (divergent, blocks, loops) != (
             self.divergent_branches,
             self.divergent_blocks,
             self.divergent_loops,
         )
-        self.divergent_branches, self.divergent_blocks = divergent, partial
+        self.divergent_branches, self.divergent_blocks = divergent, blocks
         self.divergent_loops = loops
         return changed
 
     def _divergent_blocks(self, divergent: set[Block]) -> set[Block]:
-        partial: set[Block] = set()
+        blocks: set[Block] = set()
         growing = True
         while growing:
             deadline.check()
             growing = False
             for block in self.kernel.blocks:
-                if block in partial:
+                if block in blocks:
                     continue
-                deciders = self.cfg.control_dependences[block.index]
-                if any(each in divergent or each in partial for each in deciders):
-                    partial.add(block)
+                branches = self.cfg.control_dependences[block.index]
+                if any(each in divergent or each in blocks for each in branches):
+                    blocks.add(block)
                     growing = True
-        return partial
+        return blocks
 
     def _leaves_in_parts(self, loop: Loop, divergent: set[Block]) -> bool:
         """True if some lanes may leave the loop while others go on."""
@@ -249,7 +250,7 @@ class Divergence:
         return found
 
     def _arrives_in_parts(self, incoming: list[tuple[Node, object]], block: Block) -> bool:
-        """True if lanes come out of a loop in different rounds, with values of that loop."""
+        """True if lanes come out of a loop in different iterations, with values of that loop."""
         for value, source in incoming:
             assert isinstance(source, Block)
             loop = self.cfg.loop_of.get(source)
@@ -311,17 +312,8 @@ class Divergence:
         if VARYING in strides:
             return VARYING
         known = [stride for stride in strides if stride is not None]
-        found = self._chain_stride(node, known) if node.op in CHAINS else lane_step(node, known)
+        found = self._lanes.step(node, known)
         return found if found is not None and abs(found) < LONGEST_STRIDE else VARYING
-
-    def _chain_stride(self, node: Node, strides: list[int]) -> Stride:
-        """The distance between the addresses that neighbouring lanes compute."""
-        total = strides[0]
-        for (size, _), stride in zip(self.steps(node), strides[1:], strict=True):
-            if stride != 0 and size is None:
-                return VARYING
-            total += stride * (size or 0)
-        return total
 
     def steps(self, chain: Node) -> list[tuple[int | None, int]]:
         """The steps of an access chain in this kernel's memory, where copies of an array may be
@@ -342,6 +334,16 @@ class Divergence:
             in_line = self.rows_are_whole and self.axis == 0
             return 1 if name != "GlobalLinearId" or in_line else VARYING
         return VARYING if name.startswith("Subgroup") and name.endswith("Mask") else 0
+
+
+class _Lanes(Lanes):
+    """The lanes of a kernel variant, in whose memory copies of an array may be interleaved."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        self.divergence = divergence
+
+    def sizes(self, chain: Node) -> list[tuple[int | None, int]]:
+        return self.divergence.steps(chain)
 
 
 def lane_axis(group_size: tuple[int, int, int]) -> int:

@@ -53,11 +53,11 @@ class SimpleLoop:
         return cls(divergence, loop, outside[0])
 
     def first_value(self, phi: Node) -> Node:
-        """What a phi of the head is in the first round."""
+        """What a phi of the head is in the first iteration."""
         return phi.operands[phi.literals.index(self.entering)]
 
     def next_value(self, phi: Node) -> Node:
-        """What a phi of the head will be in the next round."""
+        """What a phi of the head will be in the next iteration."""
         return phi.operands[phi.literals.index(self.latch)]
 
     def needed(self, roots: Iterable[Node]) -> set[Node]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.control.masks import Masks
-from groundstate.compiler.codegen.control.speculation import guess, speculated_nodes
+from groundstate.compiler.codegen.control.speculation import speculate, speculated_nodes
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
@@ -230,7 +230,7 @@ class Values:
         if not _fits(value, node.type):
             raise BuildError(f"what it gives is not a {node.type}")
         if node in self.speculated and isinstance(value, Lanes):
-            value = guess(self.text, node, value, self.scalar)
+            value = speculate(self.text, node, value, self.scalar)
         self.here[node] = value
         if node in self.crossing:
             varying = self.divergence.stride(node) is None and self.text.width > 1
@@ -239,7 +239,7 @@ class Values:
             self.keep_for_leavers(node)
 
     def keep_for_leavers(self, node: Node) -> None:
-        """Gives lanes that may leave a loop in this round a copy of what all share now."""
+        """Gives lanes that may leave a loop in this iteration a copy of what all share now."""
         if node in self.escaping and self.divergence.stride(node) is not None:
             self.store(self.lane_slot(node), self.get(node), self.mask)
 

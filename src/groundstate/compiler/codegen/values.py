@@ -11,7 +11,7 @@ from groundstate.compiler.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class Speculation:
     """How a vector most likely goes on from its first lane, and the truth value that says if it
     does."""
 
@@ -29,7 +29,7 @@ class Lanes:
     """The LLVM type of one lane: `float`, `ptr`."""
     name: str
     stride: int | None = 0
-    guess: Guess | None = None
+    speculation: Speculation | None = None
 
     @property
     def is_vector(self) -> bool:

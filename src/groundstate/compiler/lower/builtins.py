@@ -1,6 +1,6 @@
 """Loads of built-in variables become `Builtin` nodes, one for each component that is used.
 
-So the shape of each component is known by itself. The address may come through access chains,
+So the lane stride of each component is known by itself. The address may come through access chains,
 casts and steps in bytes, which is how compilers whose pointers have no type reach a component.
 """
 

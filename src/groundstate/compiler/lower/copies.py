@@ -22,7 +22,6 @@ def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
     most = analyses.target.most_copied_bytes
     changed = False
     users = kernel.users()
-    zeros: set[Node] = set()
     for block in kernel.blocks:
         for node in list(block.nodes):
             whole = _whole(node, most) if node.op == "CopyMemorySized" else None
@@ -31,13 +30,11 @@ def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
             changed = True
             source = _root(node.operands[1])
             if source.op == "Variable" and _stays_zero(source, source, users):
-                zeros.add(source)
                 _store(node, Node("Constant", whole, literals=(null(whole), 0)))
             else:
                 load = Node("Load", whole, [node.operands[1]], node.literals[:2], node.where)
                 block.nodes.insert(block.nodes.index(node), load)
                 _store(node, load)
-    _drop_unused(kernel, zeros)
     return changed
 
 
@@ -92,21 +89,3 @@ def _is_zero(node: Node) -> bool:
 def _store(copy: Node, value: Node) -> None:
     copy.op, copy.operands = "Store", [copy.operands[0], value]
     copy.literals = copy.literals[:2]
-
-
-def _drop_unused(kernel: Kernel, variables: set[Node]) -> None:
-    """Takes out variables of which only their initial store is left, with their casts."""
-    read = {
-        _root(operand)
-        for node in kernel.nodes()
-        if not keeps_memory(node)
-        for operand in (node.operands[1:] if node.op == "Store" else node.operands)
-    }
-    unread = variables - read
-    for block in kernel.blocks:
-        block.nodes = [
-            node
-            for node in block.nodes
-            if node not in unread and not (node.operands and _root(node.operands[0]) in unread)
-        ]
-    kernel.renumber()

@@ -1,7 +1,7 @@
-"""Loops that keep more sums than there are registers are run several times, for some of them each.
+"""Loop distribution (fission): a loop with more reductions than registers becomes several.
 
 Kernels that multiply matrices on a GPU keep dozens of sums for each work-item. A CPU has registers
-for a dozen, so that it would read and write most of the sums in every round. Here such a loop
+for a dozen, so that it would read and write most of the sums in every iteration. Here such a loop
 becomes several in a row, and each does what its share of the sums needs; what they all need, such
 as addresses and loads, is done by each of them again.
 
@@ -22,10 +22,12 @@ from groundstate.compiler.ir.passes import Analyses
 
 def distribute_loops(kernel: Kernel, analyses: Analyses) -> bool:
     """Runs each loop that has more sums than registers several times, for some of them each."""
-    return change_simple_loops(kernel, analyses, lambda loop: Sums(loop).split_if_worth_it())
+    return change_simple_loops(
+        kernel, analyses, lambda loop: Reductions(loop).distribute_if_worth_it()
+    )
 
 
-class Sums:
+class Reductions:
     """The values that a loop sums up."""
 
     def __init__(self, loop: SimpleLoop) -> None:
@@ -74,13 +76,13 @@ class Sums:
     def _size(self, phi: Node) -> int:
         return registers_of(phi, self.loop.divergence)
 
-    def split_if_worth_it(self) -> bool:
+    def distribute_if_worth_it(self) -> bool:
         """Splits the loop if what its parts do again is no more than one operation for each sum."""
         loop = self.loop
         work = sum(_work(loop.needed([loop.condition, *share])) for share in self._shares())
         if not self.are_too_many or work - _work(loop.inside) > self.registers:
             return False
-        self._split()
+        self._distribute()
         return True
 
     def _shares(self) -> list[list[Node]]:
@@ -96,7 +98,7 @@ class Sums:
             taken += size
         return shares
 
-    def _split(self) -> None:
+    def _distribute(self) -> None:
         """Puts a loop before this one for each share of the sums but the last."""
         loop = self.loop
         *moved, _ = self._shares()

@@ -1,4 +1,4 @@
-"""Turns variables of a function into values.
+"""Promotes variables to values in SSA form (mem2reg).
 
 A variable whose address is only loaded from and stored to as a whole needs no memory. Each load is
 replaced by the value that was stored last; where ways with different values meet there is a phi.

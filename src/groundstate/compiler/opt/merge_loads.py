@@ -1,4 +1,4 @@
-"""Loads of numbers that lie next to each other become one load of a vector.
+"""Load merging: loads of numbers that lie next to each other become one load of a vector.
 
 A block may load several numbers at addresses that differ by constants. Where lanes lie as far apart
 as these numbers take up together, all that the lanes read is one piece of memory: it is read once,
@@ -27,13 +27,13 @@ def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
     divergence = analyses.get(Divergence)
     if divergence.width == 1:
         return False
-    joined: dict[Node, Node] = {}
+    merged: dict[Node, Node] = {}
     for block in kernel.blocks:
         if sum(_count(divergence, node) > 0 for node in block.nodes) > 1:
-            joined |= _Joining(divergence, block).join()
-    if joined:
-        kernel.replace(joined)
-    return bool(joined)
+            merged |= _Merging(divergence, block).merge()
+    if merged:
+        kernel.replace(merged)
+    return bool(merged)
 
 
 def _count(divergence: Divergence, node: Node) -> int:
@@ -54,19 +54,19 @@ def _count(divergence: Divergence, node: Node) -> int:
     return count if count in divergence.target.merged_loads else 0
 
 
-class _Joining:
+class _Merging:
     """The loads of one block."""
 
     def __init__(self, divergence: Divergence, block: Block) -> None:
         self.divergence = divergence
         self.block = block
-        self._joined: dict[Node, Node] = {}
+        self._merged: dict[Node, Node] = {}
         self._open: dict[tuple[Place, Type, int], list[tuple[int, Node]]] = {}
         """The loads since something was last written, each with its offset from a place."""
         self._vectors: dict[Node, list[Node]] = {}
         """What stands in the place of the first load of each vector."""
 
-    def join(self) -> dict[Node, Node]:
+    def merge(self) -> dict[Node, Node]:
         """Puts vectors in the place of loads: for each that is gone, what it is of a vector."""
         for node in self.block.nodes:
             count = _count(self.divergence, node)
@@ -77,9 +77,9 @@ class _Joining:
                 self._close()
         self._close()
         nodes = [self._vectors.get(node, [node]) for node in self.block.nodes]
-        kept = [each for several in nodes for each in several if each not in self._joined]
+        kept = [each for several in nodes for each in several if each not in self._merged]
         self.block.nodes = kept
-        return self._joined
+        return self._merged
 
     def _close(self) -> None:
         """Joins what has been found so far. The load of the lowest address has to come first, for
@@ -89,22 +89,22 @@ class _Joining:
             for offset, node in loads:
                 later.setdefault(offset, []).append(node)
             for offset, node in loads:
-                if node in self._joined:
+                if node in self._merged:
                     continue
                 parts = [later.get(offset + index * type_.size) for index in range(count)]
                 found = [part for part in parts if part]
                 if len(found) == count:
-                    self._join(node, Vector(type_, count), found)
+                    self._merge(node, Vector(type_, count), found)
                 later[offset].remove(node)
         self._open = {}
 
-    def _join(self, first: Node, type_: Vector, parts: list[list[Node]]) -> None:
+    def _merge(self, first: Node, type_: Vector, parts: list[list[Node]]) -> None:
         vector = Node("Load", type_, first.operands, first.literals, first.where)
         self._vectors[first] = [vector]
         for index, loads in enumerate(parts):
             part = Node("CompositeExtract", first.type, [vector], (index,), first.where)
             self._vectors[first].append(part)
-            self._joined |= dict.fromkeys(loads, part)
+            self._merged |= dict.fromkeys(loads, part)
 
 
 def _place(pointer: Node) -> tuple[Place, int]:

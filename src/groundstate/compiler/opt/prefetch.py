@@ -1,18 +1,18 @@
-"""What the next group will read is asked for while this one runs.
+"""Prefetching: loads of the next work-group are prefetched while this one runs.
 
 Where the work-items of a group share a row, each takes some of its elements and jumps over those of
 the others. So the memory is read in pieces, one sub-group after the other, in an order that the
 hardware does not foresee. But groups do the same one after the other, each on another row: while a
 piece of this row is read, the same piece of the next one is fetched into the cache.
 
-This takes loads that read one piece for all lanes, in loops that lanes leave in different rounds,
-at addresses that differ from group to group by something that is plain to see. If that should be
-wrong, nothing happens but that memory is fetched in vain.
+This takes loads that read one piece for all lanes, in loops that lanes leave in different
+iterations, at addresses that are affine in the number of the group. If that should be wrong,
+nothing happens but that memory is fetched in vain.
 """
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.affine import STILL, Step, combined
+from groundstate.compiler.analysis.affine import STILL, Start, Step, Steps, WalkedAxis
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES
@@ -21,7 +21,7 @@ from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
 
 LONGEST_STEP = 1 << 40
-MOST_DEPTH = 30
+MAX_DEPTH = 30
 """Of the operations that an address is computed by."""
 SAME_IN_ALL_GROUPS = frozenset(
     """LocalInvocationId LocalInvocationIndex WorkgroupSize EnqueuedWorkgroupSize GlobalSize
@@ -35,7 +35,7 @@ def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
     divergence = analyses.get(Divergence)
     if divergence.width == 1 or not divergence.cfg.reducible:
         return False
-    steps = _GroupSteps(divergence)
+    steps = Steps(_Groups(divergence), MAX_DEPTH)
     added = False
     for block in kernel.blocks:
         if divergence.cfg.loop_of.get(block) not in divergence.divergent_loops:
@@ -74,40 +74,20 @@ def _can_be_written(divergence: Divergence, block: Block, step: Step) -> bool:
     return 0 < abs(count) < LONGEST_STEP
 
 
-class _GroupSteps:
-    """By how much values go up from one group to the next in a line."""
+class _Groups(WalkedAxis):
+    """The work-groups of a launch that follow each other in a line."""
 
     def __init__(self, divergence: Divergence) -> None:
         self.group_size = divergence.group_size
         self.loops = divergence.cfg.loop_of
-        self._found: dict[Node, Step | None] = {}
 
-    def of(self, node: Node, depth: int = 0) -> Step | None:
-        """The step of a value, or None if it is not plain to see."""
+    def start(self, node: Node) -> Start:
+        """For a value that changes in a loop, what to ask is what it begins with: what is added in
+        an iteration is most likely the same for all groups."""
         if node.op in LEAVES:
             return STILL
-        if node in self._found:
-            return self._found[node]
-        found = self._step(node, depth + 1) if depth < MOST_DEPTH else None
-        self._found[node] = found
-        return found
-
-    def _step(self, node: Node, depth: int) -> Step | None:
         if node.op == "Builtin":
             return self._of_builtin(node)
-        steps = [self.of(each, depth) for each in self._sources(node)]
-        known = [each for each in steps if each is not None]
-        if len(known) < len(steps):
-            return None
-        if all(each == STILL for each in known):
-            return STILL
-        if node.op == "Phi":
-            return known[0] if len(set(known)) == 1 else None
-        return combined(node, known, passes=lambda node: True)
-
-    def _sources(self, node: Node) -> list[Node]:
-        """What a node takes. For a value that changes in a loop that is what it begins with: what
-        is added in a round is most likely the same for all groups."""
         loop = self.loops.get(node.block) if node.block is not None else None
         if node.op != "Phi" or loop is None or loop.header is not node.block:
             return node.operands

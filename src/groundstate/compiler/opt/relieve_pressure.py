@@ -15,7 +15,7 @@ from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, SHUFFLES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.opt.distribute import Sums
+from groundstate.compiler.opt.distribute import Reductions
 
 DEPTH = 32
 """How many operations an address may be computed by, one on the other."""
@@ -26,7 +26,7 @@ def relieve_pressure(kernel: Kernel, analyses: Analyses) -> bool:
     crowded: set[Block] = set()
 
     def note(loop: SimpleLoop) -> bool:
-        if Sums(loop).are_too_many:
+        if Reductions(loop).are_too_many:
             crowded.add(loop.header)
         return False
 
@@ -45,7 +45,7 @@ def relieve_pressure(kernel: Kernel, analyses: Analyses) -> bool:
 
 
 def undo_software_pipelining(loop: SimpleLoop) -> None:
-    """What a loop loads for its next round is loaded at the start of that round.
+    """Loads what a loop loads for its next iteration at the start of that iteration.
 
     It would wait in registers, of which there are none to spare."""
     header, entering = loop.header, loop.entering
@@ -71,7 +71,7 @@ def _is_same_load(first: Node, following: Node) -> bool:
 def _phi_of(
     loop: SimpleLoop, first: Node, following: Node, nodes: list[Node], depth: int = DEPTH
 ) -> Node:
-    """One value in the first round and another one in those that follow."""
+    """One value in the first iteration and another one in those that follow."""
     if first is following or _is_same_constant(first, following):
         return first
     if (
@@ -111,15 +111,6 @@ def scalarise_shuffled_loads(loop: SimpleLoop) -> None:
             place = block.nodes.index(node)
             block.nodes[place:place] = nodes
             loop.kernel.replace({node: taken})
-    _drop_round_trip_casts(loop)
-
-
-def _drop_round_trip_casts(loop: SimpleLoop) -> None:
-    """What became another type only to pass through a shuffle stays as it is."""
-    for node in [node for block in loop.blocks for node in block.nodes if node.op == "Bitcast"]:
-        source = node.operands[0]
-        if source.op == "Bitcast" and source.operands[0].type == node.type:
-            loop.kernel.replace({node: source.operands[0]})
 
 
 def _comes_from_load(loop: SimpleLoop, node: Node) -> bool:

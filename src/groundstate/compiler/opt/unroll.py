@@ -1,10 +1,10 @@
-"""Loops of a few rounds at most are also written out, for when there are that many.
+"""Unrolling: a loop with a short trip count gets an unrolled version, for when it is that count.
 
-A loop of min(n, 4) rounds is how kernels take four elements at a time, and fewer at the end. Lanes
-then read elements that lie four apart. Where the choice falls on the constant, the number of rounds
-is known: they stand in a row, without a counter, and loads that lie next to each other can become
-one (`merge_loads.py`). For loads at an increment that the program was given that is so if it is
-1, which is looked at before.
+Kernels take four elements at a time, and fewer at the end, by a loop of min(n, 4) iterations. Lanes
+then read elements that lie four apart. Where the minimum is the constant, the trip count is known:
+the iterations stand in a row, without an induction variable, and loads that lie next to each other
+can become one (`merge_loads.py`). For loads at an element stride that the program was given, as in
+BLAS, that is so if the stride is 1, which is another condition for the version.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of, retarget
+from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
-from groundstate.compiler.ir.ops import SHUFFLES, Affine, has_side_effects, operation
+from groundstate.compiler.ir.ops import SHUFFLES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.spirv.constants import Constant
-from groundstate.compiler.spirv.fold import number
+from groundstate.compiler.opt.simplify import known_value, simplified
+from groundstate.compiler.opt.versioning import Guard, Version, add_version
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.types import Bool, Int
 
@@ -43,17 +43,17 @@ def unroll(kernel: Kernel, analyses: Analyses) -> bool:
         return False
     for loop in divergence.cfg.loops:
         limit = _limit_of(loop)
-        straight = SimpleLoop.of(divergence, loop) if limit is not None else None
-        if limit is None or straight is None or not _is_worth_it(straight):
+        simple = SimpleLoop.of(divergence, loop) if limit is not None else None
+        if limit is None or simple is None or not _is_worth_it(simple):
             continue
-        if _ShortLoop(straight, limit).write_out():
+        if _Unrolling(simple, limit).unroll():
             kernel.reorder()  # the next loop may begin where this one ends
             changed = True
     return changed
 
 
 def _limit_of(loop: Loop) -> _Limit | None:
-    """What a loop's counter is compared with, if that may be a constant."""
+    """What a loop's induction variable is compared with, if that may be a constant."""
     condition = loop.header.condition
     if condition is None or condition.block not in loop.blocks:
         return None
@@ -92,17 +92,17 @@ def _is_worth_it(loop: SimpleLoop) -> bool:
     return reads_at_steps and is_alone and loop.can_be_copied()
 
 
-class _ShortLoop:
-    """A loop, its limit, and the increments that are 1 in its copy."""
+class _Unrolling:
+    """A loop, its limit, and the element_strides that are 1 in its copy."""
 
     def __init__(self, loop: SimpleLoop, limit: _Limit) -> None:
         self.loop = loop
         self.target = loop.divergence.target
         self.limit = limit
-        found = {self._increment(node) for node in loop.nodes} - {None}
-        self.increments = sorted((each for each in found if each), key=lambda each: each.index)
+        found = {self._element_stride(node) for node in loop.nodes} - {None}
+        self.element_strides = sorted((each for each in found if each), key=lambda each: each.index)
 
-    def _increment(self, node: Node) -> Node | None:
+    def _element_stride(self, node: Node) -> Node | None:
         """What a node multiplies an index by that differs between lanes."""
         if node.op != "IMul" or not isinstance(node.type, Int) or node.type.width != 64:
             return None
@@ -113,21 +113,23 @@ class _ShortLoop:
                 return factor
         return None
 
-    def write_out(self) -> bool:
-        """Puts a copy with all rounds beside the loop; false if it would be too long."""
-        copy, after = Block(self.loop.header.where), Block(self.loop.header.where)
-        values = self._write_rounds(copy)
+    def unroll(self) -> bool:
+        """Puts a copy with all iterations beside the loop; false if it would be too long."""
+        where = self.loop.header.where
+        copy, after, slow = Block(where), Block(where), Block(where)
+        values = self._write_iterations(copy)
         if values is None:
             return False
-        copy.successors, after.successors = [after], [self.loop.exit]
-        self.loop.merge_exits(copy, after, values)
-        self._ask_before(copy)
+        copy.successors = [after]
+        self._move_limit(slow)
+        fast = Version(copy, copy, after, values)
+        add_version(self.loop, Block(where), self._guards(), fast, slow)
         return True
 
-    # --- The rounds -----------------------------------------------------------------------------
+    # --- The iterations ---------------------------------------------------------------------------
 
-    def _write_rounds(self, copy: Block) -> dict[Node, Node] | None:
-        """Fills a block with all rounds; what the loop's values are at its end, or None if that
+    def _write_iterations(self, copy: Block) -> dict[Node, Node] | None:
+        """Fills a block with all iterations; what the loop's values are at its end, or None if that
         would be too much, or the end is not in sight."""
         loop = self.loop
         values = {phi: loop.first_value(phi) for phi in loop.header.phis}
@@ -138,7 +140,7 @@ class _ShortLoop:
                     values[node] = self._again(node, values, copy)
                 if block is not loop.header:
                     continue
-                goes_on = _known(values[loop.condition])
+                goes_on = known_value(values[loop.condition])
                 if goes_on is None or len(copy.nodes) > self.target.most_unrolled_operations:
                     return None
                 if loop.header.successors[0 if goes_on.value else 1] is loop.exit:
@@ -150,34 +152,25 @@ class _ShortLoop:
     def _again(self, node: Node, values: dict[Node, Node], copy: Block) -> Node:
         """A node of the loop in one of the iterations."""
         copied = copy_of(node, values)
-        increment = self._increment(node)
-        if increment is not None:
-            return copied.operands[1 - node.operands.index(increment)]
-        simple = _folded(copied)
+        factor = self._element_stride(node)
+        if factor is not None:
+            return copied.operands[1 - node.operands.index(factor)]
+        simple = simplified(copied)
         if simple is None:
             copy.nodes.append(copied)
         return simple or copied
 
     # --- Before the loop ------------------------------------------------------------------------
 
-    def _ask_before(self, copy: Block) -> None:
-        """Asks, where control comes to the loop, whether the copy does it."""
-        loop, where = self.loop, self.loop.header.where
-        otherwise, guard = Block(where), Block(where)
-        otherwise.successors = [loop.header]
-        self._move_limit(otherwise)
-        retarget(loop.entering, guard, loop.header)
-        loop.enter_from(otherwise)
-        for increment in self.increments:
-            one = constant_node(increment.type, 1)
-            guard.condition = Node("IEqual", Bool(), [increment, one], where=where)
-            guard.nodes.append(guard.condition)
-            following = Block(where)
-            guard.successors = [following, otherwise]
-            guard = following
-        guard.condition = self.limit.condition
-        guard.nodes.append(guard.condition)
-        guard.successors = [copy, otherwise] if self.limit.wanted else [otherwise, copy]
+    def _guards(self) -> list[Guard]:
+        """When the copy does what the loop does: element strides are 1, the limit is known."""
+        guards = []
+        for factor in self.element_strides:
+            one = constant_node(factor.type, 1)
+            where = self.loop.header.where
+            is_one = Node("IEqual", Bool(), [factor, one], where=where)
+            guards.append(Guard(is_one, [is_one]))
+        return [*guards, Guard(self.limit.condition, [self.limit.condition], self.limit.wanted)]
 
     def _move_limit(self, there: Block) -> None:
         """Lets the limit be computed where only the loop needs it."""
@@ -192,27 +185,3 @@ class _ShortLoop:
             node.block.nodes.remove(node)
             there.nodes.insert(0, node)
             readers = {node}
-
-
-def _known(node: Node) -> Constant | None:
-    """The value of a number that is known."""
-    value = node.literals[0] if node.op == "Constant" else None
-    if isinstance(value, Constant) and isinstance(value.value, int) and not value.undef:
-        return value
-    return None
-
-
-def _folded(node: Node) -> Node | None:
-    """What an operation comes to whose operands are known, or one of them adds nothing."""
-    row = operation(node)
-    if row.fold is None or not isinstance(node.type, Int | Bool):
-        return None
-    values = [_known(each) for each in node.operands]
-    known = [each for each in values if each is not None]
-    if len(known) == len(values):
-        result = number(node.type, row.fold, known)
-        return Node("Constant", node.type, literals=(result,))
-    for one, other in (node.operands, node.operands[::-1]) if row.affine is Affine.SUM else ():
-        if constant_int(one) == 0:
-            return other
-    return None

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.ir.ops import SAME_ADDRESS
 from groundstate.compiler.program.symbols import Symbols
-from groundstate.compiler.spirv.constants import Constant
-from groundstate.compiler.spirv.types import Bool, Pointer, Type
+from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.spirv_to_ir.legality import check_operands
 
 if TYPE_CHECKING:
@@ -110,69 +108,4 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
     check_operands(kernel)
-    _keep_pointees(kernel)
-    _choose_what_is_known(kernel)
-    _remove_copies(kernel)
-    _shorten_casts(kernel)
     return kernel
-
-
-def _keep_pointees(kernel: Kernel) -> None:
-    """Makes a cast of each copy that is a pointer to something else than the original.
-
-    A module may declare a function that it imports with other pointers than the one that defines
-    it: steps from a parameter are as long as the function says, not as its caller does."""
-    for node in kernel.nodes():
-        if node.op == "CopyObject":
-            node.op = "Copy"
-        if node.op != "Copy" or not isinstance(node.type, Pointer):
-            continue
-        given = node.operands[0].type
-        if isinstance(given, Pointer) and given != node.type and given.storage == node.type.storage:
-            node.op = "Bitcast"
-
-
-def _choose_what_is_known(kernel: Kernel) -> None:
-    """Makes a copy of each choice whose condition is a constant.
-
-    SYCL's headers check every dimension of an index so, and a choice would hide that it is one."""
-    for node in kernel.nodes():
-        if node.op != "Select" or node.operands[0].op != "Constant":
-            continue
-        condition, *choices = node.operands
-        constant = condition.literals[0]
-        if isinstance(condition.type, Bool) and isinstance(constant, Constant):
-            node.op, node.operands = "Copy", [choices[0 if constant.value else 1]]
-
-
-def _remove_copies(kernel: Kernel) -> None:
-    """Lets users of a copy use the original."""
-    originals: dict[Node, Node] = {}
-
-    def original(node: Node) -> Node:
-        way = []
-        while node.op == "Copy" and node not in originals:
-            way.append(node)
-            node = node.operands[0]
-        found = originals.get(node, node)
-        originals.update(dict.fromkeys(way, found))
-        return found
-
-    for block in kernel.blocks:
-        for node in (*block.phis, *block.nodes):
-            node.operands = [original(each) for each in node.operands]
-        if block.condition is not None:
-            block.condition = original(block.condition)
-        block.nodes = [node for node in block.nodes if node.op != "Copy"]
-    kernel.renumber()
-
-
-def _shorten_casts(kernel: Kernel) -> None:
-    """Lets each cast of an address take the address that the first of several in a row takes, so
-    that whoever looks for it does not go a long way."""
-    for node in kernel.nodes():
-        source = node.operands[0] if node.op in SAME_ADDRESS else None
-        if source is not None and source.op in SAME_ADDRESS:
-            types = (node.type, source.type, source.operands[0].type)
-            if all(isinstance(each, Pointer) for each in types):
-                node.operands = list(source.operands)

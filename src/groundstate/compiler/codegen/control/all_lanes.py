@@ -1,8 +1,8 @@
 """Blocks in which lanes may be missing, written a second time for when none is.
 
-Most checks of a bound hold for all lanes, and most loops are left by all in the same round, or in
-the last round only. So blocks that have a mask are also written without one. Control is there while
-all lanes are together: a branch on which they disagree gives each its place in a mask, and the
+Most checks of a bound hold for all lanes, and most loops are left by all in the same iteration, or
+in the last one only. So blocks that have a mask are also written without one. Control is there
+while all lanes are active: a branch on which they disagree gives each its place in a mask, and the
 blocks with masks go on.
 """
 
@@ -26,11 +26,11 @@ from groundstate.compiler.target import Target
 ENDS = ("low", "high")
 
 
-def _chosen(partial: set[Block], cfg: CFG, target: Target) -> set[Block]:
+def _chosen(divergent: set[Block], cfg: CFG, target: Target) -> set[Block]:
     """The blocks that are written twice: all that have a mask, or those in loops, or none."""
-    in_loops = {block for block in partial if block in cfg.loop_of}
+    in_loops = {block for block in divergent if block in cfg.loop_of}
     for blocks, most in (
-        (set(partial), target.most_duplicated_operations),
+        (set(divergent), target.most_duplicated_operations),
         (in_loops, target.most_duplicated_in_loops),
     ):
         if sum(len(block.nodes) for block in blocks) <= most:
@@ -63,7 +63,7 @@ class AllLanesPath:
 
     def was_asked_before(self, block: Block) -> bool:
         """True if lanes that come to a block with a mask have been asked if all are there, or will
-        be when their loop begins its next round."""
+        be when their loop begins its next iteration."""
         if block not in self.blocks:
             return False
         came_from_all = self.divergence.divergent_blocks.isdisjoint(block.predecessors)

@@ -40,12 +40,12 @@ class ControlFlow:
         self.context_bytes = 0
         self.context_base = ""
         self._mask = ""
-        """The mask of the block that is being written, if it is partial."""
+        """The mask of the block that is being written, if it is divergent."""
         self._all_lanes = AllLanesPath(emitter, cfg)
         if not self.logic.is_wide or entry_mask is not None:
             self._all_lanes.blocks.clear()
-        self._is_together = False
-        """True while a partial block is written for when all lanes are there."""
+        self._all_lanes_active = False
+        """True while a divergent block is written for when all lanes are there."""
         self._after = self._what_follows()
         self._live = Liveness(emitter.kernel)
         self._ways: dict[Block, tuple[set[Block], Block | None]] = {}
@@ -53,7 +53,7 @@ class ControlFlow:
 
     # --- The line of blocks ---------------------------------------------------------------------
 
-    def is_partial(self, block: Block) -> bool:
+    def is_divergent(self, block: Block) -> bool:
         """True if only some lanes may be in the block."""
         return block in self.divergence.divergent_blocks
 
@@ -79,7 +79,7 @@ class ControlFlow:
             self._write_check(block)
             self._write_body(block)
             if block in self._all_lanes.blocks:
-                self._write_together(block)
+                self._write_all_lanes(block)
             loop: Loop | None = self.cfg.loop_of.get(block)
             while loop is not None and self._ends_loop(block, loop):
                 self._write_loop_end(loop)
@@ -92,7 +92,7 @@ class ControlFlow:
     def prepare(self) -> None:
         """Room for masks, all empty at first, also when a sub-group goes on behind a barrier."""
         for block in self.order:
-            if self.is_partial(block):
+            if self.is_divergent(block):
                 self.masks[block] = self.emitter.new_slot(self.logic.type, "m")
                 self._store_mask(block, self.logic.empty)
             else:
@@ -113,7 +113,7 @@ class ControlFlow:
 
     def _is_pending(self, block: Block) -> str:
         """True if a lane waits to enter a block."""
-        if self.is_partial(block):
+        if self.is_divergent(block):
             return self.logic.any(self._load_mask(block))
         return self.text.emit(f"load i1, ptr {self.flags[block]}")
 
@@ -126,7 +126,7 @@ class ControlFlow:
     def _write_body(self, block: Block) -> None:
         text = self.text
         text.start(f"b{block.index}")
-        if not self.is_partial(block):
+        if not self.is_divergent(block):
             text.do(f"store i1 false, ptr {self.flags[block]}")
             self._write_nodes(block, self.entry_mask)
             return
@@ -134,7 +134,7 @@ class ControlFlow:
         self._store_mask(block, self.logic.empty)
         has_vector_accesses = self._has_vector_accesses(block)
         if self._all_lanes.may_begin(block, has_vector_accesses):
-            self._find_together(block, mask)
+            self._enter_all_lanes(block, mask)
         elif has_vector_accesses and not self._all_lanes.was_asked_before(block):
             full, part = text.label("full"), text.label("part")
             text.do(f"br i1 {self.logic.all(mask)}, label %{full}, label %{part}")
@@ -145,7 +145,7 @@ class ControlFlow:
             self._mask = mask
         self._write_nodes(block, self.logic.bits(mask))
 
-    def _find_together(self, block: Block, mask: str) -> None:
+    def _enter_all_lanes(self, block: Block, mask: str) -> None:
         """Goes to where all lanes are together, if they are."""
         text = self.text
         together, apart = text.label("together"), text.label("apart")
@@ -156,13 +156,13 @@ class ControlFlow:
         text.do(f"br label %all{block.index}")
         text.start(apart)
 
-    def _write_together(self, block: Block) -> None:
-        """Writes a partial block once more, for when all lanes are there."""
+    def _write_all_lanes(self, block: Block) -> None:
+        """Writes a divergent block once more, for when all lanes are there."""
         self.text.start(f"all{block.index}")
         self._mask = self.logic.full
-        self._is_together = True
+        self._all_lanes_active = True
         self._write_nodes(block, None)
-        self._is_together = False
+        self._all_lanes_active = False
 
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
@@ -213,7 +213,7 @@ class ControlFlow:
 
     def _has_all_lanes(self, block: Block) -> bool:
         """True if all lanes are in the block where it is being written."""
-        return self._is_together or not self.is_partial(block)
+        return self._all_lanes_active or not self.is_divergent(block)
 
     def _branch(self, block: Block) -> None:
         """All lanes of the block go the same way: an ordinary branch, to an edge for each way."""
@@ -270,7 +270,7 @@ class ControlFlow:
         if block in self._all_lanes.blocks:
             self.text.do(f"br label %all{block.index}")
             return
-        if self.is_partial(block):
+        if self.is_divergent(block):
             self._store_mask(block, self._full_mask())
         self.text.do(f"br label %b{block.index}")
 
@@ -281,7 +281,7 @@ class ControlFlow:
         return self.logic.full
 
     def _pass_on(self, block: Block, successor: Block) -> None:
-        """Gives all lanes of a partial block to the mask of one other."""
+        """Gives all lanes of a divergent block to the mask of one other."""
         self._copy_phis(block, successor, self.emitter.mask)
         self._add_lanes(block, successor, self._mask)
         follows = self._after[block]
@@ -292,8 +292,8 @@ class ControlFlow:
         """Gives each lane to the mask of the block that it goes to.
 
         Lanes that leave a loop come first, because what they take with them may be overwritten by
-        those that go round again; and in most rounds there are none."""
-        mask = self._mask if self.is_partial(block) else self._full_mask()
+        those that go round again; and in most iterations there are none."""
+        mask = self._mask if self.is_divergent(block) else self._full_mask()
         edges: dict[Block, str] = {}
         for successor, edge in zip(block.successors, self._edge_masks(block, mask), strict=True):
             known = edges.get(successor)
@@ -341,11 +341,11 @@ class ControlFlow:
         return text.emit(f"icmp eq {wide} {text.as_vector(condition)}, {number}")
 
     def _add_lanes(self, source: Block, block: Block, edge: str) -> None:
-        if self.is_partial(block):
+        if self.is_divergent(block):
             if not self._comes_first(source, block):
                 edge = self.logic.either(self._load_mask(block), edge)
             self._store_mask(block, edge)
-        else:  # all lanes come here in the end, or this block would be partial
+        else:  # all lanes come here in the end, or this block would be divergent
             self.text.do(f"store i1 true, ptr {self.flags[block]}")
 
     def _comes_first(self, source: Block, target: Block) -> bool:
@@ -392,7 +392,7 @@ class ControlFlow:
     def _suspend(self, block: Block, barrier: Node) -> None:
         """Saves what is needed behind the barrier, returns, and goes on from there when called
         again."""
-        if self.is_partial(block):
+        if self.is_divergent(block):
             raise NeedsOneLane
         text = self.text
         kept = self._kept_slots(self._live[block.successors[0]])

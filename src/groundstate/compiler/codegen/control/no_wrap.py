@@ -19,16 +19,16 @@ PREDICATES = {
 
 @handles("NeverWraps")
 def _never_wraps(emitter: Emitter, node: Node) -> None:
-    """True if the index of no lane passes 2^32 in any round."""
+    """True if the index of no lane passes 2^32 in any iteration."""
     text = emitter.text
     first = emitter.scalar(node.operands[0])
     assert first.stride is not None
     across = first.stride * (text.width - 1)
-    rounds, conditions = _rounds(emitter, node)
-    way = text.emit(f"mul i64 {rounds}, {_step(emitter, node)}")
+    trip_count, conditions = _trip_count(emitter, node)
+    way = text.emit(f"mul i64 {trip_count}, {_step(emitter, node)}")
     start = low_word(text, first.type, first.name)
     room = text.emit(f"sub i64 {LOW_WORD - across}, {start}")
-    conditions.append(text.emit(f"icmp ule i64 {rounds}, {LOW_WORD}"))
+    conditions.append(text.emit(f"icmp ule i64 {trip_count}, {LOW_WORD}"))
     conditions.append(text.emit(f"icmp sge i64 {room}, 0"))
     fits = text.emit(f"icmp ule i64 {way}, {room}")
     for condition in conditions:
@@ -37,21 +37,21 @@ def _never_wraps(emitter: Emitter, node: Node) -> None:
 
 
 def _step(emitter: Emitter, node: Node) -> str:
-    """By how much the index goes up in each round, in 64 bits."""
+    """By how much the index goes up in each iteration, in 64 bits."""
     if node.literals[2] is not None:
         return str(node.literals[2])
     step = emitter.scalar(node.operands[3])
     return low_word(emitter.text, step.type, step.name)
 
 
-def _rounds(emitter: Emitter, node: Node) -> tuple[str, list[str]]:
+def _trip_count(emitter: Emitter, node: Node) -> tuple[str, list[str]]:
     """How often a loop is run again at most, in 64 bits, and under which conditions."""
     text, op, step = emitter.text, str(node.literals[0]), int(str(node.literals[1]))
-    counter, bound = (emitter.scalar(each) for each in node.operands[1:3])
-    type_, size = counter.type, abs(step)
-    ends = (bound.name, counter.name) if step > 0 else (counter.name, bound.name)
+    variable, bound = (emitter.scalar(each) for each in node.operands[1:3])
+    type_, size = variable.type, abs(step)
+    ends = (bound.name, variable.name) if step > 0 else (variable.name, bound.name)
     distance = text.emit(f"sub {type_} {ends[0]}, {ends[1]}")
-    goes_on = text.emit(f"icmp {PREDICATES[op]} {type_} {counter.name}, {bound.name}")
+    goes_on = text.emit(f"icmp {PREDICATES[op]} {type_} {variable.name}, {bound.name}")
     way = text.emit(f"select i1 {goes_on}, {type_} {distance}, {type_} 0")
     if type_ != "i64":
         way = text.emit(f"zext {type_} {way} to i64")

@@ -1,9 +1,9 @@
 """Indices that are most likely next to each other, which is looked at when the program runs.
 
 A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. An
-index times an increment that the program was given goes up with the lanes if the increment is 1,
-as it mostly is in linear algebra. One look is enough for all lanes: memory is read and written as
-one vector if the guess holds, and lane by lane if it does not.
+index times an element stride that the program was given goes up with the lanes if the stride is 1,
+as it mostly is in affine algebra. One look is enough for all lanes: memory is read and written as
+one vector if the speculation holds, and lane by lane if it does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from groundstate.compiler.analysis.affine import LOW_WORD, widened
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
-from groundstate.compiler.codegen.values import Guess, Lanes, LaneText
+from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import CHAINS
 from groundstate.compiler.spirv.types import Int
@@ -48,20 +48,20 @@ def _is_product(node: Node) -> bool:
     return node.op == "IMul" and isinstance(node.type, Int) and node.type.width == 64
 
 
-def guess(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], Lanes]) -> Lanes:
-    """The value of a node, with a guess at how it goes on from lane to lane."""
+def speculate(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], Lanes]) -> Lanes:
+    """The value of a node, with a speculation on its lane stride."""
     if _is_product(node):
-        return _guess_product(text, value, [operand(each) for each in node.operands])
+        return _speculate_on_product(text, value, [operand(each) for each in node.operands])
     number = widened(node)
-    linear = operand(number) if number is not None else None
-    if linear is None or not value.is_vector or linear.stride is None:
+    affine = operand(number) if number is not None else None
+    if affine is None or not value.is_vector or affine.stride is None:
         return value
-    across = linear.stride * (text.width - 1)
-    beyond = text.emit(f"add {linear.type} {linear.name}, {across}")
-    ends = [low_word(text, linear.type, name) for name in (linear.name, beyond)]
+    across = affine.stride * (text.width - 1)
+    beyond = text.emit(f"add {affine.type} {affine.name}, {across}")
+    ends = [low_word(text, affine.type, name) for name in (affine.name, beyond)]
     distance = text.emit(f"sub i64 {ends[1]}, {ends[0]}")
     holds = text.emit(f"icmp eq i64 {distance}, {across}")
-    return Lanes(value.type, value.name, None, Guess(ends[0], linear.stride, holds))
+    return Lanes(value.type, value.name, None, Speculation(ends[0], affine.stride, holds))
 
 
 def low_word(text: LaneText, type_: str, name: str) -> str:
@@ -71,32 +71,32 @@ def low_word(text: LaneText, type_: str, name: str) -> str:
     return text.emit(f"and i64 {name}, {LOW_WORD}")
 
 
-def _guess_product(text: LaneText, value: Lanes, factors: list[Lanes]) -> Lanes:
-    """The product of an index and an increment, with the guess that the increment is 1."""
-    increment, index = sorted(factors, key=lambda each: each.stride != 0)
+def _speculate_on_product(text: LaneText, value: Lanes, factors: list[Lanes]) -> Lanes:
+    """The product of an index and an element stride, with the speculation that the stride is 1."""
+    element_stride, index = sorted(factors, key=lambda each: each.stride != 0)
     if not value.is_vector or index.stride is None:
         return value
-    holds = text.emit(f"icmp eq {increment.type} {increment.name}, 1")
-    return Lanes(value.type, value.name, None, Guess(index.name, index.stride, holds))
+    holds = text.emit(f"icmp eq {element_stride.type} {element_stride.name}, 1")
+    return Lanes(value.type, value.name, None, Speculation(index.name, index.stride, holds))
 
 
-def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Guess | None:
-    """The guess at an address that lies some elements behind a pointer, if there is one."""
-    if pointer.is_vector and pointer.guess is None:
+def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Speculation | None:
+    """The speculation on an address that lies some elements behind a pointer, if there is one."""
+    if pointer.is_vector and pointer.speculation is None:
         return None
-    if index.is_vector and index.guess is None:
+    if index.is_vector and index.speculation is None:
         return None
-    start, first = pointer.guess or pointer, index.guess or index
-    base = start.first if isinstance(start, Guess) else start.name
-    steps = first.first if isinstance(first, Guess) else first.name
+    start, first = pointer.speculation or pointer, index.speculation or index
+    base = start.first if isinstance(start, Speculation) else start.name
+    steps = first.first if isinstance(first, Speculation) else first.name
     name = text.emit(f"getelementptr [{size} x i8], ptr {base}, i64 {steps}")
     assert start.stride is not None
     assert first.stride is not None
-    conditions = [each.holds for each in (start, first) if isinstance(each, Guess)]
+    conditions = [each.holds for each in (start, first) if isinstance(each, Speculation)]
     holds = conditions[0]
     if len(conditions) > 1:
         holds = text.emit(f"and i1 {conditions[0]}, {conditions[1]}")
-    return Guess(name, start.stride + first.stride * size, holds)
+    return Speculation(name, start.stride + first.stride * size, holds)
 
 
 def either_way(
@@ -104,13 +104,13 @@ def either_way(
 ) -> list[str]:
     """Writes an access twice: as speculated, and for any addresses. Joins the results, if there
     are any, which are vectors of a type."""
-    assert pointer.guess is not None
-    guess = pointer.guess
+    assert pointer.speculation is not None
+    speculation = pointer.speculation
     near, far, after = text.label("near"), text.label("far"), text.label("joined")
-    text.do(f"br i1 {guess.holds}, label %{near}, label %{far}, !prof {MOSTLY}")
+    text.do(f"br i1 {speculation.holds}, label %{near}, label %{far}, !prof {MOSTLY}")
     ways: list[tuple[str, list[str]]] = []
     for label, where in (
-        (near, Lanes("ptr", guess.first, guess.stride)),
+        (near, Lanes("ptr", speculation.first, speculation.stride)),
         (far, Lanes("ptr", pointer.name, None)),
     ):
         text.start(label)

@@ -21,7 +21,7 @@ from groundstate.compiler.codegen.memory.strided import (
     turns_quads,
 )
 from groundstate.compiler.codegen.text import float_literal, overloaded
-from groundstate.compiler.codegen.values import Guess, Lanes, Value
+from groundstate.compiler.codegen.values import Lanes, Speculation, Value
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.addresses import array_step
 from groundstate.compiler.ir.type_rules import scalar_type
@@ -59,10 +59,10 @@ def add_offset(emitter: Emitter, pointer: Lanes, offset: int) -> Lanes:
     if pointer.is_vector:
         wide = text.vector_type("ptr")
         name = text.emit(f"getelementptr i8, {wide} {pointer.name}, i64 {offset}")
-        if pointer.guess is not None:
-            first = text.emit(f"getelementptr i8, ptr {pointer.guess.first}, i64 {offset}")
-            guess = Guess(first, pointer.guess.stride, pointer.guess.holds)
-            return Lanes("ptr", name, None, guess)
+        if pointer.speculation is not None:
+            first = text.emit(f"getelementptr i8, ptr {pointer.speculation.first}, i64 {offset}")
+            speculation = Speculation(first, pointer.speculation.stride, pointer.speculation.holds)
+            return Lanes("ptr", name, None, speculation)
     else:
         name = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {offset}")
     return Lanes("ptr", name, pointer.stride)
@@ -79,7 +79,7 @@ def load(
     if parts is None:
         return _load_scalar(emitter, pointer, type_, align, volatile)
     packed = isinstance(type_, Vector) and lies_packed(type_.element)
-    if packed and pointer.guess is not None and pointer.guess.stride == type_.size:
+    if packed and pointer.speculation is not None and pointer.speculation.stride == type_.size:
         assert isinstance(type_, Vector)
         return _load_guessed_neighbours(emitter, pointer, type_, align)
     if packed and pointer.stride and emitter.mask is None:
@@ -106,7 +106,7 @@ def _load_scalar(
 ) -> Lanes:
     text = emitter.text
     scalar, stored = scalar_type(type_), memory_type(type_)
-    if _profits_from_guess(emitter, pointer, type_.size, volatile):
+    if _profits_from_speculation(emitter, pointer, type_.size, volatile):
         [name] = either_way(
             text,
             pointer,
@@ -131,12 +131,12 @@ def _load_scalar(
     return Lanes(scalar, _from_memory(emitter, name, type_, True), None)
 
 
-def _profits_from_guess(emitter: Emitter, pointer: Lanes, size: int, volatile: bool) -> bool:
-    """True if numbers of some bytes are read or written faster where a guess at their addresses
-    holds."""
-    if pointer.guess is None:
+def _profits_from_speculation(emitter: Emitter, pointer: Lanes, size: int, volatile: bool) -> bool:
+    """True if numbers of some bytes are read or written faster where a speculation on their
+    addresses holds."""
+    if pointer.speculation is None:
         return False
-    return pointer.guess.stride == size or (emitter.mask is None and not volatile)
+    return pointer.speculation.stride == size or (emitter.mask is None and not volatile)
 
 
 def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: str) -> str:
@@ -262,7 +262,7 @@ def _store_scalar(
     emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes, align: int, volatile: bool
 ) -> None:
     text = emitter.text
-    if _profits_from_guess(emitter, pointer, type_.size, volatile):
+    if _profits_from_speculation(emitter, pointer, type_.size, volatile):
         name = text.as_vector(value)
         all_ = Lanes(value.type, name, None)
 
