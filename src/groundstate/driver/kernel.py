@@ -33,6 +33,7 @@ from groundstate.driver.module import (
     of_handle,
 )
 from groundstate.driver.platform import identity
+from groundstate.native_layouts import AllocationFacts
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def zeKernelGetAllocationPropertiesExp(
     answer_structs(pCount, pAllocationProperties, structure, found, _write_allocation)
 
 
-def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, native.Allocation]]:
+def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, AllocationFacts]]:
     context = entry_point.module.context
     for index, argument in enumerate(entry_point.signature.arguments):
         if argument.kind == "pointer":
@@ -248,7 +249,7 @@ def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, na
 
 
 def _write_allocation(
-    properties: ze.ze_kernel_allocation_exp_properties_t, found: tuple[int, native.Allocation]
+    properties: ze.ze_kernel_allocation_exp_properties_t, found: tuple[int, AllocationFacts]
 ) -> None:
     index, allocation = found
     properties.base = allocation.base

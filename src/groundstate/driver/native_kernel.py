@@ -1,6 +1,6 @@
 """Modules and kernels of the native half: native/objects/module.c and kernel.c as Python sees them.
 
-Their functions are declared in native.py with all others; here are the structs that they take.
+Their functions are declared in native.py with all others.
 """
 
 from __future__ import annotations
@@ -9,51 +9,18 @@ import ctypes
 from collections.abc import Sequence
 
 from groundstate.driver.native import _call, _check, _new
+from groundstate.native_layouts import (
+    ARGUMENT_KINDS,
+    Argument,
+    CodeDescription,
+    EntryPointDescription,
+)
 
 Size = tuple[int, int, int]
 
-ARGUMENT_KINDS = ("value", "pointer", "local", "image", "sampler")
-"""In the order of gs_argument_kind in native/objects/kernel.h."""
-
-
-class _Argument(ctypes.Structure):
-    _fields_ = (
-        ("kind", ctypes.c_uint32),
-        ("size", ctypes.c_uint32),
-        ("offset", ctypes.c_uint32),
-    )
-
-
-class _EntryPoint(ctypes.Structure):
-    _fields_ = (
-        ("arguments", ctypes.c_void_p),
-        ("argument_count", ctypes.c_uint32),
-        ("block_bytes", ctypes.c_uint32),
-        ("default_size", ctypes.c_uint32 * 3),
-        ("size_is_required", ctypes.c_uint32),
-        ("most_items", ctypes.c_uint32),
-        ("most_local_bytes", ctypes.c_uint32),
-        ("subgroup_size", ctypes.c_uint32),
-        ("name", ctypes.c_char_p),
-    )
-
-
-class _Code(ctypes.Structure):
-    _fields_ = (
-        ("run", ctypes.c_void_p),
-        ("local_bytes", ctypes.c_uint64),
-        ("private_bytes", ctypes.c_uint64),
-        ("saved_bytes", ctypes.c_uint64),
-        ("formats", ctypes.c_void_p),
-        ("format_count", ctypes.c_uint32),
-        ("has_loops", ctypes.c_uint32),
-        ("may_wait", ctypes.c_uint32),
-        ("group_size", ctypes.c_uint32 * 3),
-    )
-
 
 def module_new(context: int, device: int, key: int) -> int:
-    """A new module handle. The key comes back from `next_dead_module` when it is no longer used."""
+    """A new module handle. The key comes back from `reap_module` when it is no longer used."""
     return _new("gs_module_new", "module", context, device, key)
 
 
@@ -62,7 +29,7 @@ def module_end(module: int) -> None:
     _check("gs_module_end", module)
 
 
-def next_dead_module() -> int:
+def reap_module() -> int:
     """The key of a module that neither a handle nor a command refers to any more, or 0."""
     return _call("gs_module_reap")
 
@@ -106,10 +73,10 @@ def entry_point_add(
     subgroup_size: int,
 ) -> int:
     """Makes a kernel of a module known; each argument is its kind, size and offset."""
-    described = (_Argument * len(arguments))(
-        *(_Argument(ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
+    described = (Argument * len(arguments))(
+        *(Argument(ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
     )
-    description = _EntryPoint(
+    description = EntryPointDescription(
         ctypes.addressof(described),
         len(arguments),
         block_bytes,
@@ -137,7 +104,7 @@ def code_add(
 ) -> None:
     """Gives a kernel the code for one group size."""
     texts = (ctypes.c_char_p * len(formats))(*formats)
-    description = _Code(
+    description = CodeDescription(
         address,
         local_bytes,
         private_bytes,

@@ -13,7 +13,7 @@ from registry.generators import implemented
 from registry.load import load
 from registry.model import CType
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 REGISTRY = load()
 
 
