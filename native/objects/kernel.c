@@ -292,11 +292,9 @@ ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel) {
     gs_kernel_group_size(kernel, size);
     gs_code *code = find_code(entry_point, size[0], size[1], size[2]);
     if (code == NULL) {
-        ze_result_t result =
-            gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu",
-                           (const gs_word[]){{.p = kernel}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}});
+        ze_result_t result = gs_compile_entry_point(function, entry_point, size);
         if (result != ZE_RESULT_SUCCESS)
-            return gs_fail_for(function, result);
+            return result;
         code = find_code(entry_point, size[0], size[1], size[2]);
     }
     kernel->code = code;

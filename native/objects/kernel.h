@@ -70,6 +70,10 @@ typedef struct gs_kernel {
     ze_kernel_indirect_access_flags_t indirect_access;
 } gs_kernel;
 
+/* Asks the Python half for code: compiles an entry point for a group size that is allowed for it, and adds the code to the
+ * entry point (gs_code_add). `function` is what the program waits for. Defined in python/handlers.c. */
+ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
+
 /* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
  * size is set: programs try sizes that they never launch. */
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel);

@@ -19,6 +19,7 @@ from groundstate.driver.api import (
     read_pointer,
     read_text,
     read_u32,
+    request,
     write_bytes,
     write_pointer,
     write_u32,
@@ -29,6 +30,7 @@ from groundstate.driver.module import (
     EntryPoint,
     Module,
     answer_bytes,
+    entry_point_at,
     entry_point_of,
     of_handle,
 )
@@ -134,11 +136,11 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
     write_pointer(phKernel, native_kernel.kernel_new(hModule, entry_point.address))
 
 
-@handler
-def zeKernelSetGroupSize(hKernel: int, groupSizeX: int, groupSizeY: int, groupSizeZ: int) -> None:
-    """Compiles for a size that the native half has checked and has no code for."""
+@request
+def compile_entry_point(entry_point: int, x: int, y: int, z: int) -> None:
+    """Compiles an entry point for a group size that is allowed for it and has no code yet."""
     with _building():
-        _compile(entry_point_of(hKernel), (groupSizeX, groupSizeY, groupSizeZ))
+        _compile(entry_point_at(entry_point), (x, y, z))
 
 
 @handler
@@ -147,9 +149,6 @@ def zeKernelGetBinaryExp(hKernel: int, pSize: int, pKernelBinary: int) -> None:
     with _building():
         code = _compile(entry_point_of(hKernel), native_kernel.kernel_group_size(hKernel))
     answer_bytes(code.binary, pSize, pKernelBinary)
-
-
-# --- Group sizes ----------------------------------------------------------------------------------
 
 
 # --- Asking ---------------------------------------------------------------------------------------

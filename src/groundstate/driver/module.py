@@ -129,9 +129,14 @@ def of_handle(handle: int) -> Module:
     return _by_handle[handle]
 
 
+def entry_point_at(address: int) -> EntryPoint:
+    """The entry point that the native half knows by this address."""
+    return _entry_points[address]
+
+
 def entry_point_of(kernel: int) -> EntryPoint:
     """What a kernel was made from."""
-    return _entry_points[native_kernel.kernel_entry_point(kernel)]
+    return entry_point_at(native_kernel.kernel_entry_point(kernel))
 
 
 def reap_modules() -> None:
