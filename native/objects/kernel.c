@@ -324,11 +324,6 @@ ze_result_t gs_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_i
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t gs_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t *pFlags) {
-    *pFlags = ((gs_kernel *)hKernel)->indirect_access;
-    return ZE_RESULT_SUCCESS;
-}
-
 /* Local memory and data share a CPU's caches as they are used: there is nothing to divide. */
 ze_result_t gs_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
     (void)hKernel;

@@ -62,18 +62,8 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
             f"kernel {name!r} needs {', '.join(signature.unresolved)}, which the module imports; "
             "link it with a module that exports them (zeModuleDynamicLink)",
         )
-    required = signature.required_group_size
-    address = native_kernel.entry_point_add(
-        module.handle,
-        name,
-        [(argument.kind, argument.size, argument.offset) for argument in signature.arguments],
-        signature.block_bytes,
-        required or (signature.subgroup_size, 1, 1),
-        required is not None,
-        MAX_GROUP_SIZE,
-        local_memory_bytes(platform.device(module.device)),
-        signature.subgroup_size,
-    )
+    local_bytes = local_memory_bytes(platform.device(module.device))
+    address = native_kernel.entry_point_add(module.handle, signature, MAX_GROUP_SIZE, local_bytes)
     return EntryPoint(module, signature, address)
 
 
@@ -84,18 +74,7 @@ def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
         if size in entry_point.codes:
             return entry_point.codes[size]
         code = module.program.compile(entry_point.signature.name, size)
-        native_kernel.code_add(
-            module.handle,
-            entry_point.address,
-            size,
-            code.address,
-            code.local_bytes,
-            code.private_bytes,
-            code.saved_bytes,
-            code.has_loops,
-            code.may_wait,
-            code.formats,
-        )
+        native_kernel.code_add(module.handle, entry_point.address, size, code)
         entry_point.codes[size] = code
         return code
 

@@ -6,7 +6,6 @@ Their functions are declared in native.py with all others.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 
 from groundstate.driver.native import _call, _check, _new
 from groundstate.native_layouts import (
@@ -15,6 +14,11 @@ from groundstate.native_layouts import (
     CodeDescription,
     EntryPointDescription,
 )
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from groundstate.compiler.program import KernelCode
+    from groundstate.compiler.signature import Signature
 
 Size = tuple[int, int, int]
 
@@ -62,58 +66,42 @@ def module_set_globals(module: int, variables: int) -> None:
 
 
 def entry_point_add(
-    module: int,
-    name: str,
-    arguments: Sequence[tuple[str, int, int]],
-    block_bytes: int,
-    default_size: Size,
-    size_is_required: bool,
-    most_items: int,
-    most_local_bytes: int,
-    subgroup_size: int,
+    module: int, signature: Signature, most_items: int, most_local_bytes: int
 ) -> int:
-    """Makes a kernel of a module known; each argument is its kind, size and offset."""
-    described = (Argument * len(arguments))(
-        *(Argument(ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
-    )
+    """Makes a kernel of a module known."""
+    arguments = [
+        Argument(ARGUMENT_KINDS.index(each.kind), each.size, each.offset)
+        for each in signature.arguments
+    ]
+    described = (Argument * len(arguments))(*arguments)
+    required = signature.required_group_size
     description = EntryPointDescription(
-        ctypes.addressof(described),
-        len(arguments),
-        block_bytes,
-        default_size,
-        size_is_required,
-        most_items,
-        min(most_local_bytes, 0xFFFFFFFF),
-        subgroup_size,
-        name.encode(),
+        arguments=ctypes.addressof(described),
+        argument_count=len(arguments),
+        block_bytes=signature.block_bytes,
+        default_size=required or (signature.subgroup_size, 1, 1),
+        size_is_required=required is not None,
+        most_items=most_items,
+        most_local_bytes=min(most_local_bytes, 0xFFFFFFFF),
+        subgroup_size=signature.subgroup_size,
+        name=signature.name.encode(),
     )
     return _new("gs_entry_point_add", "kernel", module, ctypes.byref(description))
 
 
-def code_add(
-    module: int,
-    entry_point: int,
-    group_size: Size,
-    address: int,
-    local_bytes: int,
-    private_bytes: int,
-    saved_bytes: int,
-    has_loops: bool,
-    may_wait: bool,
-    formats: Sequence[bytes],
-) -> None:
+def code_add(module: int, entry_point: int, group_size: Size, code: KernelCode) -> None:
     """Gives a kernel the code for one group size."""
-    texts = (ctypes.c_char_p * len(formats))(*formats)
+    texts = (ctypes.c_char_p * len(code.formats))(*code.formats)
     description = CodeDescription(
-        address,
-        local_bytes,
-        private_bytes,
-        saved_bytes,
-        ctypes.addressof(texts),
-        len(formats),
-        has_loops,
-        may_wait,
-        group_size,
+        run=code.address,
+        local_bytes=code.local_bytes,
+        private_bytes=code.private_bytes,
+        saved_bytes=code.saved_bytes,
+        formats=ctypes.addressof(texts),
+        format_count=len(code.formats),
+        has_loops=code.has_loops,
+        may_wait=code.may_wait,
+        group_size=group_size,
     )
     _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 

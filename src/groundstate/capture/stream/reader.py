@@ -11,7 +11,6 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from groundstate.capture.stream import compression
@@ -36,11 +35,12 @@ from groundstate.capture.stream.layout import (
     unpack_records,
 )
 from groundstate.capture.stream.writes import Run
+from groundstate.closing import Closing
 
 CACHED_CHUNKS = 4
 
 
-class StreamReader:
+class StreamReader(Closing):
     """A stream that is being read; use it with `with`.
 
     `finished` says whether its process closed it; a stream whose process was killed, or still
@@ -239,17 +239,6 @@ class StreamReader:
                 if record.kind == Kind.CONTENT
             }
         return self._contents
-
-    def __enter__(self) -> StreamReader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _entries(form: struct.Struct, body: bytes) -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 
 from groundstate.capture.stream import compression
 from groundstate.capture.stream.formats import (
@@ -30,11 +29,12 @@ from groundstate.capture.stream.layout import (
 )
 from groundstate.capture.stream.marks import Mark
 from groundstate.capture.stream.writes import Run, Writes, WritesFlag
+from groundstate.closing import Closing
 
 CHUNK_TARGET = 4 << 20
 
 
-class StreamWriter:
+class StreamWriter(Closing):
     """A stream that is being written; use it with `with`.
 
     >>> import tempfile
@@ -138,14 +138,3 @@ class StreamWriter:
         payload = b"".join(records)
         codec, stored = compression.compress(payload)
         self._file.write(pack_chunk(kind, codec, stored, len(payload), first, count))
-
-    def __enter__(self) -> StreamWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
