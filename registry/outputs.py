@@ -20,6 +20,8 @@ from registry.generators import (
     python,
     python_types,
     pyzes_types,
+    shared_structs,
+    stream_format,
     stubs,
     sysman,
     tables,
@@ -37,6 +39,7 @@ OUTPUTS: dict[str, Generator] = {
     "native/generated/ze_types.h": types.generate,
     "native/generated/functions.h": functions.generate_header,
     "native/generated/functions.c": functions.generate_source,
+    "native/generated/shared.h": shared_structs.generate_header,
     "native/generated/tables.c": tables.generate,
     "native/generated/tracer.c": tracer.generate,
     **{
@@ -47,6 +50,7 @@ OUTPUTS: dict[str, Generator] = {
     "native/capture/generated/loader.c": capture.generate_loader,
     "native/capture/generated/script_hooks.c": capture_script.generate_hooks,
     "native/capture/generated/script_tables.c": capture_script.generate_tables,
+    "native/capture/generated/stream_format.h": stream_format.generate_header,
     "native/capture/generated/structs.h": capture_structs.generate_header,
     "native/capture/generated/structs.c": capture_structs.generate_source,
     **{
@@ -55,6 +59,8 @@ OUTPUTS: dict[str, Generator] = {
         )
         for namespace in NAMESPACES
     },
+    "src/groundstate/native_layouts.py": shared_structs.generate_python,
+    "src/groundstate/capture/stream/formats.py": stream_format.generate_python,
     "src/groundstate/capture/pointers.py": pointers.generate,
     "src/groundstate/driver/sysman/functions.py": sysman.generate,
     **{

@@ -300,12 +300,6 @@ ze_result_t gs_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void *pNext
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t gs_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph,
-                                                  ze_graph_handle_t *phSourceGraph) {
-    *phSourceGraph = (ze_graph_handle_t)((gs_executable_graph *)hGraph)->source;
-    return ZE_RESULT_SUCCESS;
-}
-
 static bool is_idle(void *state) {
     const gs_executable_graph *executable = state;
     return executable->turns->done >= executable->submitted;

@@ -2,62 +2,14 @@
 #ifndef GS_IMAGES_IMAGE_H
 #define GS_IMAGES_IMAGE_H
 
+#include "generated/shared.h"
 #include "memory/memory.h"
-
-/* How the bits of a channel are to be taken. */
-typedef enum gs_texel_kind {
-    GS_TEXEL_UINT,
-    GS_TEXEL_SINT,
-    GS_TEXEL_UNORM,
-    GS_TEXEL_SNORM,
-    GS_TEXEL_HALF,
-    GS_TEXEL_FLOAT,
-    GS_TEXEL_SMALL_FLOAT, /* 11 or 10 bits: 5 of exponent, no sign; a channel of 2 bits beside them is UNORM */
-} gs_texel_kind;
-
-/* Where a channel comes from when a kernel reads. */
-enum { GS_FROM_TEXEL, GS_ZERO, GS_ONE };
 
 /* In place of 0 to 3 (r g b a), for a channel of the texel that a kernel cannot write: it becomes zero. */
 enum { GS_UNWRITTEN = 4 };
 
-typedef struct gs_texel_channel {
-    uint8_t word, shift, bits; /* bits of the texel's 32-bit word number `word`, from `shift` on */
-    uint8_t source;
-} gs_texel_channel;
-
-/* Read by compiled code: the layout is part of the contract. */
-typedef struct gs_image_view {
-    char *texels;
-    uint32_t width, height, depth; /* in texels; 1 where the image has no such axis */
-    uint32_t layers;               /* of an array; 0: it is none */
-    uint64_t row_pitch;            /* bytes from row to row */
-    uint64_t slice_pitch;          /* bytes from slice to slice, or from layer to layer */
-    uint32_t texel_bytes;
-    uint32_t kind;                 /* gs_texel_kind */
-    gs_texel_channel reading[4];   /* where r, g, b and a come from */
-    gs_texel_channel writing[4];   /* what goes into the texel's first, second ... channel */
-    uint32_t channel_type;         /* OpenCL's number, 0: it has none */
-    uint32_t channel_order;        /* OpenCL's number */
-    uint32_t is_srgb;              /* r, g and b are stored with the sRGB curve */
-    uint32_t samples;              /* 1 */
-    uint64_t sampler;              /* of a bindless sampled image: the flags of its sampler */
-} gs_image_view;
-
-_Static_assert(offsetof(gs_image_view, reading) == 48 && offsetof(gs_image_view, channel_type) == 80 &&
-                   offsetof(gs_image_view, sampler) == 96 && sizeof(gs_image_view) == 104,
-               "compiled code knows where the fields are");
-
-/* What zeDeviceGetImageProperties reports: mirrored in driver/image.py. */
-enum {
-    GS_IMAGE_MAX_1D = 32768,
-    GS_IMAGE_MAX_2D = 32768,
-    GS_IMAGE_MAX_3D = 4096,
-    GS_IMAGE_MAX_LAYERS = 4096,
-    GS_IMAGE_ROW_ALIGNMENT = 64,   /* of pitched memory, when the program does not say another pitch */
-    GS_IMAGE_PITCH_ALIGNMENT = 16, /* of the pitches that a program may choose */
-};
-static const uint64_t GS_IMAGE_MAX_BUFFER = (uint64_t)1 << 31;
+/* Of pitched memory, when the program does not say another pitch. */
+enum { GS_IMAGE_ROW_ALIGNMENT = 64 };
 
 typedef struct gs_image {
     gs_object object;

@@ -198,8 +198,8 @@ static gs_texel_channel channel_at(const texel_layout *layout, int component, ui
 /* What is not in the texel: zero, but alpha is one. */
 static uint8_t missing(uint8_t swizzle, int channel) {
     if (swizzle == ZERO)
-        return GS_ZERO;
-    return swizzle == ONES || channel == 3 ? GS_ONE : GS_ZERO;
+        return GS_FROM_ZERO;
+    return swizzle == ONES || channel == 3 ? GS_FROM_ONE : GS_FROM_ZERO;
 }
 
 static void connect_channels(const texel_layout *layout, const uint8_t swizzle[4], gs_image_view *view) {

@@ -3,15 +3,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "generated/shared.h"
 #include "runtime/command.h"
 #include "threads/thread.h"
 #include "threads/wait.h"
-
-/* Mirrored in driver/native.py. Bytes per second, and nanoseconds from asking for a word to having it. */
-typedef struct gs_speed {
-    uint64_t copy, read, write;
-    uint64_t latency;
-} gs_speed;
 
 typedef struct trial {
     gs_device *device;

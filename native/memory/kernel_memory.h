@@ -8,12 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lies right before local memory; docs/internals/compiler.md describes it, and the layout is part of that contract. */
-typedef struct gs_memory_header {
-    char *saved;
-    char *private;
-    uint64_t group; /* written by the code: the number of the group that it is at */
-} gs_memory_header;
+#include "generated/shared.h"
 
 /* The local memory of the calling thread, with its header before it, or NULL if there is no memory. What an earlier
  * kernel left in it stays. `local` is a multiple of GS_LOCAL_ALIGNMENT; `private` is one of what it must be aligned to. */

@@ -2,6 +2,7 @@
 #ifndef GS_MEMORY_MEMORY_H
 #define GS_MEMORY_MEMORY_H
 
+#include "generated/shared.h"
 #include "memory/page.h"
 #include "objects/device.h"
 
@@ -65,13 +66,6 @@ void gs_memory_count_shared(const gs_allocation *allocation, int sign);
 
 /* Evicts an allocation that is being freed from every device. */
 void gs_residency_end(gs_allocation *allocation);
-
-/* What Python may know of an allocation; mirrored in driver/native.py. */
-typedef struct gs_allocation_facts {
-    uint64_t base, size, device, type, id;
-    int64_t fd;
-    uint64_t imported;
-} gs_allocation_facts;
 
 /* INVALID_SIZE if the range starts in an allocation and runs over its end, or over that of all memory. Whether there is
  * memory that is not ours is not checked. */

@@ -72,31 +72,6 @@ ze_result_t gs_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue
                           done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeCommandQueueSynchronize));
 }
 
-ze_result_t gs_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {
-    *pOrdinal = ((gs_command_queue *)hCommandQueue)->queue.ordinal;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex) {
-    *pIndex = ((gs_command_queue *)hCommandQueue)->queue.index;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t *pFlags) {
-    *pFlags = ((gs_command_queue *)hCmdQueue)->queue.flags;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t *pMode) {
-    *pMode = ((gs_command_queue *)hCmdQueue)->queue.mode;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t *pPriority) {
-    *pPriority = ((gs_command_queue *)hCmdQueue)->queue.priority;
-    return ZE_RESULT_SUCCESS;
-}
-
 /* Waits for everything that any context has given the device, or its sub-devices, so far. */
 ze_result_t gs_zeDeviceSynchronize(ze_device_handle_t hDevice) {
     gs_queues_wait(NULL, (gs_device *)hDevice);

@@ -6,6 +6,7 @@
 #ifndef GS_OBJECTS_COUNTER_H
 #define GS_OBJECTS_COUNTER_H
 
+#include "generated/shared.h"
 #include "threads/wait.h"
 
 typedef struct gs_counter {
@@ -32,9 +33,6 @@ typedef struct gs_heap {
 
 enum { GS_HEAP_CELL = 128, GS_HEAP_CELLS = 1 << 19 };
 #define GS_HEAP_BYTES ((uint64_t)GS_HEAP_CELL * GS_HEAP_CELLS)
-
-/* The largest number a counter can reach: tracked packs it beside a cell index. */
-#define GS_COUNTER_MAX ((UINT64_C(1) << 42) - 1)
 
 gs_heap *gs_own_heap(void); /* NULL if it cannot be made */
 

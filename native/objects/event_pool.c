@@ -387,28 +387,8 @@ ze_result_t gs_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handl
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t gs_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pSignalScope) {
-    *pSignalScope = ((gs_event *)hEvent)->signal_scope;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pWaitScope) {
-    *pWaitScope = ((gs_event *)hEvent)->wait_scope;
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t gs_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t *pFlags) {
     const gs_event *event = (gs_event *)hEvent;
     *pFlags = event->pool == NULL ? event->counter_flags : 0;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext) {
-    *phContext = (ze_context_handle_t)((gs_event_pool *)hEventPool)->context;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags) {
-    *pFlags = ((gs_event_pool *)hEventPool)->flags;
     return ZE_RESULT_SUCCESS;
 }

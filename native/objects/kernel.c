@@ -292,15 +292,10 @@ ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_c
     gs_kernel_group_size(kernel, size);
     gs_code *code = find_code(kernel->entry_point, size);
     if (code == NULL) {
-        ze_result_t result =
-            gs_call_python(GS_FN_zeKernelSetGroupSize, "uuuu",
-                           (const gs_word[]){{.p = kernel}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}});
+        ze_result_t result = gs_compile_entry_point(function, kernel->entry_point, size);
         if (result != ZE_RESULT_SUCCESS)
-            return gs_fail_for(function, result);
+            return result;
         code = find_code(kernel->entry_point, size);
-        if (code == NULL)
-            return gs_fail(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
-                           "%s: another thread changed the kernel's group size meanwhile", gs_function_names[function]);
     }
     __atomic_store_n(&kernel->code, code, __ATOMIC_RELAXED);
     *found = code;
@@ -327,11 +322,6 @@ ze_result_t gs_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t o
 /* A CPU reaches every allocation; the flags are kept because they can be asked for. */
 ze_result_t gs_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
     ((gs_kernel *)hKernel)->indirect_access = flags;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t *pFlags) {
-    *pFlags = ((gs_kernel *)hKernel)->indirect_access;
     return ZE_RESULT_SUCCESS;
 }
 

@@ -2,47 +2,13 @@
 #ifndef GS_OBJECTS_KERNEL_H
 #define GS_OBJECTS_KERNEL_H
 
-
+#include "generated/shared.h"
 #include "objects/device.h"
 #include "threads/lock.h"
-
-/* What compiled code reads; docs/internals/compiler.md describes it, and the layout is part of that contract. */
-typedef struct gs_dispatch {
-    const char *arguments;
-    uint64_t global_offset[3];
-    uint64_t group_counts[3];
-    uint32_t group_size[3];
-    uint32_t work_dimensions;
-    void *print_buffer;
-    char *globals;
-    uint64_t local_bytes;
-    uint64_t streams; /* not 0: results will not fit into the cache, so that writing around it is faster */
-} gs_dispatch;
-
-typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
-
-/* Local memory and each local argument begin at multiples of this. */
-enum { GS_LOCAL_ALIGNMENT = 128 };
 
 static inline uint64_t gs_align_local(uint64_t bytes) {
     return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
 }
-
-/* The kinds of driver/native.py, in the same order. */
-typedef enum gs_argument_kind {
-    GS_ARGUMENT_VALUE,
-    GS_ARGUMENT_POINTER,
-    GS_ARGUMENT_LOCAL,
-    GS_ARGUMENT_IMAGE,
-    GS_ARGUMENT_SAMPLER,
-} gs_argument_kind;
-
-/* Mirrored in driver/native.py, like the other descriptions below. */
-typedef struct gs_argument {
-    uint32_t kind;
-    uint32_t size;   /* bytes that a caller passes */
-    uint32_t offset; /* in the argument block */
-} gs_argument;
 
 /* A kernel compiled for one group size. */
 typedef struct gs_code {
@@ -104,6 +70,10 @@ typedef struct gs_kernel {
     ze_kernel_indirect_access_flags_t indirect_access;
 } gs_kernel;
 
+/* Asks the Python half for code: compiles an entry point for a group size that is allowed for it, and adds the code to the
+ * entry point (gs_code_add). `function` is what the program waits for. Defined in python/handlers.c. */
+ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
+
 /* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
  * size is set: programs try sizes that they never launch. */
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **code);
@@ -131,27 +101,8 @@ char *gs_module_globals(gs_module *module);
 bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatch *dispatch, char *local,
                         const char *name);
 
-typedef struct gs_entry_point_description {
-    const gs_argument *arguments;
-    uint32_t argument_count;
-    uint32_t block_bytes;
-    uint32_t default_size[3];
-    uint32_t size_is_required;
-    uint32_t most_items;
-    uint32_t most_local_bytes;
-    uint32_t subgroup_size;
-    const char *name;
-} gs_entry_point_description;
 void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from);
 
-typedef struct gs_code_description {
-    gs_run_groups run;
-    uint64_t local_bytes, private_bytes, saved_bytes;
-    const char *const *formats;
-    uint32_t format_count;
-    uint32_t has_loops, may_wait;
-    uint32_t group_size[3];
-} gs_code_description;
 bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from);
 
 void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point);

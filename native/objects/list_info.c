@@ -5,31 +5,6 @@
 #include "objects/mutable.h"
 #include "runtime/launch.h"
 
-ze_result_t gs_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice) {
-    *phDevice = (ze_device_handle_t)((gs_list *)hCommandList)->device;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t *phContext) {
-    *phContext = (ze_context_handle_t)((gs_list *)hCommandList)->context;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal) {
-    *pOrdinal = ((gs_list *)hCommandList)->ordinal;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate) {
-    *pIsImmediate = ((gs_list *)hCommandList)->immediate;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t gs_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t *pFlags) {
-    *pFlags = ((gs_list *)hCommandList)->flags;
-    return ZE_RESULT_SUCCESS;
-}
-
 /* The queue of an immediate list, or NULL with the error recorded. */
 static const gs_queue *queue_of(enum gs_function function, ze_command_list_handle_t hCommandList) {
     const gs_list *list = (gs_list *)hCommandList;

@@ -109,11 +109,6 @@ ze_result_t gs_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handl
                    phKernels != NULL ? numKernels : 0, phKernels, pCommandId);
 }
 
-ze_result_t gs_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t *pIsMutable) {
-    *pIsMutable = ((gs_list *)hCommandList)->is_mutable;
-    return ZE_RESULT_SUCCESS;
-}
-
 static const gs_command *nth(const gs_command_buffer *buffer, const gs_command *like, const gs_command_buffer *of) {
     const gs_command *found = buffer->first;
     for (const gs_command *each = of->first; each != like; each = each->next)

@@ -1,4 +1,4 @@
-/* What Python runs first; only python.c includes it. */
+/* What Python runs first; handlers.c and embedded.c include it. */
 #ifndef GS_PYTHON_BOOTSTRAP_H
 #define GS_PYTHON_BOOTSTRAP_H
 

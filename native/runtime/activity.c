@@ -19,21 +19,11 @@
 #include "threads/wait.h"
 
 /* Address space; what is not used of it takes no memory. */
-enum { PAGE_BYTES = 1 << 20, LINE = 64 };
+enum { PAGE_BYTES = 1 << 20, LINE = GS_ACTIVITY_LINE };
 
-static const uint64_t MAGIC = UINT64_C(0x3154434147535a); /* "ZSGACT1" */
-
-/* A word is the time for which it ran so far, in nanoseconds. While it runs, this is added and the time at which
- * it began is taken away, so that one addition starts or stops it and a reader needs to see one word only. */
-static const uint64_t RUNNING = UINT64_C(1) << 60;
-
-typedef struct page {
-    uint64_t magic;
-    uint64_t pid;
-    uint64_t start_time; /* of the process, in the kernel's ticks: tells it from a later one with its number */
-    uint64_t origin;     /* CLOCK_MONOTONIC from which times are counted */
-    _Atomic uint64_t used; /* bytes, so many as there are records */
-} page;
+/* A word is the time for which it ran so far, in nanoseconds. While it runs, GS_ACTIVITY_RUNNING is added and the time at
+ * which it began is taken away, so that one addition starts or stops it and a reader needs to see one word only. */
+typedef gs_activity_head page;
 
 _Static_assert(sizeof(page) <= LINE, "records start at a cache line");
 
@@ -113,7 +103,7 @@ static bool open_page(void) {
     page *made = map_page(&page_fd);
     if (made == NULL)
         return false;
-    made->magic = MAGIC;
+    made->magic = GS_ACTIVITY_MAGIC;
     made->origin = origin = gs_clock(CLOCK_MONOTONIC);
     made->used = LINE;
     mine = made;
@@ -180,13 +170,13 @@ GS_EXPORT const void *gs_activity_page(uint64_t *size) {
 static void enter(gs_meter *of, uint32_t workers, uint64_t now) {
     uint32_t place = atomic_fetch_add_explicit(&of->level, 1, memory_order_relaxed);
     if (place < workers)
-        atomic_fetch_add_explicit(&of->words[place], RUNNING - now, memory_order_relaxed);
+        atomic_fetch_add_explicit(&of->words[place], GS_ACTIVITY_RUNNING - now, memory_order_relaxed);
 }
 
 static void leave(gs_meter *of, uint32_t workers, uint64_t now) {
     uint32_t place = atomic_fetch_sub_explicit(&of->level, 1, memory_order_relaxed) - 1;
     if (place < workers)
-        atomic_fetch_add_explicit(&of->words[place], now - RUNNING, memory_order_relaxed);
+        atomic_fetch_add_explicit(&of->words[place], now - GS_ACTIVITY_RUNNING, memory_order_relaxed);
 }
 
 void gs_activity_begin(gs_activity work) {

@@ -65,9 +65,31 @@ void gs_queue_do_claimed(gs_queue *queue, gs_command *command);
 void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state);
 void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state);
 
-bool gs_queue_is_busy(gs_queue *queue);
+static inline bool gs_queue_is_busy(gs_queue *queue) {
+    return atomic_load(&queue->retired) != atomic_load(&queue->submitted);
+}
+
+/* A queue, and how far it must come. */
+typedef struct gs_queue_progress {
+    gs_queue *queue;
+    uint64_t number;
+} gs_queue_progress;
+static inline bool gs_queue_has_completed(void *state) {
+    const gs_queue_progress *wanted = state;
+    return atomic_load_explicit(&wanted->queue->completed, memory_order_acquire) >= wanted->number;
+}
+
 /* Waits until everything submitted so far has run; false if the time is over before. */
 bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
+
+/* --- All queues (queues.c) ---------------------------------------------------------------------------- */
+
+void gs_queues_add(gs_queue *queue);
+void gs_queues_remove(gs_queue *queue);
+
+/* The queue with this number, whose owner is held for the caller, or NULL if it is closed. */
+gs_queue *gs_queues_hold(uint64_t id);
+
 bool gs_queues_are_busy(const gs_context *context);
 
 /* True if a queue of the context has a kernel or a copy to do that nobody holds up. */

@@ -64,7 +64,7 @@ void gs_locks_give(void);
 /* In the child: those that could not be taken are made anew, as nobody will ever give them back. */
 void gs_locks_renew(void);
 
-/* True if this thread holds the lock of the driver's interpreter; defined in python.c. */
+/* True if this thread holds the lock of the driver's interpreter; defined in python/gil.c. */
 bool gs_holds_python(void);
 
 #endif

@@ -61,10 +61,10 @@ bool gs_spin_before_sleep(bool (*done)(void *state), void *state, uint64_t worke
  * programs signal an event from the host and destroy what waited for it in the next line. */
 bool gs_wait_moment(bool (*done)(void *state), void *state);
 
-/* True if a signal handler of the hosting Python program asks for the thread; defined in python.c. */
+/* True if a signal handler of the hosting Python program asks for the thread; defined in python/gil.c. */
 bool gs_python_interrupt(void);
 
-/* True if the process was a Python program before the driver came; defined in python.c. */
+/* True if the process was a Python program before the driver came; defined in python/interpreter.c. */
 bool gs_process_is_python(void);
 
 #endif

@@ -21,6 +21,7 @@ NATIVE = ROOT / "native"
 DRIVER = ROOT / "src" / "groundstate" / "driver"
 
 _NOT_THE_DRIVER = ("generated", "capture", "dnnl", "opencl", "redirect")
+_GETTER = re.compile(r"^GS_GETTER\((ze\w+),", re.MULTILINE)
 _DEFINITION = re.compile(r"^\w[\w \t*]*[ *\n]gs_(ze\w+)\s*\([^;{}]*\)\s*\{", re.MULTILINE)
 
 INTRODUCTION = """\
@@ -97,7 +98,8 @@ def driver_sources(folder: Path) -> list[Path]:
 def native_functions(folder: Path) -> set[str]:
     """The functions of the API that the C files of the driver define."""
     sources = [path.read_text(encoding="utf-8") for path in driver_sources(folder)]
-    return {name for source in sources for name in _DEFINITION.findall(source)}
+    found = (pattern.findall(source) for pattern in (_DEFINITION, _GETTER) for source in sources)
+    return {name for names in found for name in names}
 
 
 def python_functions(folder: Path) -> set[str]:

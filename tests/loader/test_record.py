@@ -17,7 +17,7 @@ from groundstate import standin
 from groundstate.capture import place
 from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import StreamReader
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 from groundstate.capture.stream.journal import journal_of
 from groundstate.compiler.opencl.frontend import compile_opencl
 

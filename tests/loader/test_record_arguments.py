@@ -12,7 +12,7 @@ import pytest
 from groundstate.capture import place
 from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import StreamReader
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 
 from .conftest import TIMEOUT
 

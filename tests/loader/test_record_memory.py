@@ -18,9 +18,8 @@ import pytest
 from groundstate.capture import place
 from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import Kind, StreamReader, Writes, WritesFlag
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import PAGE, Phase
 from groundstate.capture.stream.layout import digest
-from groundstate.capture.stream.writes import PAGE
 
 from .conftest import ROOT, TIMEOUT, Build
 

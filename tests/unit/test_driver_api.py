@@ -1,14 +1,19 @@
 """The helpers that every handler uses on the caller's memory."""
 
 import ctypes
+import importlib
 import mmap
+import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from groundstate import ze
 from groundstate.driver import api
+
+ROOT = Path(__file__).parents[2]
 
 
 def ask(wanted: int, capacity: int, handles: list[int]) -> tuple[int, list[int | None]]:
@@ -163,3 +168,11 @@ def test_a_failure_carries_result_and_sentence() -> None:
     failure = api.Failure(ze.ZE_RESULT_ERROR_INVALID_SIZE, "too small")
     assert failure.result == ze.ZE_RESULT_ERROR_INVALID_SIZE
     assert failure.sentence == str(failure) == "too small"
+
+
+def test_c_half_asks_for_requests_that_exist() -> None:
+    importlib.import_module("groundstate.driver.kernel")
+    source = (ROOT / "native" / "python" / "handlers.c").read_text()
+    asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
+    assert asked == ["compile_entry_point"]
+    assert set(asked) == set(api.REQUESTS)

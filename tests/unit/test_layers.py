@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "src" / "groundstate"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "groundstate"
 
 FORBIDDEN = {
     "core": ("driver", "cli", "monitor"),
@@ -57,3 +59,28 @@ def test_the_rule_can_be_broken(tmp_path: Path) -> None:
         "def f():\n    from groundstate.driver import api\n    from groundstate import cli\n"
     )
     assert imported(file) == {"driver", "cli"}
+
+
+def test_named_native_sources_exist() -> None:
+    named = re.compile(r"(?<![\w/])native/[\w/]+\.(?:py|[ch])\b")
+    folders = ("src", "docs", "registry", "tests", "native")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    texts = {path: path.read_text() for path in files if path.suffix in (".py", ".md", ".c", ".h")}
+    missing = {
+        (str(path.relative_to(ROOT)), name)
+        for path, text in texts.items()
+        for name in named.findall(text)
+        if not (ROOT / name).exists()
+    }
+    assert missing == set()
+
+
+@pytest.mark.parametrize("folder", ["native", "registry"])
+def test_no_folder_has_more_than_25_files(folder: str) -> None:
+    folders = [ROOT / folder, *(path for path in (ROOT / folder).rglob("*") if path.is_dir())]
+    sizes = {
+        str(each.relative_to(ROOT)): sum(path.is_file() for path in each.iterdir())
+        for each in folders
+        if each.name != "__pycache__"
+    }
+    assert {name: size for name, size in sizes.items() if size > 25} == {}

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory is compared and stored in pieces of this size. Pages of the system are as large, or hold several pieces. */
-enum { GC_PAGE = 4096 };
+#include "capture/generated/stream_format.h" /* GC_PAGE; the system's pages are as large, or hold several */
 
 /* Told of pages in a row. */
 typedef void (*gc_pages_found)(uintptr_t begin, uintptr_t end);

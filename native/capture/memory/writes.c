@@ -10,14 +10,12 @@
 
 enum { RECORD_LIMIT = 1 << 20, BUFFER_PAGES = 64 };
 
-typedef struct head {
-    uint32_t kind, length; /* of the record */
-    uint32_t runs, flags, piece, thread;
+typedef struct __attribute__((packed)) head {
+    gc_layout_record record;
+    gc_layout_writes writes;
 } head;
 
-typedef struct run {
-    uint64_t address, size;
-} run;
+typedef gc_layout_run run;
 
 static head beginning;
 static const gc_call *call_of;
@@ -28,7 +26,7 @@ static size_t used, capacity;
 static size_t last; /* where the last run is */
 
 void gc_writes_begin(uint32_t kind, const gc_call *call, gc_writes_flags flags, bool contents) {
-    beginning = (head){kind, 0, 0, 0, GC_PAGE, call->thread};
+    beginning = (head){{kind, 0}, {.piece = GC_PAGE, .thread = call->thread}};
     call_of = call;
     flags_of = flags;
     with_contents = contents;
@@ -36,13 +34,13 @@ void gc_writes_begin(uint32_t kind, const gc_call *call, gc_writes_flags flags, 
 }
 
 void gc_writes_end(void) {
-    if (beginning.runs > 0) {
-        beginning.length = (uint32_t)(used - 8);
-        beginning.flags = flags_of(call_of);
+    if (beginning.writes.runs > 0) {
+        beginning.record.length = (uint32_t)(used - sizeof beginning.record);
+        beginning.writes.flags = flags_of(call_of);
         memcpy(bytes, &beginning, sizeof beginning);
         gc_journal_append(bytes, used);
     }
-    beginning.runs = 0;
+    beginning.writes.runs = 0;
     used = sizeof beginning;
 }
 
@@ -64,7 +62,7 @@ static void add_piece(uint64_t address, size_t size, const uint8_t *digest) {
     run before = {0, 1};
     if (used > RECORD_LIMIT)
         gc_writes_end();
-    if (beginning.runs > 0)
+    if (beginning.writes.runs > 0)
         memcpy(&before, bytes + last, sizeof before);
     bool follows = before.address + before.size == address && before.size % GC_PAGE == 0;
     uint8_t *to = take((follows ? 0 : sizeof(run)) + GC_DIGEST_SIZE);
@@ -76,7 +74,7 @@ static void add_piece(uint64_t address, size_t size, const uint8_t *digest) {
     } else {
         last = (size_t)(to - bytes);
         to += sizeof(run);
-        beginning.runs++;
+        beginning.writes.runs++;
     }
     memcpy(bytes + last, &now, sizeof now);
     memcpy(to, digest, GC_DIGEST_SIZE);

@@ -4,8 +4,6 @@
 
 #include "capture/recorder/record.h"
 
-enum { GC_WRITES_IN_FLIGHT = 1, GC_WRITES_MIXED = 2 };
-
 /* The flags of a record, asked for when its contents have been read: others may write until then. */
 typedef uint32_t (*gc_writes_flags)(const gc_call *call);
 

@@ -17,25 +17,13 @@ enum {
     CHAIN_LIMIT = UINT16_MAX,   /* a longer pNext chain is taken for a circle; mutable lists have long ones */
     CONSTANT_SIZE = 8,          /* no specialisation constant is larger */
     PAGE = GC_PAGE,
-    RECORD_HEAD = 8,            /* kind and length */
+    RECORD_HEAD = sizeof(gc_layout_record),
 };
 
-typedef struct call_head {
-    uint32_t kind, length; /* of the record */
-    uint32_t function, thread;
-    uint64_t began, time, duration, result;
-    uint16_t words, blocks;
-    uint32_t flags;
+typedef struct __attribute__((packed)) call_head {
+    gc_layout_record record;
+    gc_layout_call call;
 } call_head;
-
-typedef struct __attribute__((packed)) block_head {
-    uint64_t address;
-    uint32_t size;
-    uint16_t phase, form;
-} block_head;
-
-enum { FORM_BYTES, FORM_DIGESTS };
-enum { FLAG_INCOMPLETE = 1 };
 
 static pthread_key_t call_key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -109,17 +97,16 @@ gc_call *gc_begin(enum gs_function function) {
 
 static void put_head(gc_call *call, uint16_t blocks, bool incomplete, uint64_t duration, uint64_t result) {
     call_head head = {
-        .kind = GC_CALL,
-        .length = (uint32_t)(call->used - RECORD_HEAD),
-        .function = call->function,
-        .thread = call->thread,
-        .began = call->began,
-        .time = call->entered - gc_journal_start(),
-        .duration = duration,
-        .result = result,
-        .words = call->words,
-        .blocks = blocks,
-        .flags = incomplete ? FLAG_INCOMPLETE : 0,
+        .record = {GC_CALL, (uint32_t)(call->used - RECORD_HEAD)},
+        .call.function = call->function,
+        .call.thread = call->thread,
+        .call.began = call->began,
+        .call.time = call->entered - gc_journal_start(),
+        .call.duration = duration,
+        .call.result = result,
+        .call.arguments = call->words,
+        .call.blocks = blocks,
+        .call.flags = incomplete ? GC_INCOMPLETE : 0,
     };
     memcpy(call->bytes, &head, sizeof head);
 }
@@ -162,10 +149,10 @@ static uint8_t *block(gc_call *call, const void *from, size_t size, gc_phase pha
         call->incomplete = true;
         return NULL;
     }
-    uint8_t *to = take(call, sizeof(block_head) + bytes);
+    uint8_t *to = take(call, sizeof(gc_layout_block) + bytes);
     if (to == NULL)
         return NULL;
-    block_head head = {(uintptr_t)from, (uint32_t)size, (uint16_t)phase, form};
+    gc_layout_block head = {(uintptr_t)from, (uint32_t)size, (uint16_t)phase, form};
     memcpy(to, &head, sizeof head);
     call->blocks++;
     return to + sizeof head;
@@ -174,7 +161,7 @@ static uint8_t *block(gc_call *call, const void *from, size_t size, gc_phase pha
 /* Stores what is large once for the whole stream, in pieces. */
 static void copy_large(gc_call *call, const uint8_t *from, size_t size, gc_phase phase) {
     size_t pieces = (size + GC_PIECE - 1) / GC_PIECE;
-    uint8_t *to = block(call, from, size, phase, FORM_DIGESTS, pieces * GC_DIGEST_SIZE);
+    uint8_t *to = block(call, from, size, phase, GC_FORM_DIGESTS, pieces * GC_DIGEST_SIZE);
     if (to == NULL)
         return;
     for (size_t piece = 0; piece < pieces; piece++) {
@@ -218,7 +205,7 @@ void gc_copy(gc_call *call, const void *from, size_t size, gc_phase phase) {
         copy_large(call, from, size, phase);
         return;
     }
-    uint8_t *to = block(call, from, size, phase, FORM_BYTES, size);
+    uint8_t *to = block(call, from, size, phase, GC_FORM_BYTES, size);
     if (to != NULL)
         memcpy(to, from, size);
 }

@@ -7,14 +7,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "capture/generated/stream_format.h"
 #include "capture/memory/extents.h"
 #include "capture/memory/threads.h"
 #include "generated/functions.h"
 
 /* What commands may have to do with the host: wait for it, or call functions of it. */
 enum gc_trait { GC_WAITS = 1, GC_CALLS_HOST = 2 };
-
-typedef enum gc_phase { GC_BEFORE = 1, GC_AFTER = 2 } gc_phase;
 
 enum { GC_KNOWN_PAGES = 64 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GC_DIGEST_SIZE = 16, GC_PIECE = 1 << 20 };
+#include "capture/generated/stream_format.h"
 
 void gc_digest(const uint8_t *from, size_t size, uint8_t *digest);
 

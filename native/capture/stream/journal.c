@@ -19,7 +19,7 @@
 #include "capture/stream/stream.h"
 #include "generated/functions.h"
 
-enum { PART_SIZE = 8 << 20, PARTS_PLACE = 64, INSIDE_PLACE = 128, PAYLOAD_PLACE = 4096 };
+enum { PART_SIZE = 8 << 20 };
 enum { NAME_TRIES = 1000, ABOUT_LIMIT = 64 << 10 };
 
 /* What the file says of a part. `filled` is used bytes and, above them, the count, so that both change at once. */
@@ -27,6 +27,9 @@ typedef struct part {
     uint64_t first;
     _Atomic uint64_t filled;
 } part;
+
+_Static_assert(sizeof(part) == sizeof(gc_layout_part) && offsetof(part, filled) == offsetof(gc_layout_part, used),
+               "a part lies as the format says");
 
 /* What the file says of a thread: the function it is inside, plus one, or 0; since when; and behind the parts, in as many
  * bytes as `size` says, the body of the call's record so far. */
@@ -36,8 +39,12 @@ typedef struct inside {
     uint64_t time;
 } inside;
 
-enum { INSIDE_COUNT = (PAYLOAD_PLACE - INSIDE_PLACE) / sizeof(inside) };
-enum { BODIES_PLACE = PAYLOAD_PLACE + 2 * PART_SIZE, FILE_SIZE = BODIES_PLACE + INSIDE_COUNT * GC_INSIDE_LIMIT };
+_Static_assert(sizeof(inside) == sizeof(gc_layout_inside) && offsetof(inside, size) == offsetof(gc_layout_inside, size) &&
+                   offsetof(inside, time) == offsetof(gc_layout_inside, time),
+               "what is said of a thread lies as the format says");
+
+enum { INSIDE_COUNT = (GC_PAYLOAD_PLACE - GC_INSIDE_PLACE) / sizeof(inside) };
+enum { BODIES_PLACE = GC_PAYLOAD_PLACE + 2 * PART_SIZE, FILE_SIZE = BODIES_PLACE + INSIDE_COUNT * GC_INSIDE_LIMIT };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t part_is_full = PTHREAD_COND_INITIALIZER;
@@ -56,7 +63,7 @@ static uint64_t start;
 static atomic_bool named[GS_FN_COUNT];
 
 static part *part_at(int which) {
-    return (part *)(memory + PARTS_PLACE) + which;
+    return (part *)(memory + GC_PARTS_PLACE) + which;
 }
 
 static uint32_t used_of(int which) {
@@ -68,7 +75,7 @@ static uint32_t count_of(int which) {
 }
 
 static uint8_t *payload_of(int which) {
-    return memory + PAYLOAD_PLACE + (size_t)which * PART_SIZE;
+    return memory + GC_PAYLOAD_PLACE + (size_t)which * PART_SIZE;
 }
 
 /* Writes a part to the stream, then empties it. Not under the lock: nobody else touches a full part. */
@@ -167,7 +174,7 @@ void gc_journal_name(uint32_t function) {
 void gc_journal_enter(uint32_t thread, uint32_t function, uint64_t time, const uint8_t *body, size_t size) {
     if (thread >= INSIDE_COUNT)
         return;
-    inside *here = (inside *)(memory + INSIDE_PLACE) + thread;
+    inside *here = (inside *)(memory + GC_INSIDE_PLACE) + thread;
     memcpy(memory + BODIES_PLACE + (size_t)thread * GC_INSIDE_LIMIT, body, size);
     here->size = (uint32_t)size;
     here->time = time - start;
@@ -181,7 +188,7 @@ uint64_t gc_journal_leave(uint32_t thread, const uint8_t *record, size_t size) {
         append(record, size, NULL, 0);
         number = records - 1;
         if (thread < INSIDE_COUNT)
-            atomic_store_explicit(&((inside *)(memory + INSIDE_PLACE))[thread].function, 0, memory_order_release);
+            atomic_store_explicit(&((inside *)(memory + GC_INSIDE_PLACE))[thread].function, 0, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
     return number;
@@ -196,9 +203,9 @@ void gc_journal_append(const uint8_t *record, size_t size) {
 
 void gc_journal_content(const uint8_t *digest, const uint8_t *from, size_t size) {
     struct {
-        uint32_t kind, length;
+        gc_layout_record record;
         uint8_t digest[GC_DIGEST_SIZE];
-    } head = {GC_CONTENT, (uint32_t)(GC_DIGEST_SIZE + size), {0}};
+    } head = {{GC_CONTENT, (uint32_t)(GC_DIGEST_SIZE + size)}, {0}};
     memcpy(head.digest, digest, GC_DIGEST_SIZE);
     pthread_mutex_lock(&lock);
     if (is_open && !gc_stream_has_content(digest)) {
@@ -253,13 +260,13 @@ static void append_about(const char *program, const char *next, const char *page
     used = tell(text, used, "next", next);
     used = tell(text, used, "pages", pages);
     used = tell_arguments(text, used);
-    uint32_t head[2] = {GC_ABOUT, (uint32_t)used};
-    append(head, sizeof head, text, used);
+    gc_layout_record head = {GC_ABOUT, (uint32_t)used};
+    append(&head, sizeof head, text, used);
     free(text);
 }
 
 /* Creates the stream's file under a name that no other process has. */
-static bool create_stream(const char *folder, const char *program, const uint8_t *header, char *path, size_t capacity) {
+static bool create_stream(const char *folder, const char *program, const gc_layout_header *header, char *path, size_t capacity) {
     const char *slash = strrchr(program, '/');
     const char *name = slash != NULL ? slash + 1 : program;
     for (int try = 1; try <= NAME_TRIES; try++) {
@@ -289,7 +296,7 @@ static bool map_journal(uint64_t began) {
     if (mapped == MAP_FAILED)
         return false;
     memory = mapped;
-    gc_stream_header(memory, "GSJOURNL", PART_SIZE, began, (uint32_t)getpid());
+    gc_stream_header((gc_layout_header *)memory, GC_JOURNAL_MAGIC, PART_SIZE, began, (uint32_t)getpid());
     return true;
 }
 
@@ -299,14 +306,14 @@ bool gc_journal_open(const char *folder, const char *next, const char *pages) {
     if (length > 0)
         program[length] = 0;
     uint64_t began = read_clock(CLOCK_REALTIME);
-    uint8_t header[GC_HEADER_SIZE];
-    gc_stream_header(header, "GSSTREAM", 0, began, (uint32_t)getpid());
+    gc_layout_header header;
+    gc_stream_header(&header, GC_MAGIC, 0, began, (uint32_t)getpid());
     start = read_clock(CLOCK_MONOTONIC);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "groundstate: cannot record into %s: %s\n", folder, strerror(errno));
         return false;
     }
-    bool created = create_stream(folder, program, header, path, sizeof path);
+    bool created = create_stream(folder, program, &header, path, sizeof path);
     snprintf(journal_path, sizeof journal_path, "%s.journal", path);
     if (!created || !map_journal(began)) {
         fprintf(stderr, "groundstate: cannot record into %s: %s\n", path, strerror(errno));

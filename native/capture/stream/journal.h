@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GC_ABOUT = 1, GC_FUNCTION = 2, GC_CONTENT = 3, GC_CALL = 4, GC_WRITES = 5, GC_RESULTS = 6, GC_TIMES = 8 };
-
-enum { GC_INSIDE_LIMIT = 4096 }; /* bytes of a call that has not returned */
+#include "capture/generated/stream_format.h"
 
 /* Opens a stream in `folder` for this process. `next` is the library that calls are passed on to, `pages`
  * the way in which changed pages are found. False, with a

@@ -10,19 +10,10 @@
 #include "capture/stream/stream.h"
 #include "capture/stream/digest.h"
 
-enum { MAJOR = 1, MINOR = 2, CHUNK_HEADER = 32, LEVEL = 1, INDEX_ENTRIES = 100000 };
-enum { KIND_RECORDS = 1, KIND_INDEX = 2, CODEC_STORED = 0, CODEC_ZSTD = 1 };
-enum { RECORD_CHUNKS = 16, RECORD_CONTENTS = 17 };
+enum { LEVEL = 1 }; /* of compression */
 
-typedef struct __attribute__((packed)) chunk_entry {
-    uint64_t place, first;
-    uint32_t count, zero;
-} chunk_entry;
-
-typedef struct __attribute__((packed)) content_entry {
-    uint8_t digest[GC_DIGEST_SIZE];
-    uint64_t record;
-} content_entry;
+typedef gc_layout_chunks chunk_entry;
+typedef gc_layout_contents content_entry;
 
 static int file = -1;
 static uint64_t place;
@@ -41,21 +32,10 @@ static struct {
     unsigned (*is_error)(size_t code);
 } zstd;
 
-static void put(uint8_t **to, const void *from, size_t size) {
-    memcpy(*to, from, size);
-    *to += size;
-}
-
-void gc_stream_header(uint8_t *to, const char *magic, uint32_t size, uint64_t start, uint32_t process) {
-    uint8_t *at = to;
-    uint16_t version[2] = {MAJOR, MINOR};
-    put(&at, magic, 8);
-    put(&at, version, sizeof version);
-    put(&at, &size, sizeof size);
-    put(&at, &start, sizeof start);
-    put(&at, &process, sizeof process);
-    uint32_t crc = gc_crc(0, to, (size_t)(at - to));
-    put(&at, &crc, sizeof crc);
+void gc_stream_header(gc_layout_header *to, const char *magic, uint32_t size, uint64_t start, uint32_t process) {
+    *to = (gc_layout_header){.major = GC_MAJOR, .minor = GC_MINOR, .size = size, .start = start, .process = process};
+    memcpy(to->magic, magic, sizeof to->magic);
+    to->crc = gc_crc(0, to, offsetof(gc_layout_header, crc));
 }
 
 static bool write_all(const void *from, size_t size) {
@@ -87,12 +67,12 @@ static void find_zstd(void) {
         zstd.compress = NULL;
 }
 
-bool gc_stream_create(const char *path, const uint8_t *header) {
+bool gc_stream_create(const char *path, const gc_layout_header *header) {
     file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
         return false;
     find_zstd();
-    return write_all(header, GC_HEADER_SIZE);
+    return write_all(header, sizeof *header);
 }
 
 /* The payload's zstd frame, if that is smaller; to be freed. */
@@ -116,17 +96,11 @@ static bool write_chunk(uint8_t kind, const uint8_t *payload, uint32_t size, uin
     uint32_t stored = size;
     uint8_t *frame = compressed(payload, size, &stored);
     const uint8_t *bytes = frame != NULL ? frame : payload;
-    uint8_t header[CHUNK_HEADER], *at = header;
-    uint8_t how[4] = {kind, frame != NULL ? CODEC_ZSTD : CODEC_STORED, 0, 0};
-    put(&at, "GCHK", 4);
-    put(&at, how, sizeof how);
-    put(&at, &stored, sizeof stored);
-    put(&at, &size, sizeof size);
-    put(&at, &first, sizeof first);
-    put(&at, &count, sizeof count);
-    uint32_t crc = gc_crc(gc_crc(0, header, (size_t)(at - header)), bytes, stored);
-    put(&at, &crc, sizeof crc);
-    bool done = write_all(header, sizeof header) && write_all(bytes, stored);
+    gc_layout_chunk header = {.kind = kind, .codec = frame != NULL ? GC_CODEC_ZSTD : GC_CODEC_STORED, .stored = stored,
+                              .raw = size, .first = first, .count = count};
+    memcpy(header.magic, GC_CHUNK_MAGIC, sizeof header.magic);
+    header.crc = gc_crc(gc_crc(0, &header, offsetof(gc_layout_chunk, crc)), bytes, stored);
+    bool done = write_all(&header, sizeof header) && write_all(bytes, stored);
     free(frame);
     return done;
 }
@@ -143,7 +117,7 @@ bool gc_stream_chunk(const uint8_t *payload, uint32_t size, uint64_t first, uint
     if (broken)
         return false;
     chunk_entry entry = {place, first, count, 0};
-    if (!write_chunk(KIND_RECORDS, payload, size, first, count))
+    if (!write_chunk(GC_CHUNK_RECORDS, payload, size, first, count))
         return false;
     chunks[chunk_count++] = entry;
     return true;
@@ -193,15 +167,15 @@ void gc_stream_note_content(const uint8_t *digest, uint64_t record) {
 /* Index records of one kind, each in a chunk of its own; how many there were. */
 static uint32_t write_entries(uint32_t kind, const uint8_t *entries, size_t count, size_t size) {
     uint32_t written = 0;
-    for (size_t begin = 0; begin < count; begin += INDEX_ENTRIES, written++) {
-        size_t entries_here = count - begin < INDEX_ENTRIES ? count - begin : INDEX_ENTRIES;
-        uint32_t head[2] = {kind, (uint32_t)(entries_here * size)};
-        uint8_t *payload = malloc(sizeof head + head[1]);
+    for (size_t begin = 0; begin < count; begin += GC_INDEX_ENTRIES, written++) {
+        size_t entries_here = count - begin < GC_INDEX_ENTRIES ? count - begin : GC_INDEX_ENTRIES;
+        gc_layout_record head = {kind, (uint32_t)(entries_here * size)};
+        uint8_t *payload = malloc(sizeof head + head.length);
         if (payload == NULL)
             break;
-        memcpy(payload, head, sizeof head);
-        memcpy(payload + sizeof head, entries + begin * size, head[1]);
-        write_chunk(KIND_INDEX, payload, (uint32_t)sizeof head + head[1], 0, 0);
+        memcpy(payload, &head, sizeof head);
+        memcpy(payload + sizeof head, entries + begin * size, head.length);
+        write_chunk(GC_CHUNK_INDEX, payload, (uint32_t)sizeof head + head.length, 0, 0);
         free(payload);
     }
     return written;
@@ -218,15 +192,12 @@ static void close_ranks(void) {
 bool gc_stream_finish(void) {
     uint64_t index = place;
     close_ranks();
-    uint32_t written = write_entries(RECORD_CHUNKS, (const uint8_t *)chunks, chunk_count, sizeof *chunks);
-    written += write_entries(RECORD_CONTENTS, (const uint8_t *)contents, content_count, sizeof *contents);
-    uint8_t footer[24], *at = footer;
-    put(&at, "GSINDEX1", 8);
-    put(&at, &index, sizeof index);
-    put(&at, &written, sizeof written);
-    uint32_t crc = gc_crc(0, footer, (size_t)(at - footer));
-    put(&at, &crc, sizeof crc);
-    bool done = write_all(footer, sizeof footer);
+    uint32_t written = write_entries(GC_CHUNKS, (const uint8_t *)chunks, chunk_count, sizeof *chunks);
+    written += write_entries(GC_CONTENTS, (const uint8_t *)contents, content_count, sizeof *contents);
+    gc_layout_footer footer = {.place = index, .chunks = written};
+    memcpy(footer.magic, GC_FOOTER_MAGIC, sizeof footer.magic);
+    footer.crc = gc_crc(0, &footer, offsetof(gc_layout_footer, crc));
+    bool done = write_all(&footer, sizeof footer);
     gc_stream_abandon();
     return done;
 }

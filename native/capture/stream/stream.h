@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GC_HEADER_SIZE = 32 };
+#include "capture/generated/stream_format.h"
 
 /* The header of a stream or of its journal; `size` is that of a part of a journal, 0 in a stream. */
-void gc_stream_header(uint8_t *to, const char *magic, uint32_t size, uint64_t start, uint32_t process);
+void gc_stream_header(gc_layout_header *to, const char *magic, uint32_t size, uint64_t start, uint32_t process);
 
 /* Creates the stream's file; false if it exists or cannot be made, with the reason in errno. */
-bool gc_stream_create(const char *path, const uint8_t *header);
+bool gc_stream_create(const char *path, const gc_layout_header *header);
 /* Compresses records into a chunk. What cannot be written is lost, and said once on standard error. */
 bool gc_stream_chunk(const uint8_t *payload, uint32_t size, uint64_t first, uint32_t count);
 

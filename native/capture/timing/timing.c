@@ -10,7 +10,7 @@
 #include "capture/stream/journal.h"
 #include "capture/timing/timestamp_events.h"
 
-enum { ROOM = 64, MANY = 32, CHAIN_LIMIT = 256 };
+enum { MOST = 64, MANY = 32, CHAIN_LIMIT = 256 };
 
 /* A command with an event that tells when it ran. */
 typedef struct command {
@@ -42,20 +42,16 @@ typedef struct timer {
     uint64_t mask;
 } timer;
 
-typedef struct measured {
-    uint64_t submission, append, start, end;
-} measured;
-
 static atomic_bool is_on;
 static gc_handles lists, timers;
 static timed_list *under_way;
 static uint64_t turns;
 
 static struct {
-    uint32_t kind, length; /* of the record */
-    uint32_t count, zero;
-    measured all[ROOM];
-} found = {.kind = GC_TIMES};
+    gc_layout_record record;
+    gc_layout_times times;
+    gc_layout_time all[MOST];
+} found = {.record.kind = GC_TIMES};
 
 void gc_times_open(void) {
     is_on = true;
@@ -63,10 +59,10 @@ void gc_times_open(void) {
 }
 
 static void store(void) {
-    found.length = (uint32_t)(8 + found.count * sizeof *found.all);
-    if (found.count > 0)
-        gc_journal_append((const uint8_t *)&found, found.length + 8);
-    found.count = 0;
+    found.record.length = (uint32_t)(sizeof found.times + found.times.count * sizeof *found.all);
+    if (found.times.count > 0)
+        gc_journal_append((const uint8_t *)&found, sizeof found.record + found.record.length);
+    found.times.count = 0;
 }
 
 void gc_times_close(void) {
@@ -108,9 +104,9 @@ static void add(const timed_list *list, const command *each, const ze_kernel_tim
         return;
     uint64_t ticks = (times->global.kernelEnd - times->global.kernelStart) & clock->mask;
     uint64_t start = (uint64_t)((double)times->global.kernelStart * clock->tick);
-    found.all[found.count++] =
-        (measured){submission, each->append, start, start + (uint64_t)((double)ticks * clock->tick)};
-    if (found.count == ROOM)
+    found.all[found.times.count++] =
+        (gc_layout_time){submission, each->append, start, start + (uint64_t)((double)ticks * clock->tick)};
+    if (found.times.count == MOST)
         store();
 }
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from groundstate import _raw
 from groundstate.capture.stream import Call, Kind, Record, StreamError, StreamReader
-from groundstate.capture.stream.calls import Block, Form, Phase
+from groundstate.capture.stream.calls import Block
+from groundstate.capture.stream.formats import Form, Phase
 
 SHOWN_ELEMENTS = 8
 SHOWN_LINKS = 64

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from groundstate import knobs, standin
 from groundstate.capture.scripting.script import Script
-from groundstate.capture.stream.layout import HEADER_SIZE, SUFFIX, Header, StreamError
+from groundstate.capture.stream.formats import HEADER_SIZE
+from groundstate.capture.stream.layout import SUFFIX, Header, StreamError
 
 LOADER = "libze_loader.so.1"
 

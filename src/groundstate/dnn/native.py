@@ -10,10 +10,10 @@ import ctypes
 import os
 import sys
 from functools import cache
-from types import TracebackType
 from typing import Any, Self
 
 from groundstate import _raw, knobs
+from groundstate.closing import Closing
 from groundstate.core.errors import ClosedError
 from groundstate.dnn.errors import DnnError
 from groundstate.dnn.types import Status
@@ -60,7 +60,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
-class Owner:
+class Owner(Closing):
     """An object of the C half, which is there until `close`."""
 
     _handle = 0
@@ -90,14 +90,6 @@ class Owner:
     def __enter__(self) -> Self:
         self.native  # noqa: B018  a closed object cannot be entered
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():

@@ -29,6 +29,15 @@ def handler(function: Handler) -> Handler:
     return function
 
 
+REQUESTS: dict[str, Handler] = {}
+
+
+def request(function: Handler) -> Handler:
+    """Registers what the C half asks for by this name for itself; it fails as a handler does."""
+    REQUESTS[function.__name__] = function
+    return function
+
+
 class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error of the driver
     """An API function fails with a result code, and a sentence that says why."""
 

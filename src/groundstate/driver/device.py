@@ -15,8 +15,8 @@ from groundstate.driver.api import (
     write_u32,
     write_u64,
 )
-from groundstate.driver.native import COUNTER_MAX
 from groundstate.driver.platform import Device
+from groundstate.native_layouts import COUNTER_MAX
 
 TIMESTAMP_BITS = 60
 """Timestamps count nanoseconds. Programs shift by this number, and a shift by 64 is undefined."""

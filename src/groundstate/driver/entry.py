@@ -6,7 +6,7 @@ import importlib
 
 from groundstate import knobs
 from groundstate.driver import native, platform, sysman
-from groundstate.driver.api import HANDLERS, Handler
+from groundstate.driver.api import HANDLERS, REQUESTS, Handler
 from groundstate.driver.devices.cpu import Machine
 
 NOUNS = (
@@ -31,7 +31,7 @@ NOUNS = (
 
 
 def start(library_path: str) -> dict[str, Handler]:
-    """Builds the drivers and devices of this process and returns the handler of each function."""
+    """Builds the drivers and devices of this process and returns the handlers, by name."""
     native.load(library_path)
     native.set_shared_in_device(knobs.SHARED_FORCE_DEVICE_ALLOC.get())
     native.crash_on_faults(knobs.FAULTS.get() == "crash")
@@ -41,4 +41,4 @@ def start(library_path: str) -> dict[str, Handler]:
     platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
     for noun in NOUNS:
         importlib.import_module(f"groundstate.driver.{noun}")
-    return HANDLERS | sysman.stand_ins()
+    return HANDLERS | sysman.stand_ins() | REQUESTS

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from groundstate import ze
 from groundstate.driver import ipc, native
 from groundstate.driver.api import Failure, find_in_chain, handler, write_pointer
+from groundstate.native_layouts import AllocationFacts
 
 TYPES = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
 """The kinds of external memory that there are on Linux."""
@@ -170,7 +171,7 @@ def _may_use(start: int, end: int, access: str) -> bool:
 # --- Export -------------------------------------------------------------------------------------
 
 
-def shared_fd(context: int, found: native.Allocation) -> int:
+def shared_fd(context: int, found: AllocationFacts) -> int:
     """The memory file behind an allocation; it stays the driver's."""
     if found.type == ze.ZE_MEMORY_TYPE_HOST_IMPORTED:
         raise Failure(

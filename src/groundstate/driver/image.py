@@ -7,18 +7,17 @@ from groundstate.driver import external_memory, native, platform
 from groundstate.driver.api import Extensions, Failure, handler
 from groundstate.driver.capabilities import MAX_ARGUMENTS_SIZE
 from groundstate.driver.platform import Device
-
-MAX_1D = MAX_2D = 32768
-MAX_3D = 4096
-MAX_LAYERS = 4096
-MAX_BUFFER_BYTES = 1 << 31
-"""The same as in native/images/image.h: the native half holds images to them."""
+from groundstate.native_layouts import (
+    IMAGE_MAX_1D,
+    IMAGE_MAX_2D,
+    IMAGE_MAX_3D,
+    IMAGE_MAX_BUFFER,
+    IMAGE_MAX_LAYERS,
+    IMAGE_PITCH_ALIGNMENT,
+)
 
 MAX_ARGUMENTS = MAX_ARGUMENTS_SIZE // 8
 """An image or a sampler takes eight bytes of a kernel's arguments, and nothing else is scarce."""
-
-PITCH_ALIGNMENT_BYTES = 16
-"""Enough for the largest texel: GS_IMAGE_PITCH_ALIGNMENT in native/images/image.h."""
 
 MAX_PITCH_BYTES = 1 << 31
 
@@ -29,11 +28,11 @@ IMAGE_EXTENSIONS = Extensions("DEVICE_IMAGE_PROPERTIES")
 def zeDeviceGetImageProperties(hDevice: int, pImageProperties: int) -> None:
     device = platform.device(hDevice)
     properties = ze.ze_device_image_properties_t.from_address(pImageProperties)
-    properties.maxImageDims1D = MAX_1D
-    properties.maxImageDims2D = MAX_2D
-    properties.maxImageDims3D = MAX_3D
-    properties.maxImageBufferSize = min(MAX_BUFFER_BYTES, device.part.memory_bytes)
-    properties.maxImageArraySlices = MAX_LAYERS
+    properties.maxImageDims1D = IMAGE_MAX_1D
+    properties.maxImageDims2D = IMAGE_MAX_2D
+    properties.maxImageDims3D = IMAGE_MAX_3D
+    properties.maxImageBufferSize = min(IMAGE_MAX_BUFFER, device.part.memory_bytes)
+    properties.maxImageArraySlices = IMAGE_MAX_LAYERS
     properties.maxSamplers = MAX_ARGUMENTS
     properties.maxReadImageArgs = properties.maxWriteImageArgs = MAX_ARGUMENTS
     IMAGE_EXTENSIONS.fill(properties, device)
@@ -43,14 +42,14 @@ def zeDeviceGetImageProperties(hDevice: int, pImageProperties: int) -> None:
 def _pitched_images(
     properties: ze.ze_device_pitched_alloc_exp_properties_t, device: Device
 ) -> None:
-    properties.maxImageLinearWidth = properties.maxImageLinearHeight = MAX_2D
+    properties.maxImageLinearWidth = properties.maxImageLinearHeight = IMAGE_MAX_2D
 
 
 @IMAGE_EXTENSIONS.add("ze_pitched_alloc_2dimage_linear_pitch_exp_info_t")
 def _image_pitch(
     properties: ze.ze_pitched_alloc_2dimage_linear_pitch_exp_info_t, device: Device
 ) -> None:
-    properties.pitchAlign = PITCH_ALIGNMENT_BYTES
+    properties.pitchAlign = IMAGE_PITCH_ALIGNMENT
     properties.maxSupportedPitch = MAX_PITCH_BYTES
 
 

@@ -19,6 +19,7 @@ from groundstate.driver.api import (
     read_pointer,
     read_text,
     read_u32,
+    request,
     write_bytes,
     write_pointer,
     write_u32,
@@ -29,10 +30,12 @@ from groundstate.driver.module import (
     EntryPoint,
     Module,
     answer_bytes,
+    entry_point_at,
     entry_point_of,
     of_handle,
 )
 from groundstate.driver.platform import identity
+from groundstate.native_layouts import AllocationFacts
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
@@ -59,18 +62,8 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
             f"kernel {name!r} needs {', '.join(signature.unresolved)}, which the module imports; "
             "link it with a module that exports them (zeModuleDynamicLink)",
         )
-    required = signature.required_group_size
-    address = native_kernel.entry_point_add(
-        module.handle,
-        name,
-        [(argument.kind, argument.size, argument.offset) for argument in signature.arguments],
-        signature.block_bytes,
-        required or (signature.subgroup_size, 1, 1),
-        required is not None,
-        MAX_GROUP_SIZE,
-        local_memory_bytes(platform.device(module.device)),
-        signature.subgroup_size,
-    )
+    local_bytes = local_memory_bytes(platform.device(module.device))
+    address = native_kernel.entry_point_add(module.handle, signature, MAX_GROUP_SIZE, local_bytes)
     return EntryPoint(module, signature, address)
 
 
@@ -81,18 +74,7 @@ def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
         if size in entry_point.codes:
             return entry_point.codes[size]
         code = module.program.compile(entry_point.signature.name, size)
-        native_kernel.code_add(
-            module.handle,
-            entry_point.address,
-            size,
-            code.address,
-            code.local_bytes,
-            code.private_bytes,
-            code.saved_bytes,
-            code.has_loops,
-            code.may_wait,
-            code.formats,
-        )
+        native_kernel.code_add(module.handle, entry_point.address, size, code)
         entry_point.codes[size] = code
         return code
 
@@ -133,11 +115,11 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
     write_pointer(phKernel, native_kernel.kernel_new(hModule, entry_point.address))
 
 
-@handler
-def zeKernelSetGroupSize(hKernel: int, groupSizeX: int, groupSizeY: int, groupSizeZ: int) -> None:
-    """Compiles for a size that the native half has checked and has no code for."""
+@request
+def compile_entry_point(entry_point: int, x: int, y: int, z: int) -> None:
+    """Compiles an entry point for a group size that is allowed for it and has no code yet."""
     with _building():
-        _compile(entry_point_of(hKernel), (groupSizeX, groupSizeY, groupSizeZ))
+        _compile(entry_point_at(entry_point), (x, y, z))
 
 
 @handler
@@ -146,9 +128,6 @@ def zeKernelGetBinaryExp(hKernel: int, pSize: int, pKernelBinary: int) -> None:
     with _building():
         code = _compile(entry_point_of(hKernel), native_kernel.kernel_group_size(hKernel))
     answer_bytes(code.binary, pSize, pKernelBinary)
-
-
-# --- Group sizes ----------------------------------------------------------------------------------
 
 
 # --- Asking ---------------------------------------------------------------------------------------
@@ -232,7 +211,7 @@ def zeKernelGetAllocationPropertiesExp(
     answer_structs(pCount, pAllocationProperties, structure, found, _write_allocation)
 
 
-def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, native.Allocation]]:
+def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, AllocationFacts]]:
     context = entry_point.module.context
     for index, argument in enumerate(entry_point.signature.arguments):
         if argument.kind == "pointer":
@@ -248,7 +227,7 @@ def _allocations(kernel: int, entry_point: EntryPoint) -> Iterable[tuple[int, na
 
 
 def _write_allocation(
-    properties: ze.ze_kernel_allocation_exp_properties_t, found: tuple[int, native.Allocation]
+    properties: ze.ze_kernel_allocation_exp_properties_t, found: tuple[int, AllocationFacts]
 ) -> None:
     index, allocation = found
     properties.base = allocation.base

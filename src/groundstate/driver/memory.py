@@ -18,6 +18,7 @@ from groundstate.driver.api import (
     write_u32,
     write_u64,
 )
+from groundstate.native_layouts import AllocationFacts
 
 ROW_ALIGNMENT_BYTES = 64
 """Rows of a pitched image start on a cache line."""
@@ -38,12 +39,12 @@ def zeMemGetAllocProperties(
         _write_sub_allocation(pieces, found)
 
 
-def _file_of(context: int, found: native.Allocation) -> int:
+def _file_of(context: int, found: AllocationFacts) -> int:
     physical = virtual_memory.physical_at(context, found.base)
     return physical.fd if physical else external_memory.shared_fd(context, found)
 
 
-def _write_sub_allocation(address: int, found: native.Allocation) -> None:
+def _write_sub_allocation(address: int, found: AllocationFacts) -> None:
     """An allocation is one piece here."""
     request = ze.ze_memory_sub_allocations_exp_properties_t.from_address(address)
     if not request.pCount:

@@ -129,14 +129,19 @@ def of_handle(handle: int) -> Module:
     return _by_handle[handle]
 
 
+def entry_point_at(address: int) -> EntryPoint:
+    """The entry point that the native half knows by this address."""
+    return _entry_points[address]
+
+
 def entry_point_of(kernel: int) -> EntryPoint:
     """What a kernel was made from."""
-    return _entry_points[native_kernel.kernel_entry_point(kernel)]
+    return entry_point_at(native_kernel.kernel_entry_point(kernel))
 
 
-def bury_the_dead() -> None:
+def reap_modules() -> None:
     """Lets go of the modules that nothing refers to any more, and of their code."""
-    while key := native_kernel.next_dead_module():
+    while key := native_kernel.reap_module():
         module = _in_use.pop(key)
         for entry_point in list(module.entry_points.values()):
             # The address may belong to a younger entry point by now.
@@ -217,7 +222,7 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
         )
     from groundstate.compiler.errors import BuildError
 
-    bury_the_dead()
+    reap_modules()
     description = ze.ze_module_desc_t.from_address(desc)
     is_native = description.format == ze.ZE_MODULE_FORMAT_NATIVE
     inputs = _inputs(description)
@@ -247,7 +252,7 @@ def zeModuleDestroy(hModule: int) -> None:
         module = _by_handle.take(hModule)
         module.sharers.remove(module)
     module.finalise()
-    bury_the_dead()
+    reap_modules()
 
 
 def forget_context(context: int) -> None:

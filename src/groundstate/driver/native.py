@@ -15,15 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from groundstate.driver.api import Failure
+from groundstate.native_layouts import QUEUE_GROUPS, AllocationFacts, Speed
 
 _library: ctypes.CDLL | None = None
 _library_under_gil: ctypes.PyDLL | None = None
-
-COUNTER_MAX = (1 << 42) - 1
-"""The largest value of a counter-based event: GS_COUNTER_MAX in native/objects/counter.h."""
-
-QUEUE_GROUPS = 2
-"""Compute and copy, then copy only: what native/runtime/queue.c accepts as ordinals."""
 
 _P, _U32, _U64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
 _INT, _BOOL = ctypes.c_int, ctypes.c_bool
@@ -187,22 +182,12 @@ def activity_page() -> tuple[int, int]:
     return _new("gs_activity_page", "page of counters", ctypes.byref(size)), size.value
 
 
-class _Speed(ctypes.Structure):
-    """gs_speed in native/memory/bandwidth.c."""
-
-    copy: int
-    read: int
-    write: int
-    latency: int
-    _fields_ = (("copy", _U64), ("read", _U64), ("write", _U64), ("latency", _U64))
-
-
 def measure(device: int, peer: int, size: int) -> tuple[int, int, int, int]:
     """Bytes that a device copies, reads and writes in a second, and nanoseconds of latency.
 
     All are 0 if there was no memory to try it with.
     """
-    found = _Speed()
+    found = Speed()
     _call("gs_device_measure", device, peer, size, ctypes.byref(found))
     return found.copy, found.read, found.write, found.latency
 
@@ -294,30 +279,9 @@ def device_uncharge(device: int, size: int) -> None:
     _call("gs_device_uncharge", device, size)
 
 
-class Allocation(ctypes.Structure):
-    """What the native half knows of an allocation."""
-
-    base: int
-    size: int
-    device: int
-    type: int
-    id: int
-    fd: int
-    imported: int
-    _fields_ = (
-        ("base", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("device", ctypes.c_uint64),
-        ("type", ctypes.c_uint64),
-        ("id", ctypes.c_uint64),
-        ("fd", ctypes.c_int64),
-        ("imported", ctypes.c_uint64),
-    )
-
-
-def allocation(context: int, pointer: int) -> Allocation | None:
+def allocation(context: int, pointer: int) -> AllocationFacts | None:
     """The allocation of a context that contains an address."""
-    found = Allocation()
+    found = AllocationFacts()
     return found if _call("gs_allocation_find", context, pointer, ctypes.byref(found)) else None
 
 

@@ -1,59 +1,30 @@
 """Modules and kernels of the native half: native/objects/module.c and kernel.c as Python sees them.
 
-Their functions are declared in native.py with all others; here are the structs that they take.
+Their functions are declared in native.py with all others.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 
 from groundstate.driver.native import _call, _check, _new
+from groundstate.native_layouts import (
+    ARGUMENT_KINDS,
+    Argument,
+    CodeDescription,
+    EntryPointDescription,
+)
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from groundstate.compiler.program import KernelCode
+    from groundstate.compiler.program.signature import Signature
 
 Size = tuple[int, int, int]
 
-ARGUMENT_KINDS = ("value", "pointer", "local", "image", "sampler")
-"""In the order of gs_argument_kind in native/objects/kernel.h."""
-
-
-class _Argument(ctypes.Structure):
-    _fields_ = (
-        ("kind", ctypes.c_uint32),
-        ("size", ctypes.c_uint32),
-        ("offset", ctypes.c_uint32),
-    )
-
-
-class _EntryPoint(ctypes.Structure):
-    _fields_ = (
-        ("arguments", ctypes.c_void_p),
-        ("argument_count", ctypes.c_uint32),
-        ("block_bytes", ctypes.c_uint32),
-        ("default_size", ctypes.c_uint32 * 3),
-        ("size_is_required", ctypes.c_uint32),
-        ("most_items", ctypes.c_uint32),
-        ("most_local_bytes", ctypes.c_uint32),
-        ("subgroup_size", ctypes.c_uint32),
-        ("name", ctypes.c_char_p),
-    )
-
-
-class _Code(ctypes.Structure):
-    _fields_ = (
-        ("run", ctypes.c_void_p),
-        ("local_bytes", ctypes.c_uint64),
-        ("private_bytes", ctypes.c_uint64),
-        ("saved_bytes", ctypes.c_uint64),
-        ("formats", ctypes.c_void_p),
-        ("format_count", ctypes.c_uint32),
-        ("has_loops", ctypes.c_uint32),
-        ("may_wait", ctypes.c_uint32),
-        ("group_size", ctypes.c_uint32 * 3),
-    )
-
 
 def module_new(context: int, device: int, key: int) -> int:
-    """A new module handle. The key comes back from `next_dead_module` when it is no longer used."""
+    """A new module handle. The key comes back from `reap_module` when it is no longer used."""
     return _new("gs_module_new", "module", context, device, key)
 
 
@@ -62,7 +33,7 @@ def module_end(module: int) -> None:
     _check("gs_module_end", module)
 
 
-def next_dead_module() -> int:
+def reap_module() -> int:
     """The key of a module that neither a handle nor a command refers to any more, or 0."""
     return _call("gs_module_reap")
 
@@ -95,58 +66,42 @@ def module_set_globals(module: int, variables: int) -> None:
 
 
 def entry_point_add(
-    module: int,
-    name: str,
-    arguments: Sequence[tuple[str, int, int]],
-    block_bytes: int,
-    default_size: Size,
-    size_is_required: bool,
-    most_items: int,
-    most_local_bytes: int,
-    subgroup_size: int,
+    module: int, signature: Signature, most_items: int, most_local_bytes: int
 ) -> int:
-    """Makes a kernel of a module known; each argument is its kind, size and offset."""
-    described = (_Argument * len(arguments))(
-        *(_Argument(ARGUMENT_KINDS.index(kind), size, offset) for kind, size, offset in arguments)
-    )
-    description = _EntryPoint(
-        ctypes.addressof(described),
-        len(arguments),
-        block_bytes,
-        default_size,
-        size_is_required,
-        most_items,
-        min(most_local_bytes, 0xFFFFFFFF),
-        subgroup_size,
-        name.encode(),
+    """Makes a kernel of a module known."""
+    arguments = [
+        Argument(ARGUMENT_KINDS.index(each.kind), each.size, each.offset)
+        for each in signature.arguments
+    ]
+    described = (Argument * len(arguments))(*arguments)
+    required = signature.required_group_size
+    description = EntryPointDescription(
+        arguments=ctypes.addressof(described),
+        argument_count=len(arguments),
+        block_bytes=signature.block_bytes,
+        default_size=required or (signature.subgroup_size, 1, 1),
+        size_is_required=required is not None,
+        most_items=most_items,
+        most_local_bytes=min(most_local_bytes, 0xFFFFFFFF),
+        subgroup_size=signature.subgroup_size,
+        name=signature.name.encode(),
     )
     return _new("gs_entry_point_add", "kernel", module, ctypes.byref(description))
 
 
-def code_add(
-    module: int,
-    entry_point: int,
-    group_size: Size,
-    address: int,
-    local_bytes: int,
-    private_bytes: int,
-    saved_bytes: int,
-    has_loops: bool,
-    may_wait: bool,
-    formats: Sequence[bytes],
-) -> None:
+def code_add(module: int, entry_point: int, group_size: Size, code: KernelCode) -> None:
     """Gives a kernel the code for one group size."""
-    texts = (ctypes.c_char_p * len(formats))(*formats)
-    description = _Code(
-        address,
-        local_bytes,
-        private_bytes,
-        saved_bytes,
-        ctypes.addressof(texts),
-        len(formats),
-        has_loops,
-        may_wait,
-        group_size,
+    texts = (ctypes.c_char_p * len(code.formats))(*code.formats)
+    description = CodeDescription(
+        run=code.address,
+        local_bytes=code.local_bytes,
+        private_bytes=code.private_bytes,
+        saved_bytes=code.saved_bytes,
+        formats=ctypes.addressof(texts),
+        format_count=len(code.formats),
+        has_loops=code.has_loops,
+        may_wait=code.may_wait,
+        group_size=group_size,
     )
     _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 

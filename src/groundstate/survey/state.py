@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
+from groundstate.closing import Closing
 from groundstate.compiler.cache.kernel_cache import compiler_state
 from groundstate.survey.trial import Outcome
 
 
-class State:
+class State(Closing):
     """Outcomes by module, on disk if a file is named."""
 
     def __init__(self, path: Path | None, widths: Sequence[int]) -> None:
@@ -52,14 +52,7 @@ class State:
             self.file.write(json.dumps(entry) + "\n")
             self.file.flush()
 
-    def __enter__(self) -> State:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Closes the file."""
         if self.file is not None:
             self.file.close()

@@ -11,7 +11,7 @@ import pytest
 
 from groundstate.capture.play import Options
 from groundstate.capture.stream import Block, Call, Kind, StreamWriter
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 from tests.capture.play.test_play import player_of
 from tests.capture.stream.making import Given, Stream, made, one
 

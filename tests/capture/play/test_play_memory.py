@@ -11,7 +11,7 @@ from groundstate.capture.play import Options, PlayError
 from groundstate.capture.play.errors import UnplayableError
 from groundstate.capture.play.memory import PAGE, ProgramMemory, Range, Ranges
 from groundstate.capture.play.pointers_inside import places_in
-from groundstate.capture.stream.writes import PAGE as PIECE
+from groundstate.capture.stream.formats import PAGE as PIECE
 from tests.capture.play.test_play import player_of
 from tests.capture.stream.making import Given, Stream
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from groundstate import _raw
 from groundstate.capture.stream import Block, Call, Kind, StreamWriter
-from groundstate.capture.stream.calls import Form, Phase
-from groundstate.capture.stream.writes import PAGE, Run, Writes, WritesFlag
+from groundstate.capture.stream.formats import PAGE, Form, Phase
+from groundstate.capture.stream.writes import Run, Writes, WritesFlag
 
 BEFORE, AFTER = Phase.BEFORE, Phase.AFTER
 

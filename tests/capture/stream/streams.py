@@ -8,7 +8,7 @@ from typing import Any
 
 from groundstate import ze
 from groundstate.capture.stream import Block, Call, Kind, StreamWriter
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 
 BEFORE, AFTER = Phase.BEFORE, Phase.AFTER
 

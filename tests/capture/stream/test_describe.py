@@ -10,7 +10,7 @@ import pytest
 from groundstate import ze
 from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.stream import Block, Call, Kind, StreamReader, StreamWriter
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 
 BEFORE, AFTER = Phase.BEFORE, Phase.AFTER
 

@@ -18,11 +18,12 @@ from groundstate.capture.stream import (
     StreamError,
     StreamReader,
     StreamWriter,
+    formats,
     layout,
 )
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import ChunkKind, Codec, Form, Phase
 from groundstate.capture.stream.journal import journal_of
-from groundstate.capture.stream.layout import ChunkKind, Codec, Header, pack_chunk, pack_record
+from groundstate.capture.stream.layout import Header, pack_chunk, pack_record
 
 UNKNOWN_KIND = 4711
 
@@ -80,11 +81,11 @@ def test_random_access_reads_only_the_chunk_it_needs(tmp_path: Path) -> None:
 
 def test_contents_are_stored_once_and_found_by_digest(tmp_path: Path) -> None:
     path = tmp_path / "contents.gsstream"
-    large = random.Random(1).randbytes(layout.PIECE * 2 + 5)
+    large = random.Random(1).randbytes(formats.PIECE * 2 + 5)
     with StreamWriter(path) as stream:
         first = stream.content(large)
         assert stream.content(large) == first
-        assert stream.content(large[: layout.PIECE]) == first[:1]
+        assert stream.content(large[: formats.PIECE]) == first[:1]
         assert stream.content(b"") == []
     with StreamReader(path) as reader:
         assert len(reader) == 3
@@ -96,12 +97,12 @@ def test_contents_are_stored_once_and_found_by_digest(tmp_path: Path) -> None:
 def test_a_stream_cut_anywhere_is_good_up_to_there(small: Path, tmp_path: Path) -> None:
     whole, whole_reader = read(small)
     data = small.read_bytes()
-    boundaries = {layout.HEADER_SIZE, *(chunk.end for chunk in whole_reader._chunks)}
+    boundaries = {formats.HEADER_SIZE, *(chunk.end for chunk in whole_reader._chunks)}
     cut = tmp_path / "cut.gsstream"
     lengths = []
     for length in range(len(data)):
         cut.write_bytes(data[:length])
-        if length < layout.HEADER_SIZE:
+        if length < formats.HEADER_SIZE:
             with pytest.raises(StreamError):
                 StreamReader(cut)
             continue
@@ -125,7 +126,7 @@ def test_a_flipped_bit_is_noticed_and_nothing_wrong_is_read(small: Path, tmp_pat
         changed = bytearray(data)
         changed[bit // 8] ^= 1 << bit % 8
         flipped.write_bytes(changed)
-        if bit // 8 < layout.HEADER_SIZE:
+        if bit // 8 < formats.HEADER_SIZE:
             with pytest.raises(StreamError):
                 StreamReader(flipped)
             continue
@@ -140,7 +141,7 @@ def test_damage_in_the_middle_leaves_what_is_before(tmp_path: Path) -> None:
     with StreamReader(path) as reader:
         hurt = reader._chunks[1]
     data = bytearray(path.read_bytes())
-    data[hurt.place + layout.CHUNK_HEADER_SIZE] ^= 1
+    data[hurt.place + formats.CHUNK_SIZE] ^= 1
     path.write_bytes(data)
     found, reader = read(path)
     assert found == [bytes([i]) * 100 for i in range(hurt.first)]
@@ -149,15 +150,15 @@ def test_damage_in_the_middle_leaves_what_is_before(tmp_path: Path) -> None:
 
 def test_a_newer_minor_version_is_read_and_a_major_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.gsstream"
-    path.write_bytes(Header(layout.MAJOR, 9, 0, 0, 0).pack())
+    path.write_bytes(Header(formats.MAJOR, 9, 0, 0, 0).pack())
     assert read(path)[0] == []
-    path.write_bytes(Header(layout.MAJOR + 1, 0, 0, 0, 0).pack())
+    path.write_bytes(Header(formats.MAJOR + 1, 0, 0, 0, 0).pack())
     with pytest.raises(StreamError, match=r"version 2\.0"):
         StreamReader(path)
 
 
 def hostile(path: Path, *chunks: bytes) -> Path:
-    path.write_bytes(Header(layout.MAJOR, layout.MINOR, 0, 0, 0).pack() + b"".join(chunks))
+    path.write_bytes(Header(formats.MAJOR, formats.MINOR, 0, 0, 0).pack() + b"".join(chunks))
     return path
 
 
@@ -194,16 +195,16 @@ def test_hostile_sizes_are_refused_without_taking_memory(name: str, tmp_path: Pa
     tracemalloc.stop()
     assert found == [b"ok"]
     assert reader.damage is not None
-    assert reader.damage.position == layout.HEADER_SIZE + len(good)
+    assert reader.damage.position == formats.HEADER_SIZE + len(good)
     assert peak < 2 << 20
 
 
 def test_a_lying_index_is_not_trusted(tmp_path: Path) -> None:
     good = pack_chunk(ChunkKind.RECORDS, Codec.STORED, pack_record(9, b"ok"), 10, 0, 1)
-    for entry in ((HUGE, 0, 1, 0), (layout.HEADER_SIZE, 5, 1, 0), (0, 0, 2**32 - 1, 0)):
+    for entry in ((HUGE, 0, 1, 0), (formats.HEADER_SIZE, 5, 1, 0), (0, 0, 2**32 - 1, 0)):
         body = pack_record(Kind.CHUNKS, struct.pack("<QQII", *entry))
         index = pack_chunk(ChunkKind.INDEX, Codec.STORED, body, len(body), 0, 0)
-        place = layout.HEADER_SIZE + len(good)
+        place = formats.HEADER_SIZE + len(good)
         path = hostile(tmp_path / "lie.gsstream", good, index, layout.pack_footer(place, 1))
         found, reader = read(path)
         assert found == [b"ok"]

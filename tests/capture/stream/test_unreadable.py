@@ -11,7 +11,8 @@ from unittest import mock
 import pytest
 
 from groundstate.capture.stream import compression
-from groundstate.capture.stream.layout import Codec, StreamError
+from groundstate.capture.stream.formats import Codec
+from groundstate.capture.stream.layout import StreamError
 from groundstate.cli.main import main
 from tests.capture.recorded import GROUNDSTATE, TIMEOUT, only_stream
 from tests.capture.stream.streams import example

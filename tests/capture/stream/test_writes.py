@@ -17,8 +17,8 @@ from groundstate.capture.stream import (
     Writes,
     WritesFlag,
 )
+from groundstate.capture.stream.formats import PAGE
 from groundstate.capture.stream.layout import digest
-from groundstate.capture.stream.writes import PAGE
 
 
 def test_memory_comes_back_and_equal_pages_are_stored_once(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ texels in double precision.
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -15,42 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groundstate.native_layouts import CHANNEL_SOURCES, TEXEL_KINDS, ImageView, TexelChannel
+
 Array = NDArray[Any]
 
-UINT, SINT, UNORM, SNORM, HALF, FLOAT, SMALL_FLOAT = range(7)
+UINT, SINT, UNORM, SNORM, HALF, FLOAT, SMALL_FLOAT = range(len(TEXEL_KINDS))
 NONE, CLAMP_TO_EDGE, CLAMP_TO_BORDER, REPEAT, MIRRORED = range(5)
-FROM_TEXEL, ZERO, ONE, NOTHING = 0, 1, 2, 255
+FROM_TEXEL, ZERO, ONE = range(len(CHANNEL_SOURCES))
+NOTHING = 255
 CHANNEL_ORDERS = {"r": 0, "a": 1, "rg": 2, "rgb": 4, "rgba": 5, "bgra": 6, "argb": 7, "abgr": 19}
 FIRST_ORDER = 0x10B0
-
-
-class Channel(ctypes.Structure):
-    """gs_texel_channel."""
-
-    _fields_ = tuple((name, ctypes.c_uint8) for name in ("word", "shift", "bits", "source"))
-
-
-class View(ctypes.Structure):
-    """gs_image_view of docs/reference/images.md."""
-
-    _fields_ = (
-        ("texels", ctypes.c_void_p),
-        ("width", ctypes.c_uint32),
-        ("height", ctypes.c_uint32),
-        ("depth", ctypes.c_uint32),
-        ("layers", ctypes.c_uint32),
-        ("row_pitch", ctypes.c_uint64),
-        ("slice_pitch", ctypes.c_uint64),
-        ("texel_bytes", ctypes.c_uint32),
-        ("kind", ctypes.c_uint32),
-        ("reading", Channel * 4),
-        ("writing", Channel * 4),
-        ("channel_type", ctypes.c_uint32),
-        ("channel_order", ctypes.c_uint32),
-        ("is_srgb", ctypes.c_uint32),
-        ("samples", ctypes.c_uint32),
-        ("sampler", ctypes.c_uint64),
-    )
 
 
 @dataclass(frozen=True)
@@ -167,21 +140,21 @@ class Image:
         ]
         return np.stack(parts, -1)
 
-    def view(self) -> View:
+    def view(self) -> ImageView:
         """The view that compiled code reads."""
         width, height, depth = self.size
         format_ = self.format
-        view = View(self.data.ctypes.data, width, height, depth, self.layers)
+        view = ImageView(self.data.ctypes.data, width, height, depth, self.layers)
         view.row_pitch, view.slice_pitch = self.data.strides[1], self.data.strides[0]
         view.texel_bytes, view.kind = format_.texel_bytes, format_.kind
         for number, name in enumerate("rgba"):
-            view.reading[number] = Channel(0, 0, 0, ONE if name == "a" else ZERO)
-            view.writing[number] = Channel(0, 0, 0, NOTHING)
+            view.reading[number] = TexelChannel(0, 0, 0, ONE if name == "a" else ZERO)
+            view.writing[number] = TexelChannel(0, 0, 0, NOTHING)
         for number, name in enumerate(format_.order):
             word, shift = format_.places[number]
             bits, place = format_.bits[number], "rgba".index(name)
-            view.reading[place] = Channel(word, shift, bits, FROM_TEXEL)
-            view.writing[number] = Channel(word, shift, bits, place)
+            view.reading[place] = TexelChannel(word, shift, bits, FROM_TEXEL)
+            view.writing[number] = TexelChannel(word, shift, bits, place)
         view.channel_order = FIRST_ORDER + CHANNEL_ORDERS[format_.order]
         view.channel_type, view.is_srgb, view.samples = 0x10D2, format_.srgb, 1
         return view

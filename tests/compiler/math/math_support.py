@@ -12,7 +12,7 @@ from mpmath import mpf
 
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
-from groundstate.compiler.program.dispatch import Memory
+from groundstate.compiler.program.dispatch import Dispatch, Memory
 
 Array = np.ndarray[Any, Any]
 GROUP = 64
@@ -26,21 +26,6 @@ FORMATS: dict[str, tuple[Any, int, int, int]] = {
     "double": (np.float64, 53, -1022, 1023),
 }
 """The NumPy type, the bits of precision, and the least and greatest exponents of normal numbers."""
-
-
-class Dispatch(ctypes.Structure):
-    """gs_dispatch, as compiled code reads it."""
-
-    _fields_ = [
-        ("arguments", ctypes.c_void_p),
-        ("global_offset", ctypes.c_uint64 * 3),
-        ("group_counts", ctypes.c_uint64 * 3),
-        ("group_size", ctypes.c_uint32 * 3),
-        ("work_dimensions", ctypes.c_uint32),
-        ("print_buffer", ctypes.c_void_p),
-        ("globals", ctypes.c_void_p),
-        ("local_bytes", ctypes.c_uint64),
-    ]
 
 
 @functools.cache

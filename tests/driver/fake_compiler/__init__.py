@@ -20,6 +20,7 @@ from typing import Any
 from groundstate.compiler.errors import BuildError as BuildError
 
 SOURCE = Path(__file__).parent / "kernels.c"
+NATIVE = Path(__file__).parents[3] / "native"
 MARK = b"\n--fake--\n"
 NATIVE_MARK = b"fake native "
 LANES = 16
@@ -127,8 +128,8 @@ class Library:
 
     def build(self, folder: Path) -> None:
         path = folder / "kernels.so"
-        command = ["cc", "-O2", "-shared", "-fPIC", "-pthread", str(SOURCE), "-o", str(path)]
-        subprocess.run(command, check=True)
+        command = ["cc", "-O2", "-shared", "-fPIC", "-pthread", f"-I{NATIVE}", str(SOURCE)]
+        subprocess.run([*command, "-o", str(path)], check=True)
         self._library = ctypes.CDLL(str(path))
 
     def address(self, name: str) -> int:

@@ -8,16 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct dispatch {
-    const char *arguments;
-    uint64_t global_offset[3];
-    uint64_t group_counts[3];
-    uint32_t group_size[3];
-    uint32_t work_dimensions;
-    void *print_buffer;
-    char *globals;
-    uint64_t local_bytes;
-} dispatch;
+#include "generated/shared.h"
+
+typedef gs_dispatch dispatch;
 
 #define KERNEL(name) void name(const dispatch *d, uint64_t first, uint64_t count, char *local)
 #define UNUSED (void)d, (void)first, (void)count, (void)local
@@ -34,7 +27,7 @@ KERNEL(empty) { UNUSED; }
 /* (image2d_t image, sampler_t sampler, uint64_t *out): the view of the image, then the sampler. */
 KERNEL(look) {
     UNUSED;
-    enum { VIEW_WORDS = 13 };
+    enum { VIEW_WORDS = sizeof(gs_image_view) / sizeof(uint64_t) };
     uint64_t *out = POINTER(uint64_t, 16);
     memcpy(out, POINTER(const uint64_t, 0), VIEW_WORDS * sizeof *out);
     out[VIEW_WORDS] = VALUE(uint64_t, 8);

@@ -16,6 +16,7 @@ import pytest
 
 from groundstate import ze, zes
 from groundstate.driver.sysman import activity as pages
+from groundstate.native_layouts import ACTIVITY_MAGIC
 from tests.conftest import check, last_error
 from tests.driver import processes as programs
 from tests.driver.support import Bench
@@ -174,7 +175,7 @@ def test_files_that_are_no_pages_are_not_read() -> None:
         for fd in (read, unsealed, sealed, 999_999):
             assert pages._open_page(os.getpid(), start, fd) is None
         garbage = bytearray(b"\xff" * 4096)
-        garbage[:8] = pages.MAGIC.to_bytes(8, "little")
+        garbage[:8] = ACTIVITY_MAGIC.to_bytes(8, "little")
         garbage[32:40] = (4096).to_bytes(8, "little")
         os.pwrite(sealed, garbage, 0)
         assert pages._open_page(os.getpid(), start, sealed) is None

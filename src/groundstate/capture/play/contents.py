@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from groundstate.capture.stream import StreamReader
-from groundstate.capture.stream.layout import DIGEST_SIZE
+from groundstate.capture.stream.formats import DIGEST_SIZE
 
 AT_HAND = 256 << 20
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import count
 
 from groundstate.capture.play.descriptors import Descriptors
@@ -50,11 +50,6 @@ class Names:
         if recorded and present and self.handles.get(recorded) != present:
             self.handles[recorded] = present
             self.changes = next(self._counter)
-
-    def learn_all(self, recorded: Iterable[int], present: Iterable[int]) -> None:
-        """Values that the driver has handed out in a row."""
-        for one, other in zip(recorded, present, strict=False):
-            self.learn(one, other)
 
     def shared_handle(self, recorded: bytes) -> bytes:
         """The present handle for IPC, which this or another process was given."""

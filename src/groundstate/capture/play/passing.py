@@ -8,7 +8,7 @@ from groundstate.capture.play.arena import Arena, Place
 from groundstate.capture.play.errors import UnplayableError
 from groundstate.capture.play.names import Names
 from groundstate.capture.stream import Block, Call, StreamError
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 
 ROOM_LIMIT = 256 << 20
 

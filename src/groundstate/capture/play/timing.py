@@ -5,7 +5,10 @@ from __future__ import annotations
 import struct
 import time
 
-_HEAD = struct.Struct("<IIQQQQ")
+from groundstate.capture.stream.formats import CALL
+
+_HEAD = struct.Struct(CALL.format.removesuffix("HHI"))
+"""The words before the counts of arguments and blocks."""
 HEAD_SIZE = _HEAD.size
 RESULT_AT = HEAD_SIZE - 8
 FUNCTION, THREAD, BEGAN, TIME, DURATION, RESULT = range(6)

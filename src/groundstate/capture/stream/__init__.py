@@ -1,7 +1,8 @@
 """Writer and reader of streams, whose grammar is in docs/reference/stream-format.md."""
 
 from groundstate.capture.stream.calls import Block, Call
-from groundstate.capture.stream.layout import Damage, Kind, Record, StreamError
+from groundstate.capture.stream.formats import Kind
+from groundstate.capture.stream.layout import Damage, Record, StreamError
 from groundstate.capture.stream.marks import Mark, unpack_mark
 from groundstate.capture.stream.reader import StreamReader
 from groundstate.capture.stream.times import CommandTime, unpack_times

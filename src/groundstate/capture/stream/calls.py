@@ -5,27 +5,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 
-from groundstate.capture.stream.layout import DIGEST_SIZE, PIECE, StreamError
-
-_CALL = struct.Struct("<IIQQQQHHI")
-_BLOCK = struct.Struct("<QIHH")
-INCOMPLETE = 1
-
-
-class Phase(IntEnum):
-    """When a block was copied."""
-
-    BEFORE = 1
-    AFTER = 2
-
-
-class Form(IntEnum):
-    """What the bytes of a block are."""
-
-    BYTES = 0
-    DIGESTS = 1
+from groundstate.capture.stream.formats import (
+    BLOCK,
+    CALL,
+    DIGEST_SIZE,
+    INCOMPLETE,
+    PIECE,
+    Form,
+    Phase,
+)
+from groundstate.capture.stream.layout import StreamError
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ class Call:
 
     def pack(self) -> bytes:
         """The body of the call's record."""
-        head = _CALL.pack(
+        head = CALL.pack(
             self.function,
             self.thread,
             self.began,
@@ -75,21 +65,21 @@ class Call:
             INCOMPLETE if self.incomplete else 0,
         )
         words = struct.pack(f"<{len(self.arguments)}Q", *self.arguments)
-        blocks = (_BLOCK.pack(b.address, b.size, b.phase, b.form) + b.data for b in self.blocks)
+        blocks = (BLOCK.pack(b.address, b.size, b.phase, b.form) + b.data for b in self.blocks)
         return head + words + b"".join(blocks)
 
     @classmethod
     def unpack(cls, body: bytes) -> Call:
         """Reads the body of a call's record; raises `StreamError` if it says more than it has."""
-        if len(body) < _CALL.size:
+        if len(body) < CALL.size:
             raise StreamError("a call ends inside its description")
-        function, thread, began, time, duration, result, words, blocks, flags = _CALL.unpack_from(
+        function, thread, began, time, duration, result, words, blocks, flags = CALL.unpack_from(
             body
         )
-        position = _CALL.size + 8 * words
+        position = CALL.size + 8 * words
         if len(body) < position:
             raise StreamError("a call ends inside its arguments")
-        arguments = struct.unpack_from(f"<{words}Q", body, _CALL.size)
+        arguments = struct.unpack_from(f"<{words}Q", body, CALL.size)
         memory = tuple(_blocks(body, position, blocks))
         incomplete = bool(flags & INCOMPLETE)
         return cls(function, thread, began, time, duration, result, arguments, memory, incomplete)
@@ -104,10 +94,10 @@ class Call:
 
 def _blocks(body: bytes, position: int, count: int) -> Iterator[Block]:
     for _ in range(count):
-        if len(body) - position < _BLOCK.size:
+        if len(body) - position < BLOCK.size:
             raise StreamError("a call ends inside a block")
-        address, size, phase, form = _BLOCK.unpack_from(body, position)
-        position += _BLOCK.size
+        address, size, phase, form = BLOCK.unpack_from(body, position)
+        position += BLOCK.size
         length = size if form == Form.BYTES else -(-size // PIECE) * DIGEST_SIZE
         if len(body) - position < length:
             raise StreamError("a block is longer than its call")

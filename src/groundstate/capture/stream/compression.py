@@ -10,7 +10,8 @@ import ctypes
 from functools import cache
 from typing import Any
 
-from groundstate.capture.stream.layout import Codec, StreamError
+from groundstate.capture.stream.formats import Codec
+from groundstate.capture.stream.layout import StreamError
 
 LEVEL = 3
 WINDOW_LIMIT = 1 << 27

@@ -6,29 +6,29 @@ moved to the stream. Its counts are written after the records they count.
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from groundstate.capture.stream.calls import Call
+from groundstate.capture.stream.formats import (
+    HEADER_SIZE,
+    INSIDE,
+    INSIDE_LIMIT,
+    INSIDE_PLACE,
+    JOURNAL_MAGIC,
+    PART,
+    PARTS_PLACE,
+    PAYLOAD_PLACE,
+)
 from groundstate.capture.stream.layout import (
     CHUNK_LIMIT,
-    HEADER_SIZE,
-    JOURNAL_MAGIC,
     JOURNAL_SUFFIX,
     Header,
     Record,
     StreamError,
     unpack_records,
 )
-
-PART = struct.Struct("<QII")
-INSIDE = struct.Struct("<IIQ")
-PARTS_PLACE = 64
-INSIDE_PLACE = 128
-PAYLOAD_PLACE = 4096
-BODY_LIMIT = 4096
 
 
 def journal_of(stream: Path) -> Path:
@@ -80,8 +80,8 @@ def _read(file: BinaryIO, header: Header, first: int, journal: Journal) -> None:
         raise StreamError("the file ends inside its description")
     for thread, (function, size, time) in enumerate(INSIDE.iter_unpack(page[INSIDE_PLACE:])):
         if function:
-            file.seek(PAYLOAD_PLACE + 2 * own.size + thread * BODY_LIMIT)
-            call = _call_of(file.read(min(size, BODY_LIMIT)))
+            file.seek(PAYLOAD_PLACE + 2 * own.size + thread * INSIDE_LIMIT)
+            call = _call_of(file.read(min(size, INSIDE_LIMIT)))
             journal.unreturned.append(Unreturned(thread, function - 1, time, call))
     parts = PART.iter_unpack(page[PARTS_PLACE : PARTS_PLACE + 2 * PART.size])
     for begin, used, count, place in sorted((*part, place) for place, part in enumerate(parts)):

@@ -13,64 +13,33 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import NamedTuple
 
-MAJOR = 1
-MINOR = 2
-MAGIC = b"GSSTREAM"
-JOURNAL_MAGIC = b"GSJOURNL"
-CHUNK_MAGIC = b"GCHK"
-FOOTER_MAGIC = b"GSINDEX1"
+from groundstate.capture.stream.formats import (
+    CHUNK,
+    CHUNK_MAGIC,
+    CHUNK_SIZE,
+    DIGEST_SIZE,
+    FOOTER,
+    FOOTER_MAGIC,
+    FOOTER_SIZE,
+    HEADER,
+    HEADER_SIZE,
+    MAGIC,
+    MAJOR,
+    RECORD,
+)
+
 CHUNK_LIMIT = 16 << 20
 """No chunk is larger than this, neither stored nor decompressed."""
-PIECE = 1 << 20
-"""Contents are cut into pieces of this size."""
-DIGEST_SIZE = 16
 SUFFIX = ".gsstream"
 JOURNAL_SUFFIX = ".journal"
 
-_HEADER = struct.Struct("<8sHHIQI")
-_CHUNK = struct.Struct("<4sBBHIIQI")
-_RECORD = struct.Struct("<II")
-_FOOTER = struct.Struct("<8sQI")
 _CRC = struct.Struct("<I")
-HEADER_SIZE = _HEADER.size + _CRC.size
-CHUNK_HEADER_SIZE = _CHUNK.size + _CRC.size
-FOOTER_SIZE = _FOOTER.size + _CRC.size
 
 
 class StreamError(ValueError):
     """Bytes that are no stream, or a part of one that is damaged."""
-
-
-class ChunkKind(IntEnum):
-    """What the records of a chunk are for."""
-
-    RECORDS = 1
-    INDEX = 2
-
-
-class Codec(IntEnum):
-    """How a chunk is stored."""
-
-    STORED = 0
-    ZSTD = 1
-
-
-class Kind(IntEnum):
-    """The kinds of record that this version knows."""
-
-    ABOUT = 1
-    FUNCTION = 2
-    CONTENT = 3
-    CALL = 4
-    WRITES = 5
-    RESULTS = 6
-    MARK = 7
-    TIMES = 8
-    CHUNKS = 16
-    CONTENTS = 17
 
 
 class Record(NamedTuple):
@@ -104,7 +73,7 @@ class Header:
 
     def pack(self, magic: bytes = MAGIC) -> bytes:
         return _sealed(
-            _HEADER.pack(magic, self.major, self.minor, self.size, self.start, self.process)
+            HEADER.pack(magic, self.major, self.minor, self.size, self.start, self.process)
         )
 
     @classmethod
@@ -112,7 +81,7 @@ class Header:
         """Reads a header; raises `StreamError` for what is no stream of this major version."""
         if data[: len(magic)] != magic:
             raise StreamError("this is no recording: it does not begin as one")
-        _, *fields = _HEADER.unpack(_unsealed(data, HEADER_SIZE, "the header"))
+        _, *fields = HEADER.unpack(_unsealed(data, HEADER_SIZE, "the header"))
         header = cls(*fields)
         if header.major != MAJOR:
             raise StreamError(
@@ -138,50 +107,50 @@ class Chunk:
     @property
     def end(self) -> int:
         """Where the next chunk begins."""
-        return self.place + CHUNK_HEADER_SIZE + self.stored
+        return self.place + CHUNK_SIZE + self.stored
 
     @classmethod
     def unpack(cls, data: bytes, place: int) -> Chunk:
         """Reads a chunk's header; its checksum is looked at when its bytes are there, too."""
-        if len(data) < CHUNK_HEADER_SIZE:
+        if len(data) < CHUNK_SIZE:
             raise StreamError("the file ends inside a chunk")
-        magic, kind, codec, _, stored, raw, first, count = _CHUNK.unpack_from(data)
+        magic, kind, codec, _, stored, raw, first, count = CHUNK.unpack_from(data)
         if magic != CHUNK_MAGIC:
             raise StreamError("there is no chunk where one should begin")
         if stored > CHUNK_LIMIT or raw > CHUNK_LIMIT:
             raise StreamError(f"a chunk says it is larger than {CHUNK_LIMIT} bytes")
-        if count * _RECORD.size > raw:
+        if count * RECORD.size > raw:
             raise StreamError(f"a chunk of {raw} bytes says it has {count} records")
-        (crc,) = _CRC.unpack_from(data, _CHUNK.size)
+        (crc,) = _CRC.unpack_from(data, CHUNK.size)
         return cls(place, kind, codec, stored, raw, first, count, crc)
 
     def check(self, header: bytes, stored: bytes) -> None:
         """Raises `StreamError` unless `stored` are the bytes that were written."""
         if len(stored) < self.stored:
             raise StreamError("the file ends inside a chunk")
-        if zlib.crc32(stored, zlib.crc32(header[: _CHUNK.size])) != self.crc:
+        if zlib.crc32(stored, zlib.crc32(header[: CHUNK.size])) != self.crc:
             raise StreamError("a chunk does not match its checksum")
 
 
 def pack_chunk(kind: int, codec: int, stored: bytes, raw: int, first: int, count: int) -> bytes:
     """A chunk as it is in the file."""
-    header = _CHUNK.pack(CHUNK_MAGIC, kind, codec, 0, len(stored), raw, first, count)
+    header = CHUNK.pack(CHUNK_MAGIC, kind, codec, 0, len(stored), raw, first, count)
     return header + _CRC.pack(zlib.crc32(stored, zlib.crc32(header))) + stored
 
 
 def pack_record(kind: int, body: bytes) -> bytes:
     """A record as it is in a chunk."""
-    return _RECORD.pack(kind, len(body)) + body
+    return RECORD.pack(kind, len(body)) + body
 
 
 def unpack_records(payload: bytes, first: int) -> Iterator[Record]:
     """The records of a decompressed chunk, numbered from `first`."""
     position, number = 0, first
     while position < len(payload):
-        if len(payload) - position < _RECORD.size:
+        if len(payload) - position < RECORD.size:
             raise StreamError("a chunk ends inside a record")
-        kind, length = _RECORD.unpack_from(payload, position)
-        position += _RECORD.size
+        kind, length = RECORD.unpack_from(payload, position)
+        position += RECORD.size
         if length > len(payload) - position:
             raise StreamError(f"record {number} is longer than its chunk")
         yield Record(number, kind, payload[position : position + length])
@@ -191,14 +160,14 @@ def unpack_records(payload: bytes, first: int) -> Iterator[Record]:
 
 def pack_footer(place: int, chunks: int) -> bytes:
     """The last bytes of a finished stream."""
-    return _sealed(_FOOTER.pack(FOOTER_MAGIC, place, chunks))
+    return _sealed(FOOTER.pack(FOOTER_MAGIC, place, chunks))
 
 
 def unpack_footer(data: bytes) -> tuple[int, int]:
     """Where the first index chunk is, and how many there are."""
     if data[: len(FOOTER_MAGIC)] != FOOTER_MAGIC:
         raise StreamError("the stream has no footer")
-    _, place, chunks = _FOOTER.unpack(_unsealed(data, FOOTER_SIZE, "the footer"))
+    _, place, chunks = FOOTER.unpack(_unsealed(data, FOOTER_SIZE, "the footer"))
     return place, chunks
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from enum import IntEnum
 
+from groundstate.capture.stream.formats import MARK
 from groundstate.capture.stream.layout import StreamError
-
-_MARK = struct.Struct("<II")
 
 
 class Mark(IntEnum):
@@ -20,12 +18,12 @@ class Mark(IntEnum):
 
     def pack(self) -> bytes:
         """The body of the record."""
-        return _MARK.pack(self, 0)
+        return MARK.pack(self, 0)
 
 
 def unpack_mark(body: bytes) -> Mark | None:
     """The mark of a record; None for one that this version does not know."""
-    if len(body) < _MARK.size:
+    if len(body) < MARK.size:
         raise StreamError("a mark ends inside its description")
-    number, _ = _MARK.unpack_from(body)
+    number, _ = MARK.unpack_from(body)
     return Mark(number) if number in Mark._value2member_map_ else None

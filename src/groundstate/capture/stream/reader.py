@@ -11,20 +11,23 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from groundstate.capture.stream import compression
-from groundstate.capture.stream.journal import Unreturned, read_journal
-from groundstate.capture.stream.layout import (
-    CHUNK_HEADER_SIZE,
+from groundstate.capture.stream.formats import (
+    CHUNK_SIZE,
+    CHUNKS,
+    CONTENTS,
     FOOTER_SIZE,
     HEADER_SIZE,
-    Chunk,
     ChunkKind,
+    Kind,
+)
+from groundstate.capture.stream.journal import Unreturned, read_journal
+from groundstate.capture.stream.layout import (
+    Chunk,
     Damage,
     Header,
-    Kind,
     Record,
     StreamError,
     digest,
@@ -32,13 +35,12 @@ from groundstate.capture.stream.layout import (
     unpack_records,
 )
 from groundstate.capture.stream.writes import Run
+from groundstate.closing import Closing
 
 CACHED_CHUNKS = 4
-_CHUNK_ENTRY = struct.Struct("<QQII")
-_CONTENT_ENTRY = struct.Struct("<16sQ")
 
 
-class StreamReader:
+class StreamReader(Closing):
     """A stream that is being read; use it with `with`.
 
     `finished` says whether its process closed it; a stream whose process was killed, or still
@@ -123,9 +125,9 @@ class StreamReader:
 
     def _read_chunk(self, place: int) -> tuple[Chunk, bytes]:
         """A chunk's header and stored bytes, both checked."""
-        header = self._at(place, CHUNK_HEADER_SIZE)
+        header = self._at(place, CHUNK_SIZE)
         chunk = Chunk.unpack(header, place)
-        stored = self._at(place + CHUNK_HEADER_SIZE, chunk.stored)
+        stored = self._at(place + CHUNK_SIZE, chunk.stored)
         chunk.check(header, stored)
         return chunk, stored
 
@@ -149,7 +151,7 @@ class StreamReader:
                 if record.kind == Kind.CHUNKS:
                     chunks += self._listed(record.body, chunks)
                 elif record.kind == Kind.CONTENTS:
-                    contents.update(_entries(_CONTENT_ENTRY, record.body))
+                    contents.update(_entries(CONTENTS, record.body))
             place = index.end
         return chunks, contents
 
@@ -159,8 +161,8 @@ class StreamReader:
         if before:
             place, number = before[-1].end, before[-1].first + before[-1].count
         chunks = []
-        for entry in _entries(_CHUNK_ENTRY, body):
-            chunk = Chunk.unpack(self._at(place, CHUNK_HEADER_SIZE), place)
+        for entry in _entries(CHUNKS, body):
+            chunk = Chunk.unpack(self._at(place, CHUNK_SIZE), place)
             if entry[:3] != (place, number, chunk.count) or chunk.first != number:
                 raise StreamError("the index does not match the chunks")
             chunks.append(chunk)
@@ -237,17 +239,6 @@ class StreamReader:
                 if record.kind == Kind.CONTENT
             }
         return self._contents
-
-    def __enter__(self) -> StreamReader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _entries(form: struct.Struct, body: bytes) -> Iterator[tuple[Any, ...]]:

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import os
-import struct
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 
 from groundstate.capture.stream import compression
-from groundstate.capture.stream.layout import (
-    CHUNK_LIMIT,
+from groundstate.capture.stream.formats import (
+    CHUNKS,
+    CONTENTS,
+    INDEX_ENTRIES,
     MAJOR,
     MINOR,
+    PAGE,
     PIECE,
     ChunkKind,
-    Header,
     Kind,
+)
+from groundstate.capture.stream.layout import (
+    CHUNK_LIMIT,
+    Header,
     digest,
     pack_chunk,
     pack_footer,
     pack_record,
 )
 from groundstate.capture.stream.marks import Mark
-from groundstate.capture.stream.writes import PAGE, Run, Writes, WritesFlag
+from groundstate.capture.stream.writes import Run, Writes, WritesFlag
+from groundstate.closing import Closing
 
 CHUNK_TARGET = 4 << 20
-INDEX_ENTRIES = 100_000
 
 
-class StreamWriter:
+class StreamWriter(Closing):
     """A stream that is being written; use it with `with`.
 
     >>> import tempfile
@@ -122,8 +126,8 @@ class StreamWriter:
         self._file.close()
 
     def _index_records(self) -> list[bytes]:
-        chunks = [struct.pack("<QQII", *chunk, 0) for chunk in self._chunks]
-        contents = [struct.pack("<16sQ", *content) for content in self._contents.items()]
+        chunks = [CHUNKS.pack(*chunk, 0) for chunk in self._chunks]
+        contents = [CONTENTS.pack(*content) for content in self._contents.items()]
         return [
             pack_record(kind, b"".join(entries[begin : begin + INDEX_ENTRIES]))
             for kind, entries in ((Kind.CHUNKS, chunks), (Kind.CONTENTS, contents))
@@ -134,14 +138,3 @@ class StreamWriter:
         payload = b"".join(records)
         codec, stored = compression.compress(payload)
         self._file.write(pack_chunk(kind, codec, stored, len(payload), first, count))
-
-    def __enter__(self) -> StreamWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

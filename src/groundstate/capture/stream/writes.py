@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 
-from groundstate.capture.stream.layout import DIGEST_SIZE, PIECE, StreamError
-
-_WRITES = struct.Struct("<IIII")
-_RUN = struct.Struct("<QQ")
-PAGE = 4096
-"""Into how large pieces recorders cut memory."""
+from groundstate.capture.stream.formats import (
+    DIGEST_SIZE,
+    PAGE,
+    PIECE,
+    RUN,
+    WRITES,
+    WRITES_IN_FLIGHT,
+    WRITES_MIXED,
+)
+from groundstate.capture.stream.layout import StreamError
 
 
 class WritesFlag(IntFlag):
     """What is special about a record of memory."""
 
     NONE = 0
-    IN_FLIGHT = 1
+    IN_FLIGHT = WRITES_IN_FLIGHT
     """Earlier work had not ended: some of it may be the device's, and nobody may wait for that."""
-    MIXED = 2
+    MIXED = WRITES_MIXED
     """Several threads wrote: some of it may be what the device wrote before."""
 
 
@@ -57,28 +60,28 @@ class Writes:
 
     def pack(self) -> bytes:
         """The body of the record."""
-        head = _WRITES.pack(len(self.runs), self.flags, self.piece, self.thread)
-        runs = (_RUN.pack(run.address, run.size) + b"".join(run.digests) for run in self.runs)
+        head = WRITES.pack(len(self.runs), self.flags, self.piece, self.thread)
+        runs = (RUN.pack(run.address, run.size) + b"".join(run.digests) for run in self.runs)
         return head + b"".join(runs)
 
     @classmethod
     def unpack(cls, body: bytes) -> Writes:
         """Reads the body of a record; raises `StreamError` if it says more than it has."""
-        if len(body) < _WRITES.size:
+        if len(body) < WRITES.size:
             raise StreamError("a record of memory ends inside its description")
-        count, flags, piece, thread = _WRITES.unpack_from(body)
+        count, flags, piece, thread = WRITES.unpack_from(body)
         if not 0 < piece <= PIECE:
             raise StreamError(f"a record of memory says its pieces have {piece} bytes")
         return cls(thread, tuple(_runs(body, count, piece)), WritesFlag(flags & 3), piece)
 
 
 def _runs(body: bytes, count: int, piece: int) -> Iterator[Run]:
-    position = _WRITES.size
+    position = WRITES.size
     for _ in range(count):
-        if len(body) - position < _RUN.size:
+        if len(body) - position < RUN.size:
             raise StreamError("a record of memory ends inside a run")
-        address, size = _RUN.unpack_from(body, position)
-        position += _RUN.size
+        address, size = RUN.unpack_from(body, position)
+        position += RUN.size
         length = -(-size // piece) * DIGEST_SIZE
         if len(body) - position < length or address + size > 1 << 64:
             raise StreamError("a run is longer than its record or than memory")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from groundstate.capture.describe import NamedCall
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 from groundstate.capture.structure.commands import Command
 from groundstate.capture.structure.kernels import argument, listed
 

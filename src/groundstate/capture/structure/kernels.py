@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundstate.capture.describe import NamedCall
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 from groundstate.capture.structure.commands import Size
 from groundstate.printable import printable
 

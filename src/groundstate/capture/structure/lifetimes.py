@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from groundstate.capture.describe import NamedCall
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 from groundstate.capture.structure.references import DESCRIPTOR, Reference, references
 
 MEMORY = "memory"

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from groundstate import _raw
 from groundstate.capture.describe import NamedCall, parsed
 from groundstate.capture.stream import Block
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 
 POINTER = "pointer"
 WORD = "word"

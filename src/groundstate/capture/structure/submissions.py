@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from groundstate import ze
 from groundstate.capture.describe import NamedCall
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 from groundstate.capture.structure.commands import (
     Batch,
     Command,

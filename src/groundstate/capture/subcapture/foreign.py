@@ -12,7 +12,7 @@ from groundstate import ze
 from groundstate.capture.describe import NamedCall, named_calls
 from groundstate.capture.play import Player
 from groundstate.capture.stream import Block, Call
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 from groundstate.capture.structure import Life
 from groundstate.capture.structure.kernels import structure
 from groundstate.capture.subcapture.errors import CutError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from groundstate.capture.stream import Block, Call, Kind, StreamReader, StreamWriter, Writes
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 
 OURS = 1 << 56
 """Handles and addresses from here on are our own: processes have none of them."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream import Block, Call
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 from groundstate.capture.structure import CommandList
 from groundstate.capture.subcapture.cut import Part
 from groundstate.capture.subcapture.recorded import LIST, Recorded

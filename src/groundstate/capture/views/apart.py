@@ -15,13 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from groundstate import _raw, ze
 from groundstate.capture.play import Options, Player, PlayError
 from groundstate.capture.stream import StreamError, StreamReader
 from groundstate.capture.stream.compression import CompressionMissing
+from groundstate.closing import Closing
 
 Told = tuple[str, Any]
 """What processes say to each other: a word, and plain data."""
@@ -46,7 +46,7 @@ Work = Callable[[Player, Connection, Any], Any]
 """What is done with a player in the other process; it may talk, and its result is handed back."""
 
 
-class Apart:
+class Apart(Closing):
     """A process that plays; use it with `with`."""
 
     def __init__(self, side: Side, work: Work, data: Any = None) -> None:
@@ -98,17 +98,6 @@ class Apart:
             self._process.kill()
             self._process.join()
         self._process.close()
-
-    def __enter__(self) -> Apart:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def add_build_options(library: _raw.Library, options: str) -> None:

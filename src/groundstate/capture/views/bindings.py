@@ -8,7 +8,7 @@ from typing import Any
 from groundstate import ze
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream import Block, StreamError, StreamReader
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 from groundstate.capture.structure.kernels import argument, listed, structure
 from groundstate.capture.views.signature import ArgumentType, signature_of
 from groundstate.capture.views.summary import text_behind

@@ -20,7 +20,7 @@ from typing import Any
 from groundstate import ze
 from groundstate.capture.describe import NamedCall, named_records, parsed
 from groundstate.capture.stream import Kind, StreamError, StreamReader, Writes
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 from groundstate.capture.views.plain import call_data
 
 WINDOW = 256

@@ -15,7 +15,7 @@ from typing import Any
 from groundstate import ze
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.stream import CommandTime
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 from groundstate.capture.structure import Command, Submission, Submissions
 from groundstate.capture.structure.kernels import argument, listed, structure
 from groundstate.capture.views.runs import flat

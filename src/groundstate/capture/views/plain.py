@@ -18,7 +18,7 @@ from groundstate.capture.describe import (
     parsed,
     typed,
 )
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import Form, Phase
 
 ELEMENTS = 64
 """So many elements of an array are given; `count` says how many there are."""

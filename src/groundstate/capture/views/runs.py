@@ -112,11 +112,6 @@ def every_kernel(_: Submission, __: Batch, command: Command) -> bool:
     return bool(command.launches)
 
 
-def every_command(_: Submission, __: Batch, command: Command) -> bool:
-    """All commands that do something by themselves."""
-    return not command.inside
-
-
 def kernels_named(name: str) -> Choice:
     """The launches of kernels of that name."""
     return lambda _, __, command: any(launch.kernel == name for launch in command.launches)

@@ -16,9 +16,8 @@ from typing import Any
 from groundstate import _raw, ze
 from groundstate.capture.describe import NamedCall, named_records
 from groundstate.capture.stream import Block, Kind, Record, StreamError, StreamReader
-from groundstate.capture.stream.calls import Form, Phase
+from groundstate.capture.stream.formats import DIGEST_SIZE, Form, Phase
 from groundstate.capture.stream.journal import journal_of
-from groundstate.capture.stream.layout import DIGEST_SIZE
 from groundstate.printable import printable
 
 LISTED = 256

@@ -7,8 +7,7 @@ from typing import Any
 
 from groundstate.capture.describe import NamedCall, named_records
 from groundstate.capture.stream import Kind, Record, StreamError, StreamReader, Writes, unpack_times
-from groundstate.capture.stream.calls import Form
-from groundstate.capture.stream.layout import DIGEST_SIZE
+from groundstate.capture.stream.formats import DIGEST_SIZE, Form
 from groundstate.capture.views.device_times import Durations, settle
 from groundstate.capture.views.device_work import DeviceWork
 from groundstate.capture.views.kernel_tally import CommandTally, tally_commands

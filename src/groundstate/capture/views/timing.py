@@ -10,7 +10,7 @@ from typing import Any
 from groundstate import ze
 from groundstate.capture.describe import NamedCall
 from groundstate.capture.play import Player
-from groundstate.capture.stream.calls import Phase
+from groundstate.capture.stream.formats import Phase
 from groundstate.capture.structure import Batch, Command, Submission
 from groundstate.capture.structure.kernels import argument, listed
 from groundstate.capture.views.device_times import Durations

@@ -8,6 +8,7 @@ ended.
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 
 import groundstate.compiler.codegen.arithmetic.composites
@@ -48,14 +49,22 @@ from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.native_layouts import Dispatch, MemoryHeader, offset_of
 
-OFFSET_ARGUMENTS, OFFSET_GLOBAL_OFFSET, OFFSET_GROUP_COUNTS = 0, 8, 32
-OFFSET_WORK_DIMENSIONS, OFFSET_PRINT_BUFFER, OFFSET_GLOBALS, OFFSET_LOCAL_BYTES = 68, 72, 80, 88
-OFFSET_STREAMS = 96
-"""Where native/objects/kernel.h puts the members of gs_dispatch."""
+OFFSET_ARGUMENTS = offset_of(Dispatch, "arguments")
+OFFSET_GLOBAL_OFFSET = offset_of(Dispatch, "global_offset")
+OFFSET_GROUP_COUNTS = offset_of(Dispatch, "group_counts")
+OFFSET_WORK_DIMENSIONS = offset_of(Dispatch, "work_dimensions")
+OFFSET_PRINT_BUFFER = offset_of(Dispatch, "print_buffer")
+OFFSET_GLOBALS = offset_of(Dispatch, "globals")
+OFFSET_LOCAL_BYTES = offset_of(Dispatch, "local_bytes")
+OFFSET_STREAMS = offset_of(Dispatch, "streams")
 
-OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = -24, -16, -8
-"""Where native/memory/kernel_memory.h puts the members of the header, from local memory."""
+OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = (
+    offset_of(MemoryHeader, name) - ctypes.sizeof(MemoryHeader)
+    for name in ("saved", "private", "group")
+)
+"""The header ends where local memory begins."""
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "

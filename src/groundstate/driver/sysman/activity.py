@@ -24,10 +24,20 @@ from functools import cache, cached_property
 
 from groundstate.driver import native
 from groundstate.driver.sysman.socket_owners import owners_of_sockets
+from groundstate.native_layouts import (
+    ACTIVITY_LINE,
+    ACTIVITY_MAGIC,
+    ActivityHead,
+    DeviceActivity,
+    offset_of,
+)
+from groundstate.native_layouts import ACTIVITY_RUNNING as RUNNING
+from groundstate.native_layouts import Meter as _Meter
 
-MAGIC = 0x3154434147535A
-RUNNING = 1 << 60
-"""What is added to a word while it runs, and the time at which it began taken away."""
+_MEMORY_USED = offset_of(DeviceActivity, "memory_used")
+_MEMORY_SHARED = offset_of(DeviceActivity, "memory_shared")
+_FIRST_WORD = ctypes.sizeof(_Meter)
+"""The words of a meter begin where its head ends."""
 
 PREFIX = "@groundstate/activity/1/"
 SOCKETS = "/proc/net/unix"
@@ -48,28 +58,30 @@ class Record:
 
     def __init__(self, page: Page, offset: int) -> None:
         self._page = page
-        self._at = offset // 8
-        size_and_workers, place = page.words[self._at], page.words[self._at + 1]
-        self.size = size_and_workers & 0xFFFFFFFF
-        self.workers = size_and_workers >> 32
-        number, subdevice = place & 0xFFFFFFFF, place >> 32
-        self.place: Place = (number, -1 if subdevice == 0xFFFFFFFF else subdevice)
-        offsets = page.words[self._at + 5]
-        self._all = self._at + (offsets & 0xFFFFFFFF) // 8 + 1
-        self._copies = self._at + (offsets >> 32) // 8 + 1
+        said = DeviceActivity.from_buffer_copy(page.words.cast("B"), offset)
+        self.size, self.workers = said.size, said.workers
+        self.place: Place = (said.device, said.subdevice)
+        self._used = (offset + _MEMORY_USED) // 8
+        self._shared = (offset + _MEMORY_SHARED) // 8
+        self._all = (offset + said.all_offset + _FIRST_WORD) // 8
+        self._copies = (offset + said.copies_offset + _FIRST_WORD) // 8
         end = max(self._all, self._copies) + self.workers
-        if self.size < 64 or offset + self.size > page.words.nbytes or end > len(page.words):
+        if (
+            self.size < ACTIVITY_LINE
+            or offset + self.size > page.words.nbytes
+            or end > len(page.words)
+        ):
             raise ValueError("this is no record of a device")
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of the device's memory that the process holds."""
-        return min(self._page.words[self._at + 3], _most_bytes())
+        return min(self._page.words[self._used], _most_bytes())
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of it that other processes can map, or that come from them."""
-        return min(self._page.words[self._at + 4], _most_bytes())
+        return min(self._page.words[self._shared], _most_bytes())
 
     def busy(self, worker: int) -> int:
         """Nanoseconds for which at least so many workers and one more had something to do."""
@@ -138,14 +150,14 @@ class Page:
         self._keep = keep
         memory = (ctypes.c_uint8 * size).from_address(address)
         self.words = memoryview(memory).cast("B").cast("Q")
-        if self.words[0] != MAGIC:
+        head = ActivityHead.from_buffer_copy(memory)
+        if head.magic != ACTIVITY_MAGIC:
             raise ValueError("this is no page of counters")
-        self.start_time = self.words[2]
-        self.origin = self.words[3]
+        self.start_time, self.origin = head.start_time, head.origin
         self.records: dict[Place, Record] = {}
         self.shares: dict[object, list[tuple[Record, float]]] = {}
         """What concerns a device, kept for whoever asks for it again and again."""
-        offset, used = 64, self.words[4]
+        offset, used = ACTIVITY_LINE, head.used
         while offset < used:
             record = Record(self, offset)
             self.records[record.place] = record

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from groundstate.compiler.codegen.routines import splat
 from groundstate.compiler.math.vec import Vec
+from groundstate.native_layouts import CHANNEL_SOURCES, TEXEL_KINDS, ImageView, offset_of
+
+_TYPES = {ctypes.c_void_p: "ptr", ctypes.c_uint32: "i32", ctypes.c_uint64: "i64"}
+
+READING, WRITING = offset_of(ImageView, "reading"), offset_of(ImageView, "writing")
+SAMPLER_OFFSET = offset_of(ImageView, "sampler")
 
 FIELDS = {
-    "texels": (0, "ptr"),
-    "width": (8, "i32"),
-    "height": (12, "i32"),
-    "depth": (16, "i32"),
-    "layers": (20, "i32"),
-    "row_pitch": (24, "i64"),
-    "slice_pitch": (32, "i64"),
-    "texel_bytes": (40, "i32"),
-    "kind": (44, "i32"),
-    "reading": (48, "i64"),
-    "reading_rest": (56, "i64"),
-    "writing": (64, "i64"),
-    "writing_rest": (72, "i64"),
-    "channel_type": (80, "i32"),
-    "channel_order": (84, "i32"),
-    "is_srgb": (88, "i32"),
-    "samples": (92, "i32"),
+    **{
+        name: (offset_of(ImageView, name), _TYPES[type_])
+        for name, type_ in ImageView._fields_
+        if type_ in _TYPES
+    },
+    "reading": (READING, "i64"),
+    "reading_rest": (READING + 8, "i64"),
+    "writing": (WRITING, "i64"),
+    "writing_rest": (WRITING + 8, "i64"),
 }
-"""Offsets and types of the members of gs_image_view."""
+"""Offsets and types of what is read of a view; the four channels of a table at twice two."""
 
-READING, WRITING, SAMPLER_OFFSET = 48, 64, 96
-UINT, SINT, UNORM, SNORM, HALF, FLOAT, SMALL_FLOAT = range(7)
-"""gs_texel_kind."""
-FROM_TEXEL, ZERO, ONE = range(3)
-"""Where a channel comes from when it is read."""
+UINT, SINT, UNORM, SNORM, HALF, FLOAT, SMALL_FLOAT = range(len(TEXEL_KINDS))
+FROM_TEXEL, ZERO, ONE = range(len(CHANNEL_SOURCES))
 
 FIRST_CHANNEL_ORDER, FIRST_CHANNEL_TYPE = 0x10B0, 0x10D0
 ORDERS_WITH_OPAQUE_BORDER = (0x10B0, 0x10B2, 0x10B4, 0x10B9)

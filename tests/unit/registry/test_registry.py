@@ -13,7 +13,7 @@ from registry.generators import implemented
 from registry.load import load
 from registry.model import CType
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 REGISTRY = load()
 
 
@@ -203,8 +203,10 @@ def test_implementations_are_found_in_sources(tmp_path: Path) -> None:
         "ze_result_t gs_zeMemAllocHost(ze_context_handle_t hContext,\n"
         "                              void **pptr)\n{\n    return gs_zeInit(0);\n}\n"
         "ze_context_handle_t\ngs_zerGetDefaultContext(void)\n{\n}\n"
+        "GS_GETTER(zeEventGetWaitScope, ze_event_handle_t, uint32_t, gs_event, wait_scope)\n"
     )
     assert implemented.native_functions(tmp_path) == {
+        "zeEventGetWaitScope",
         "zeMemAllocHost",
         "zerGetDefaultContext",
     }

@@ -13,7 +13,7 @@ import pytest
 from registry.load import load
 from registry.model import NAMESPACES, Struct, Table
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GENERATED = ROOT / "native" / "generated"
 REAL = Path("/usr/include/level_zero")
 REGISTRY = load()

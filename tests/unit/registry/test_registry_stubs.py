@@ -19,7 +19,7 @@ from registry.generators.functions import own_kinds
 from registry.load import load
 from registry.model import Function, Parameter, Table
 
-NATIVE = Path(__file__).parents[2] / "native"
+NATIVE = Path(__file__).parents[3] / "native"
 REGISTRY = load()
 KINDS = [kind for kind, _ in own_kinds(REGISTRY)]
 RESULTS = dict(REGISTRY.enums["ze_result_t"].values)

@@ -1,0 +1,229 @@
+/* Starting the driver's Python half, and calling its handlers. */
+#include "python/handlers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "memory/resources.h"
+#include "objects/kernel.h"
+#include "python/bootstrap.h"
+#include "threads/fork.h"
+#include "threads/lock.h"
+#include "threads/wait.h"
+
+GS_STATIC_LOCK(start_lock, GS_LONG_LOCK)
+_Atomic bool gs_python_is_started;
+static _Atomic bool initialised, sysman_initialised;
+static ze_result_t start_failure;
+static PyObject *handlers[GS_FN_COUNT];
+static PyObject *compile_entry_point; /* of driver/kernel.py */
+
+/* A tuple of strings, or NULL. */
+static PyObject *pack_texts(int count, const char *const *texts) {
+    PyObject *tuple = gs_python.PyTuple_New(count);
+    for (int each = 0; tuple != NULL && each < count; each++) {
+        PyObject *text = gs_python.PyUnicode_FromString(texts[each]);
+        if (text != NULL) {
+            gs_python.PyTuple_SetItem(tuple, each, text);
+        } else {
+            gs_python.Py_DecRef(tuple);
+            tuple = NULL;
+        }
+    }
+    return tuple;
+}
+
+PyObject *gs_python_run_start(const char *definition, int count, const char *const *texts) {
+    if (gs_python.PyRun_SimpleString(definition) != 0)
+        return NULL;
+    PyObject *main = gs_python.PyImport_AddModule("__main__");
+    PyObject *start = main != NULL ? gs_python.PyObject_GetAttrString(main, "_groundstate_start") : NULL;
+    PyObject *arguments = start != NULL ? pack_texts(count, texts) : NULL;
+    PyObject *table = arguments != NULL ? gs_python.PyObject_Call(start, arguments, NULL) : NULL;
+    gs_python_exception raised;
+    gs_python.PyErr_Fetch(&raised.type, &raised.value, &raised.trace);
+    gs_python.Py_DecRef(arguments);
+    gs_python.Py_DecRef(start);
+    gs_python.PyRun_SimpleString("del _groundstate_start");
+    gs_python.PyErr_Restore(raised.type, raised.value, raised.trace);
+    return table;
+}
+
+/* Whether Ctrl-C came while the driver's Python ran: it is the program's. */
+static bool is_interrupted(void) {
+    PyObject *type = gs_python_is_shared ? gs_python.PyErr_Occurred() : NULL;
+    return type != NULL && gs_python.PyErr_GivenExceptionMatches(type, *gs_python.interrupt);
+}
+
+/* `interrupted` says that the program got a Ctrl-C meanwhile, and that the next call should try again. */
+static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
+    gs_python_entry here;
+    if (!gs_python_enter(&here))
+        return gs_python_refuse_out_of_memory();
+    bool is_isolated = gs_process_is_python() && !gs_python_is_shared;
+    const char *texts[] = {at->library, at->root, at->site, is_isolated ? "isolated" : ""};
+    PyObject *table = gs_python_run_start(START, 4, texts);
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    char text[400] = "there is no memory";
+    if (table == NULL) {
+        *interrupted = is_interrupted();
+        result = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+        if (gs_python.PyErr_Occurred() != NULL)
+            result = gs_python_explain(text, sizeof text);
+    }
+    for (int each = 0; table != NULL && each < GS_FN_COUNT; each++)
+        handlers[each] = gs_python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
+    if (table != NULL)
+        compile_entry_point = gs_python.PyDict_GetItemString(table, "compile_entry_point");
+    gs_python_leave(here);
+    if (table == NULL && !*interrupted)
+        result = gs_python_refuse(result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? result
+                                                                               : ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
+                                  "the driver's Python half did not start: %s", text);
+    return result;
+}
+
+/* The driver does not know which Python to run, because a file that says so could not be read. */
+static ze_result_t refuse_settings(int number) {
+    const char *advice;
+    ze_result_t result = gs_result_of_errno(number, &advice);
+    return gs_python_refuse(result, "the driver's settings cannot be read: %s; %s", strerror(number), advice);
+}
+
+ze_result_t gs_python_start(enum gs_function function) {
+    if (gs_python_is_started)
+        return ZE_RESULT_SUCCESS;
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
+    bool interrupted = false;
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    gs_lock(&start_lock);
+    if (!gs_python_is_started && start_failure == ZE_RESULT_SUCCESS) {
+        gs_settings at;
+        gs_find_settings(&at);
+        start_failure = at.problem != 0 ? refuse_settings(at.problem) : gs_python_find(&at);
+        if (start_failure == ZE_RESULT_SUCCESS)
+            start_failure = load_handlers(&at, &interrupted);
+        gs_python_is_started = start_failure == ZE_RESULT_SUCCESS;
+        result = start_failure;
+        if (interrupted || at.problem != 0 || start_failure == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+            start_failure = ZE_RESULT_SUCCESS;
+    } else if (!gs_python_is_started) {
+        result = gs_python_refuse_again(start_failure);
+    }
+    gs_unlock(&start_lock);
+    if (interrupted)
+        return gs_fail(ZE_RESULT_ERROR_UNKNOWN, "interrupted while the driver started");
+    return result;
+}
+
+bool gs_is_initialised(void) { return initialised; }
+bool gs_is_sysman_initialised(void) { return initialised || sysman_initialised; }
+
+/* --- Calling handlers ------------------------------------------------------------------------------ */
+
+static PyObject *convert(char type, gs_word argument) {
+    if (type == 'd')
+        return gs_python.PyFloat_FromDouble(argument.d);
+    return type == 'i' ? gs_python.PyLong_FromLongLong(argument.i) : gs_python.PyLong_FromUnsignedLongLong(argument.u);
+}
+
+/* A tuple of the arguments, or NULL. */
+static PyObject *pack(const char *types, const gs_word *arguments) {
+    size_t count = strlen(types);
+    PyObject *tuple = gs_python.PyTuple_New((intptr_t)count);
+    for (size_t each = 0; tuple != NULL && each < count; each++) {
+        PyObject *item = convert(types[each], arguments[each]);
+        if (item != NULL) {
+            gs_python.PyTuple_SetItem(tuple, (intptr_t)each, item);
+        } else {
+            gs_python.Py_DecRef(tuple);
+            tuple = NULL;
+        }
+    }
+    return tuple;
+}
+
+ze_result_t gs_python_call(PyObject *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
+                           size_t size) {
+    gs_python_entry here;
+    if (!gs_python_enter(&here)) {
+        snprintf(text, size, "there is no memory to call Python; %s", GS_ADVICE_ON_MEMORY);
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    PyObject *tuple = pack(types, arguments);
+    PyObject *returned = tuple != NULL ? gs_python.PyObject_Call(handler, tuple, NULL) : NULL;
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    gs_python.Py_DecRef(tuple);
+    if (returned == NULL) {
+        result = gs_python_explain(text, size);
+    } else {
+        *value = returned == gs_python.none ? 0 : gs_python.PyLong_AsUnsignedLongLongMask(returned);
+        gs_python.Py_DecRef(returned);
+    }
+    gs_python_leave(here);
+    return result;
+}
+
+/* Calls a handler on behalf of an API function, whose name the sentence of a failure begins with. */
+static ze_result_t call(enum gs_function function, PyObject *handler, const char *types, const gs_word *arguments,
+                        uint64_t *value) {
+    const char *name = gs_function_names[function];
+    if (!gs_python_is_started)
+        return gs_fail_uninitialised(function);
+    if (handler == NULL)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s is not implemented by this driver", name);
+    if (!gs_python_is_usable(&gs_python))
+        return gs_fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s: the process's Python has ended", name);
+    char text[900];
+    ze_result_t result = gs_python_call(handler, types, arguments, value, text, sizeof text);
+    return result == ZE_RESULT_SUCCESS ? result : gs_fail(result, "%s: %s", name, text);
+}
+
+ze_result_t gs_call_python(enum gs_function function, const char *types, const gs_word *arguments) {
+    uint64_t value = 0;
+    ze_result_t result = call(function, handlers[function], types, arguments, &value);
+    return result == ZE_RESULT_SUCCESS ? (ze_result_t)value : result;
+}
+
+uint64_t gs_call_python_value(enum gs_function function, const char *types, const gs_word *arguments) {
+    uint64_t value = 0;
+    call(function, handlers[function], types, arguments, &value);
+    return value;
+}
+
+ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]) {
+    uint64_t unused;
+    const gs_word arguments[] = {{.p = entry_point}, {.u = group_size[0]}, {.u = group_size[1]}, {.u = group_size[2]}};
+    return call(function, compile_entry_point, "uuuu", arguments, &unused);
+}
+
+/* --- The functions that start it all --------------------------------------------------------------- */
+
+ze_result_t gs_zeInit(ze_init_flags_t flags) {
+    ze_result_t result = gs_python_start(GS_FN_zeInit);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_call_python(GS_FN_zeInit, "u", (const gs_word[]){{.u = flags}});
+    if (result == ZE_RESULT_SUCCESS)
+        initialised = true;
+    return result;
+}
+
+ze_result_t gs_zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, ze_init_driver_type_desc_t *desc) {
+    ze_result_t result = gs_python_start(GS_FN_zeInitDrivers);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_call_python(GS_FN_zeInitDrivers, "uuu",
+                                (const gs_word[]){{.p = pCount}, {.p = phDrivers}, {.p = desc}});
+    if (result == ZE_RESULT_SUCCESS)
+        initialised = true;
+    return result;
+}
+
+ze_result_t gs_zesInit(zes_init_flags_t flags) {
+    ze_result_t result = gs_python_start(GS_FN_zesInit);
+    if (result == ZE_RESULT_SUCCESS)
+        result = gs_call_python(GS_FN_zesInit, "u", (const gs_word[]){{.u = flags}});
+    if (result == ZE_RESULT_SUCCESS)
+        sysman_initialised = true;
+    return result;
+}

@@ -1,0 +1,266 @@
+/* What happens to a command of a queue: it waits for its events, runs, retires and signals. */
+#include "runtime/execution.h"
+
+#include "faults/fault.h"
+#include "faults/lost_context.h"
+#include "objects/external_semaphore.h"
+
+void gs_command_mark_pending(gs_command *command, int32_t change) {
+    if (command->signal != NULL)
+        command->signal->pending += (uint32_t)change;
+    for (uint32_t each = 0; each < command->target_count; each++)
+        command->targets[each].event->pending += (uint32_t)change;
+    gs_semaphores_mark(command, change);
+    if (command->operation != GS_RUN_BUFFERS)
+        return;
+    for (uint32_t each = 0; each < command->run.count; each++) {
+        gs_command_buffer *buffer = command->run.runs[each].buffer;
+        for (uint32_t event = 0; event < buffer->event_count; event++)
+            buffer->events[event]->pending += (uint32_t)change;
+        if (change < 0)
+            buffer->pending--; /* last: at 0 the commands of a mutable list may change */
+    }
+    if (command->run.fence != NULL)
+        command->run.fence->pending += (uint32_t)change;
+}
+
+static void retire(gs_queue *queue, gs_command *submitted) {
+    gs_command_mark_pending(submitted, -1);
+    if (gs_command_has_semaphores(submitted))
+        gs_semaphores_drop(submitted); /* here, so that one that is released next is closed at once */
+    queue->retired++;
+}
+
+/* Nanoseconds after which a wait looks whether the context is lost; nobody notifies of that. */
+enum { LOOK_UP = 50000000 };
+
+/* Waits for what must come before a command. Nothing comes any more in a context that is lost: false. */
+static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
+    bool lost = gs_context_is_lost(queue->context);
+    if (!lost && !gs_command_targets_are_reached(command)) {
+        queue->waits = true;
+        for (uint32_t each = 0; each < command->target_count && !lost; each++)
+            while (!lost && gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
+                lost = gs_context_is_lost(queue->context);
+        queue->waits = false;
+    }
+    return !lost && !gs_context_is_lost(queue->context);
+}
+
+/* The same, for a queue that others may have to wait for, or that has to wait for others. */
+static bool wait_for_events(gs_queue *queue, const gs_command *command) {
+    if (!gs_priorities_are_used() && !queue->runnable.is_listed)
+        return wait_for_targets(queue, command);
+    if (!gs_command_targets_are_reached(command))
+        gs_runnable_wait(&queue->runnable, command);
+    bool reached = wait_for_targets(queue, command);
+    gs_runnable_work(&queue->runnable);
+    return reached;
+}
+
+/* True if a command may wait for something that no event tells of. */
+static bool waits_for_others(const gs_command *command) {
+    return command->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(command) ||
+           (command->operation == GS_RUN_BUFFERS && command->run.turns != NULL);
+}
+
+gs_turn gs_queue_turn(const gs_queue *queue) {
+    return (gs_turn){queue->runnable.scheduler, queue->runnable.rank};
+}
+
+/* Does the work of a command; false if the context is lost, by this command or another. */
+static bool perform(gs_queue *queue, const gs_command *command) {
+    const gs_fault_scope scope = {queue->context, gs_command_describe, command};
+    bool is_function = command->operation == GS_HOST_FUNCTION;
+    bool guarded = command->operation != GS_NOTHING && !is_function;
+    bool is_ranked = gs_priorities_are_used() && gs_command_is_work(command);
+    gs_may_wait("a command");
+    if (is_function)
+        queue->waits = true;
+    if (is_ranked) {
+        gs_yield(gs_queue_turn(queue));
+        gs_turn_begin(gs_queue_turn(queue));
+    }
+    const gs_fault_scope *before = guarded ? gs_fault_scope_enter(&scope) : NULL;
+    gs_gate_enter();
+    gs_device *device = command->device != NULL ? command->device : queue->device;
+    gs_device_activity *record = gs_command_is_work(command) ? device->activity : NULL;
+    gs_activity_begin((gs_activity){record, queue->ordinal != GS_ORDINAL_COMPUTE});
+    gs_command_perform(command, device);
+    gs_activity_end();
+    gs_gate_leave();
+    if (is_ranked)
+        gs_made_progress(gs_turn_begin((gs_turn){0}));
+    if (guarded)
+        gs_fault_scope_enter(before);
+    if (is_function)
+        queue->waits = false;
+    return !gs_context_is_lost(queue->context);
+}
+
+static bool pass_semaphores(gs_queue *queue, const gs_command *command) {
+    if (!gs_command_has_semaphores(command))
+        return true;
+    queue->waits = true;
+    bool passed = gs_semaphores_pass(command, queue->context);
+    queue->waits = false;
+    return passed;
+}
+
+static void signal_end(gs_event *event, gs_counter *counter, uint64_t number) {
+    if (counter != NULL)
+        gs_counter_advance(counter, number);
+    if (event != NULL)
+        gs_event_signal(event);
+}
+
+/* For the last command of a buffer. Once that has retired it may be changed, so that what it signals is held here. */
+static void retire_and_signal(gs_queue *queue, gs_command *run, const gs_command *last, uint64_t base) {
+    gs_event *event = last->signal;
+    gs_counter *counter = last->counter;
+    uint64_t number = base + last->step;
+    if (event != NULL)
+        gs_object_hold(event);
+    retire(queue, run);
+    signal_end(event, counter, number);
+    if (event != NULL)
+        gs_object_drop(event);
+}
+
+/* Runs one command that is not itself a run of command buffers. `last_of`: the submitted command that ends with it.
+ * In a lost context it only passes through: nothing is done and nothing is signalled. */
+static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
+    bool timed = command->signal != NULL && command->signal->timestamps;
+    bool ready = wait_for_events(queue, command);
+    if (queue->runnable.is_listed && waits_for_others(command))
+        gs_runnable_end(&queue->runnable);
+    ready = ready && pass_semaphores(queue, command);
+    gs_interval interval = {timed ? gs_timestamp() : 0, 0};
+    if (!ready || !perform(queue, command)) {
+        if (last_of != NULL)
+            retire(queue, last_of);
+        return;
+    }
+    if (timed) {
+        interval.end = gs_timestamp();
+        gs_event_stamp(command->signal, interval);
+    }
+    if (last_of != NULL && last_of != command)
+        retire_and_signal(queue, last_of, command, base);
+    else {
+        if (last_of != NULL)
+            retire(queue, last_of);
+        signal_end(command->signal, command->counter, base + command->step);
+    }
+}
+
+/* Runs of an executable graph wait for those that were submitted before. */
+static bool is_its_turn(void *state) {
+    const gs_command *command = state;
+    return atomic_load_explicit(&command->run.turns->done, memory_order_acquire) + 1 >= command->run.turn;
+}
+
+static void wait_for_turn(gs_queue *queue, gs_command *command) {
+    if (command->run.turns == NULL)
+        return;
+    queue->waits = true;
+    while (!gs_context_is_lost(queue->context) &&
+           gs_futex_wait(&command->run.turns->futex, is_its_turn, command, LOOK_UP, false) != GS_WAIT_DONE)
+        continue;
+    queue->waits = false;
+}
+
+static void execute_buffers(gs_queue *queue, gs_command *command) {
+    bool retired = false;
+    bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
+    wait_for_events(queue, command);
+    if (queue->runnable.is_listed && waits_for_others(command))
+        gs_runnable_end(&queue->runnable);
+    wait_for_turn(queue, command);
+    gs_interval interval = {gs_timestamp(), 0};
+    for (uint32_t each = 0; each < command->run.count; each++) {
+        gs_run *run = &command->run.runs[each];
+        bool last_buffer = ends_here && each + 1 == command->run.count;
+        for (gs_command *inner = run->buffer->first; inner != NULL; inner = inner->next) {
+            if (gs_context_is_lost(queue->context))
+                break;
+            bool last = last_buffer && inner->next == NULL;
+            execute(queue, inner, run->base, last ? command : NULL);
+            retired |= last;
+        }
+    }
+    interval.end = gs_timestamp();
+    if (command->signal != NULL && command->signal->timestamps)
+        gs_event_stamp(command->signal, interval);
+    if (!retired)
+        retire(queue, command);
+    if (command->run.turns != NULL)
+        gs_counter_advance(command->run.turns, command->run.turn);
+    if (gs_context_is_lost(queue->context))
+        return;
+    if (command->run.fence != NULL)
+        gs_futex_set(&command->run.fence->futex, 1);
+    if (command->counter != NULL)
+        gs_counter_advance(command->counter, command->step);
+    if (command->signal != NULL)
+        gs_event_signal(command->signal);
+}
+
+void gs_queue_execute(gs_queue *queue, gs_command *command) {
+    if (command->operation == GS_RUN_BUFFERS)
+        execute_buffers(queue, command);
+    else
+        execute(queue, command, 0, command);
+    queue->completed++;
+    gs_futex_notify(&queue->futex);
+    gs_command_free(command);
+}
+
+void gs_queue_execute_claimed(gs_queue *queue, gs_command *command) {
+    queue->submitted++;
+    execute(queue, command, 0, NULL);
+    queue->retired++;
+    queue->completed++;
+    gs_futex_notify(&queue->futex);
+}
+
+/* --- How long it takes ------------------------------------------------------------------------------------ */
+
+/* True if nothing in a command buffer can hold up whoever executes it. What it waits for must have come, and stay: a buffer
+ * that resets events may wait for one of them to be signalled again. */
+static bool runs_through(const gs_command_buffer *buffer) {
+    bool resets = false;
+    for (const gs_command *inner = buffer->first; inner != NULL; inner = inner->next) {
+        resets |= inner->operation == GS_RESET_EVENT;
+        if (inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))
+            return false;
+        if (inner->target_count > 0 && (resets || !gs_command_targets_are_reached(inner)))
+            return false;
+    }
+    return true;
+}
+
+bool gs_command_is_unhindered(const gs_command *command) {
+    if (!gs_command_targets_are_reached(command))
+        return false;
+    if (command->operation != GS_RUN_BUFFERS)
+        return command->operation != GS_HOST_FUNCTION && !gs_command_has_semaphores(command);
+    if (command->run.turns != NULL && !is_its_turn((void *)command))
+        return false;
+    for (uint32_t each = 0; each < command->run.count; each++)
+        if (!runs_through(command->run.runs[each].buffer))
+            return false;
+    return true;
+}
+
+bool gs_command_is_short_run(const gs_command *command) {
+    enum { MOST_COMMANDS = 4 };
+    uint32_t commands = 0;
+    if (command->operation != GS_RUN_BUFFERS || command->run.count > MOST_COMMANDS)
+        return false;
+    for (uint32_t each = 0; each < command->run.count; each++)
+        for (const gs_command *inner = command->run.runs[each].buffer->first; inner != NULL; inner = inner->next)
+            if (++commands > MOST_COMMANDS || !gs_command_is_short(inner))
+                return false;
+    return gs_command_is_unhindered(command);
+}

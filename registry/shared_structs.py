@@ -1,0 +1,225 @@
+"""What the driver's C and Python halves and compiled kernels all know, stated once.
+
+`registry.generators.shared_structs` prints `native/generated/shared.h` and
+`src/groundstate/native_layouts.py` from this file.
+"""
+
+from __future__ import annotations
+
+from registry.layout import Constant, Field, Function, Layouts, Numbers, Struct
+
+CONSTANTS = (
+    Constant(
+        "GS_LOCAL_ALIGNMENT",
+        128,
+        "local memory and each local argument begin at multiples of this",
+    ),
+    Constant("GS_COUNTER_MAX", (1 << 42) - 1, "the largest number that a counter can reach"),
+    Constant(
+        "GS_QUEUE_GROUPS", 2, "of a device: compute and copy, then copy only; ordinals are below"
+    ),
+    Constant("GS_IMAGE_MAX_1D", 32768, "texels"),
+    Constant("GS_IMAGE_MAX_2D", 32768, "texels in each direction"),
+    Constant("GS_IMAGE_MAX_3D", 4096, "texels in each direction"),
+    Constant("GS_IMAGE_MAX_LAYERS", 4096, "of an array"),
+    Constant("GS_IMAGE_MAX_BUFFER", 1 << 31, "bytes"),
+    Constant("GS_IMAGE_PITCH_ALIGNMENT", 16, "of the pitches that a program may choose"),
+    Constant("GS_ACTIVITY_MAGIC", 0x3154434147535A, "an activity page begins with this: ZSGACT1"),
+    Constant(
+        "GS_ACTIVITY_RUNNING",
+        1 << 60,
+        "added to a word of a meter while it runs, with the time at which it began taken away",
+    ),
+    Constant("GS_ACTIVITY_LINE", 64, "bytes; the records of devices begin at multiples of this"),
+)
+
+NUMBERS = (
+    Numbers(
+        "gs_argument_kind",
+        "GS_ARGUMENT_",
+        ("VALUE", "POINTER", "LOCAL", "IMAGE", "SAMPLER"),
+        "What an argument of a kernel is.",
+    ),
+    Numbers(
+        "gs_texel_kind",
+        "GS_TEXEL_",
+        ("UINT", "SINT", "UNORM", "SNORM", "HALF", "FLOAT", "SMALL_FLOAT"),
+        "How the bits of a channel are to be taken. SMALL_FLOAT has 11 or 10 bits, 5 of them "
+        "exponent, and no sign; a channel of 2 bits with them is UNORM.",
+    ),
+    Numbers(
+        "gs_channel_source",
+        "GS_FROM_",
+        ("TEXEL", "ZERO", "ONE"),
+        "Where a channel comes from when a kernel reads.",
+    ),
+)
+
+STRUCTS = (
+    Struct(
+        "gs_dispatch",
+        "A launch, as compiled code reads it (docs/internals/compiler.md).",
+        (
+            Field("arguments", "const char *", "the packed argument block"),
+            Field("global_offset", "uint64_t", count=3),
+            Field("group_counts", "uint64_t", count=3),
+            Field("group_size", "uint32_t", count=3),
+            Field("work_dimensions", "uint32_t"),
+            Field("print_buffer", "void *", "where printf writes"),
+            Field("globals", "char *", "the module's program-scope variables"),
+            Field("local_bytes", "uint64_t", "static and dynamic local memory, rounded up"),
+            Field("streams", "uint64_t", "not 0 if results will not fit into the cache"),
+        ),
+    ),
+    Struct(
+        "gs_memory_header",
+        "Lies right before local memory (docs/internals/compiler.md).",
+        (
+            Field("saved", "char *", "what sub-groups keep at barriers, shared cells, tables"),
+            Field("private", "char *", "the private variables of all work-items"),
+            Field("group", "uint64_t", "written by the code: the group that it is at"),
+        ),
+    ),
+    Struct(
+        "gs_texel_channel",
+        "Where a channel lies in a texel.",
+        (
+            Field("word", "uint8_t", "the number of a 32-bit word of the texel"),
+            Field("shift", "uint8_t", "the first bit in that word"),
+            Field("bits", "uint8_t"),
+            Field("source", "uint8_t", "reading: gs_channel_source; writing: 0 to 3 for r g b a"),
+        ),
+    ),
+    Struct(
+        "gs_image_view",
+        "An image, as compiled code reads it (docs/reference/python/images.md).",
+        (
+            Field("texels", "char *"),
+            Field("width", "uint32_t", "in texels, as are the others; 1: there is no such axis"),
+            Field("height", "uint32_t"),
+            Field("depth", "uint32_t"),
+            Field("layers", "uint32_t", "of an array; 0: it is none"),
+            Field("row_pitch", "uint64_t", "bytes from row to row"),
+            Field("slice_pitch", "uint64_t", "bytes from slice to slice, or from layer to layer"),
+            Field("texel_bytes", "uint32_t"),
+            Field("kind", "uint32_t", "gs_texel_kind"),
+            Field("reading", "gs_texel_channel", "where r, g, b and a come from", count=4),
+            Field("writing", "gs_texel_channel", "what goes into each channel", count=4),
+            Field("channel_type", "uint32_t", "OpenCL's number; 0: it has none"),
+            Field("channel_order", "uint32_t", "OpenCL's number"),
+            Field("is_srgb", "uint32_t", "r, g and b are stored with the sRGB curve"),
+            Field("samples", "uint32_t", "1"),
+            Field("sampler", "uint64_t", "of a bindless sampled image: the sampler's flags"),
+        ),
+    ),
+    Struct(
+        "gs_argument",
+        "An argument of a kernel.",
+        (
+            Field("kind", "uint32_t", "gs_argument_kind"),
+            Field("size", "uint32_t", "bytes that a caller passes"),
+            Field("offset", "uint32_t", "in the argument block"),
+        ),
+    ),
+    Struct(
+        "gs_entry_point_description",
+        "A kernel of a module, as Python makes it known.",
+        (
+            Field("arguments", "const gs_argument *"),
+            Field("argument_count", "uint32_t"),
+            Field("block_bytes", "uint32_t"),
+            Field("default_size", "uint32_t", "of a group, unless the program sets one", count=3),
+            Field("size_is_required", "uint32_t", "the default is the only one allowed"),
+            Field("most_items", "uint32_t", "in a group"),
+            Field("most_local_bytes", "uint32_t"),
+            Field("subgroup_size", "uint32_t"),
+            Field("name", "const char *", is_text=True),
+        ),
+    ),
+    Struct(
+        "gs_code_description",
+        "A variant, a kernel compiled for one group size, as Python makes it known.",
+        (
+            Field("run", "gs_run_groups"),
+            Field("local_bytes", "uint64_t"),
+            Field("private_bytes", "uint64_t"),
+            Field("saved_bytes", "uint64_t"),
+            Field("formats", "const char *const *", "of its printf calls"),
+            Field("format_count", "uint32_t"),
+            Field("has_loops", "uint32_t"),
+            Field("may_wait", "uint32_t"),
+            Field("group_size", "uint32_t", count=3),
+        ),
+    ),
+    Struct(
+        "gs_allocation_facts",
+        "What Python may know of an allocation.",
+        (
+            Field("base", "uint64_t"),
+            Field("size", "uint64_t"),
+            Field("device", "uint64_t"),
+            Field("type", "uint64_t"),
+            Field("id", "uint64_t"),
+            Field("fd", "int64_t"),
+            Field("imported", "uint64_t"),
+        ),
+    ),
+    Struct(
+        "gs_speed",
+        "How fast a device gets at memory: bytes in a second, and nanoseconds.",
+        (
+            Field("copy", "uint64_t"),
+            Field("read", "uint64_t"),
+            Field("write", "uint64_t"),
+            Field("latency", "uint64_t"),
+        ),
+    ),
+    Struct(
+        "gs_activity_head",
+        "What a process does on its devices: the head of the page that others read.",
+        (
+            Field("magic", "uint64_t", "GS_ACTIVITY_MAGIC"),
+            Field("pid", "uint64_t"),
+            Field("start_time", "uint64_t", "of the process, in the kernel's ticks"),
+            Field("origin", "uint64_t", "CLOCK_MONOTONIC from which times are counted"),
+            Field("used", "uint64_t", "bytes of the page that have records", is_atomic=True),
+        ),
+    ),
+    Struct(
+        "gs_device_activity",
+        "One device in that page.",
+        (
+            Field("size", "uint32_t", "bytes up to the next record"),
+            Field("workers", "uint32_t"),
+            Field("device", "uint32_t", "its number on the machine"),
+            Field("subdevice", "int32_t", "its number in the device, or -1"),
+            Field("memory_bytes", "uint64_t"),
+            Field("memory_used", "uint64_t", "with that of sub-devices", is_atomic=True),
+            Field("memory_shared", "uint64_t", is_atomic=True),
+            Field("all_offset", "uint32_t", "of the meter of all work, from the record's start"),
+            Field("copies_offset", "uint32_t", "of the meter of queues that only copy"),
+        ),
+    ),
+    Struct(
+        "gs_meter",
+        "How many threads work, and for how long the words of each have run.",
+        (
+            Field("level", "uint32_t", is_atomic=True),
+            Field("unused", "uint32_t"),
+            Field("words", "uint64_t", count=0, is_atomic=True),
+        ),
+    ),
+)
+
+RUN_GROUPS = Function(
+    "gs_run_groups",
+    "Compiled code: runs groups of a launch, numbered from 0, x fastest.",
+    (
+        ("const gs_dispatch *", "dispatch"),
+        ("uint64_t", "first"),
+        ("uint64_t", "count"),
+        ("char *", "local"),
+    ),
+)
+
+LAYOUTS = Layouts(STRUCTS)
