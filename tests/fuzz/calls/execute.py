@@ -6,7 +6,6 @@ driver's Python half, a failure without a sentence, and success with a handle th
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import random
@@ -207,12 +206,12 @@ class Run:
         if threads == 1:
             self._run(calls, alone=True)
             return
-        started: list[threading.Thread] = []
-        for number in range(threads):
-            thread = threading.Thread(target=self._run, args=(calls[number::threads], False))
-            with contextlib.suppress(RuntimeError):  # there may be no room for so many
-                thread.start()
-                started.append(thread)
+        started = [
+            threading.Thread(target=self._run, args=(calls[number::threads], False))
+            for number in range(threads)
+        ]
+        for thread in started:
+            thread.start()
         for thread in started:
             thread.join()
 
