@@ -13,6 +13,7 @@
 #include "memory/page.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
+#include "threads/wait.h"
 
 enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
 enum { MOST_SAID = 32 };
@@ -78,6 +79,7 @@ ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
 }
 
 ze_result_t gs_not_ready(enum gs_function function) {
+    gs_engines_serve_stalled(false); /* the program may ask until it is ready */
     not_ready = function;
     return ZE_RESULT_NOT_READY;
 }

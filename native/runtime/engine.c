@@ -19,7 +19,7 @@ static const uint64_t IDLE_NANOSECONDS = UINT64_C(5000000000);
 
 GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static engine *idle;
-static gs_queue *stalled; /* for which there was no engine */
+static gs_queue *_Atomic stalled; /* for which there was no engine; changed with the lock held */
 
 static bool has_queue(void *state) { return atomic_load(&((engine *)state)->queue) != NULL; }
 
@@ -101,7 +101,7 @@ bool gs_engine_is_ready(void) {
     return ready || start_engine(NULL);
 }
 
-/* Without an engine the queue waits until another one is done, or its commands are waited for. */
+/* Without an engine the queue waits until another one is done, or somebody waits. */
 void gs_engine_assign(gs_queue *queue) {
     engine *taken = take_idle();
     if (taken != NULL) {
@@ -113,6 +113,19 @@ void gs_engine_assign(gs_queue *queue) {
         stalled = queue;
         gs_unlock(&lock);
     }
+}
+
+/* An engine for whoever comes next finds the queue. If none can be started there is nobody but the caller. */
+void gs_engines_serve_stalled(bool caller_waits) {
+    if (atomic_load_explicit(&stalled, memory_order_relaxed) == NULL || start_engine(NULL) || !caller_waits)
+        return;
+    gs_lock(&lock);
+    gs_queue *taken = stalled;
+    if (taken != NULL)
+        stalled = taken->stalled;
+    gs_unlock(&lock);
+    if (taken != NULL)
+        gs_queue_work_for_engine(taken);
 }
 
 /* --- Pausing ------------------------------------------------------------------------------------- */

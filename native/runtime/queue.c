@@ -72,16 +72,21 @@ static gs_command *take_next(gs_queue *queue) {
     return command;
 }
 
-void gs_queue_work_off(gs_queue *queue) {
-    gs_object *owner = queue->owner;
+/* For an engine that has come, or for who takes its place: the queue's owner is held since it was called. */
+static gs_object *arrive(gs_queue *queue) {
     gs_lock(&queue->lock);
     queue->called = false;
     gs_unlock(&queue->lock);
+    return queue->owner;
+}
+
+void gs_queue_work_off(gs_queue *queue) {
+    gs_object *owner = arrive(queue);
     if (begin(queue))
         for (gs_command *command; (command = take_next(queue)) != NULL;)
             gs_queue_execute(queue, command);
     gs_memory_free_deferred();
-    gs_object_drop(owner); /* held since the engine was called */
+    gs_object_drop(owner);
 }
 
 /* Ends what `begin` began; what is left of the commands goes to an engine. */
@@ -108,11 +113,8 @@ static bool can_go_on(gs_queue *queue) {
     return command == NULL || gs_command_is_unhindered(command);
 }
 
-/* In a Python program the thread must stay free for Ctrl-C; in any, what it waits for may come from elsewhere
- * while this queue is stuck. The program's threads may run on any CPU, a device with a CPU affinity not. */
-void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
-    if (gs_process_is_python() || queue->device->affinity != NULL || !begin(queue))
-        return;
+/* For the one who executes the queue, until he need not any more or would be held up. */
+static void work_until(gs_queue *queue, bool (*done)(void *state), void *state) {
     while (!done(state) && can_go_on(queue)) {
         gs_command *command = take_next(queue);
         if (command == NULL)
@@ -120,6 +122,26 @@ void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
         gs_queue_execute(queue, command);
     }
     hand_over(queue);
+}
+
+/* In a Python program the thread must stay free for Ctrl-C; in any, what it waits for may come from elsewhere
+ * while this queue is stuck. The program's threads may run on any CPU, a device with a CPU affinity not. */
+void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
+    if (gs_process_is_python() || queue->device->affinity != NULL || !begin(queue))
+        return;
+    work_until(queue, done, state);
+}
+
+static bool is_never_enough(void *unused) {
+    (void)unused;
+    return false;
+}
+
+void gs_queue_work_for_engine(gs_queue *queue) {
+    gs_object *owner = arrive(queue);
+    if (begin(queue))
+        work_until(queue, is_never_enough, NULL);
+    gs_object_drop(owner);
 }
 
 void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state) {

@@ -123,6 +123,9 @@ void gs_engine_assign(gs_queue *queue);
 
 /* engine.c: false if no thread waits for a queue, and none can be started. */
 bool gs_engine_is_ready(void);
+
+/* Does what an engine that was called would do, as far as nothing holds the caller up. */
+void gs_queue_work_for_engine(gs_queue *queue);
 void gs_queue_work_off(gs_queue *queue);
 
 #endif

@@ -103,6 +103,8 @@ gs_wait_result gs_futex_wait(gs_futex *futex, bool (*done)(void *state), void *s
             break;
         }
         uint64_t left = timeout == GS_FOREVER ? GS_FOREVER : timeout - passed;
+        if (interruptible)
+            gs_engines_serve_stalled(true);
         int error = sleep_once(futex, seen, interruptible && left > NAP_NANOSECONDS ? NAP_NANOSECONDS : left);
         if ((error == EINTR || error == ETIMEDOUT) && interruptible && gs_python_interrupt()) {
             result = GS_WAIT_INTERRUPTED;

@@ -64,6 +64,10 @@ bool gs_wait_moment(bool (*done)(void *state), void *state);
 /* True if a signal handler of the hosting Python program asks for the thread; defined in python/gil.c. */
 bool gs_python_interrupt(void);
 
+/* runtime/engine.c: for those who wait for the device, or are told to: sees to queues for which no thread could be
+ * started. One who waits does their work himself if there is still none. */
+void gs_engines_serve_stalled(bool caller_waits);
+
 /* True if the process was a Python program before the driver came; defined in python/interpreter.c. */
 bool gs_process_is_python(void);
 

@@ -100,10 +100,21 @@ static bool is_built(const char *call, int status) {
     return false;
 }
 
+/* It lies beside the other one. */
+static void *open_opencl(void) {
+    Dl_info beside;
+    char path[4096];
+    REQUIRE(dladdr((void *)groundstate_dnnl_last_error, &beside) != 0);
+    const char *slash = strrchr(beside.dli_fname, '/');
+    REQUIRE(slash != NULL);
+    snprintf(path, sizeof path, "%.*s/libgroundstate_opencl.so", (int)(slash - beside.dli_fname), beside.dli_fname);
+    return dlopen(path, RTLD_NOW);
+}
+
 static cl_object *platform_of_opencl(void) {
     static void *library;
     if (library == NULL)
-        library = dlopen("libgroundstate_opencl.so", RTLD_NOW); /* the program says where it lies */
+        library = open_opencl();
     int (*get_platforms)(unsigned, void **, unsigned *) = NULL;
     void *platform = NULL;
     if (library != NULL)

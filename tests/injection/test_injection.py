@@ -74,7 +74,7 @@ def test_every_failure_is_answered_and_the_work_succeeds_again(
     assert said.startswith(f"{mode}: ")
 
 
-def test_limits_of_files_and_of_address_space_are_answered(
+def test_limits_of_files_of_address_space_and_of_threads_are_answered(
     programs: Path, kernels: Path, tmp_path: Path
 ) -> None:
     said = run(programs / "injection", kernels, "limits", 0, 0, recordings=tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz.targets import libfuzzer, modules
 from tests.fuzz.targets.activity import Activity
-from tests.fuzz.targets.calls import Calls, Cramped, Threads
+from tests.fuzz.targets.calls import Calls, Threads
 from tests.fuzz.targets.ipc import Ipc
 from tests.fuzz.targets.kernels import Kernels
 from tests.fuzz.targets.streams import Streams
@@ -15,7 +15,6 @@ TARGETS: dict[str, Target] = {
     for target in (
         Calls(),
         Threads(),
-        Cramped(),
         *modules.TARGETS,
         Kernels(),
         Streams(),

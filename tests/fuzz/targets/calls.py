@@ -83,14 +83,6 @@ class Threads(Calls):
     longest = 160
 
 
-class Cramped(Threads):
-    """The same with little address space: handles are used again at once, and threads may fail."""
-
-    name = "cramped"
-    summary = "the same in little address space"
-    memory_bytes = 96 << 20
-
-
 def encode(case: dict[str, Any]) -> bytes:
     """A line for each call, so that a case can be read."""
     lines = ",\n".join(json.dumps(call) for call in case["calls"])
