@@ -54,7 +54,7 @@ def recorded(
 
 @pytest.mark.parametrize("sleepers", [0, 3], ids=["alone", "beside sleeping threads"])
 @pytest.mark.parametrize("pages", [1, 16])
-def test_pages_that_only_kernels_write_are_stored_once(
+def test_pages_only_kernels_write_are_stored_once(
     tmp_path: Path, pages: int, sleepers: int
 ) -> None:
     _, writes = recorded(tmp_path / "out", pages, sleepers)
@@ -63,7 +63,7 @@ def test_pages_that_only_kernels_write_are_stored_once(
 
 @pytest.mark.parametrize("sleepers", [0, 3], ids=["alone", "beside sleeping threads"])
 @pytest.mark.parametrize("every", [1, 2, 25])
-def test_host_writes_between_launches_of_the_same_page_are_played_again(
+def test_host_writes_to_kernel_pages_are_replayed(
     tmp_path: Path, every: int, sleepers: int
 ) -> None:
     total, writes = recorded(tmp_path / "out", 4, sleepers, every)

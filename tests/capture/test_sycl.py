@@ -85,9 +85,7 @@ def test_played_memory_is_what_the_program_saw(recording: tuple[Path, str]) -> N
     assert observer.sums == said
 
 
-def test_its_kernels_have_places_and_can_be_cut_out(
-    recording: tuple[Path, str], tmp_path: Path
-) -> None:
+def test_sycl_kernels_are_listed_and_cut_out(recording: tuple[Path, str], tmp_path: Path) -> None:
     stream, printed = recording
     with StreamReader(stream) as reader:
         launches = Outline(reader).submissions.launches

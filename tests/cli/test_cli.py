@@ -121,7 +121,7 @@ def test_info_shows_the_devices() -> None:
     assert "\x1b" not in done.stdout, "no colours outside a terminal"
 
 
-def test_info_shows_sub_devices_and_the_variable_that_made_them() -> None:
+def test_info_shows_sub_devices_and_topology_env() -> None:
     done = groundstate("info", GROUNDSTATE_TOPOLOGY="2x3", GROUNDSTATE_THREADS="6")
     assert done.stdout.count("Sub-device") == 6
     assert done.stdout.count("1 core at") == 6
@@ -161,7 +161,7 @@ def test_info_fits_the_terminal(columns: int) -> None:
     assert max(map(len, without_colours(shown))) <= columns
 
 
-def test_info_without_the_library_says_how_to_build_it(tmp_path: Path) -> None:
+def test_info_without_library_says_how_to_build(tmp_path: Path) -> None:
     done = groundstate("info", GROUNDSTATE_LIBRARY=str(tmp_path / "missing.so"))
     assert done.returncode == 1
     assert "missing.so is missing. Build it with 'make native'" in done.stderr

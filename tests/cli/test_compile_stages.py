@@ -46,7 +46,7 @@ def emitted(capfd: Shown, *words: str) -> str:
     return shown.out
 
 
-def test_the_graph_says_how_values_differ_between_lanes(capfd: Shown) -> None:
+def test_emitted_ir_shows_divergence_across_lanes(capfd: Shown) -> None:
     text = emitted(capfd, "--emit=ir", "--kernel", "scale", "--lanes", "8", "--group-size", "64")
     lines = text.splitlines()
     assert lines[:2] == ["; groups of 64 x 1 x 1, 8 lanes", 'kernel "scale"']

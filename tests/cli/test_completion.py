@@ -86,7 +86,7 @@ def test_manual_page_in_docs_is_current() -> None:
     )
 
 
-def test_manual_page_names_every_command_and_option() -> None:
+def test_manual_page_has_every_command_and_option() -> None:
     text = page().replace("\\-", "-")
     for command in command_tree(make_parser()).all():
         if len(command.words) > 1:
@@ -114,7 +114,7 @@ def test_man_prints_roff_into_a_pipe() -> None:
     assert done.stdout.startswith(".TH GROUNDSTATE 1 ")
 
 
-def test_every_command_is_listed_with_its_own_summary() -> None:
+def test_every_command_is_listed_with_summary() -> None:
     tree = command_tree(make_parser())
     assert {child.words[1]: child.summary for child in tree.children} == COMMANDS
 

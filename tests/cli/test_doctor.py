@@ -58,7 +58,7 @@ def test_a_machine_that_works_fits_on_one_screen() -> None:
         assert line.endswith(" 4096 right numbers")
 
 
-def test_missing_driver_library_is_wrong_and_the_rest_is_shown(tmp_path: Path) -> None:
+def test_missing_driver_is_wrong_and_rest_shown(tmp_path: Path) -> None:
     found = findings(GROUNDSTATE_LIBRARY=str(tmp_path / "none.so"))
     assert found["Installed", "driver"]["state"] == "wrong"
     assert "make native" in found["Installed", "driver"]["text"]
@@ -66,7 +66,7 @@ def test_missing_driver_library_is_wrong_and_the_rest_is_shown(tmp_path: Path) -
     assert found["Installed", "llvmlite"]["state"] == "ok"
 
 
-def test_driver_library_that_ends_the_process_is_wrong(tmp_path: Path) -> None:
+def test_driver_that_aborts_the_process_is_wrong(tmp_path: Path) -> None:
     source = tmp_path / "bad.c"
     source.write_text(
         "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n"
@@ -80,7 +80,7 @@ def test_driver_library_that_ends_the_process_is_wrong(tmp_path: Path) -> None:
     assert found["Programs", "check"]["state"] == "wrong"
 
 
-def test_compiler_that_cannot_be_imported_is_wrong(tmp_path: Path) -> None:
+def test_compiler_import_failure_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "llvmlite").mkdir()
     (tmp_path / "llvmlite" / "__init__.py").write_text("raise ImportError('libstdc++ is missing')")
     found = findings(PYTHONPATH=os.pathsep.join((str(tmp_path), *sys.path)))
@@ -88,7 +88,7 @@ def test_compiler_that_cannot_be_imported_is_wrong(tmp_path: Path) -> None:
     assert "libstdc++ is missing" in found["Device", "kernel"]["text"]
 
 
-def test_a_package_that_is_not_installed_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uninstalled_package_is_reported_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installed, "version_of", lambda name: None)
     is_not = list(installed.package())[1]
     assert (is_not.name, is_not.state) == ("package", State.MISSING)
@@ -98,7 +98,7 @@ def test_a_package_that_is_not_installed_is_said_to_be_so(monkeypatch: pytest.Mo
     assert not list(installed.required())
 
 
-def test_variables_are_shown_and_misspelt_ones_are_wrong() -> None:
+def test_misspelt_variable_is_wrong_others_shown() -> None:
     found = findings(GROUNDSTATE_TOPLOGY="2x2", GROUNDSTATE_THREADS="2", GROUNDSTATE_MEMORY="lots")
     assert found["Variables", "GROUNDSTATE_THREADS=2"]["state"] == "ok"
     assert found["Variables", "GROUNDSTATE_MEMORY=lots"]["state"] == "wrong"
@@ -129,12 +129,12 @@ def test_variables_of_others_are_left_alone(name: str) -> None:
     assert not list(settings.misspelt({name: "1"}))
 
 
-def test_programs_in_our_environment_get_our_driver() -> None:
+def test_own_environment_selects_own_driver() -> None:
     found = findings(**standin.environment(os.environ))
     assert found["Programs", "loader"]["text"].startswith("Groundstate in the loader's place")
 
 
-def test_missing_packages_come_with_the_command_that_installs_them(
+def test_missing_packages_name_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(installed, "version_of", {"groundstate": gs.__version__}.get)

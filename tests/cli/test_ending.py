@@ -60,7 +60,7 @@ def test_interrupt_during_import_ends_in_one_line(module: str, arguments: list[s
     assert done.stdout == ""
 
 
-def test_interrupt_in_a_destructor_still_ends_the_program() -> None:
+def test_interrupt_in_destructor_ends_program() -> None:
     code = """
 import signal, sys, time
 from groundstate.cli import commands
@@ -153,7 +153,7 @@ def test_output_that_nobody_reads_is_no_error(folder: Path, arguments: list[str]
 
 
 @pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
-def test_output_that_cannot_be_written_is_one_line(folder: Path, arguments: list[str]) -> None:
+def test_unwritable_output_is_a_one_line_error(folder: Path, arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "groundstate", *arguments],
@@ -174,7 +174,7 @@ def test_closed_output_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_programs_that_are_run_end_at_a_broken_pipe_as_they_would_alone() -> None:
+def test_program_under_run_ends_at_broken_pipe() -> None:
     script = f"{sys.executable} -m groundstate run -- yes | head -1"
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("y\n", "")

@@ -20,13 +20,13 @@ from groundstate.cli.errors import FAILED, complain, describe
         (errno.ENAMETOOLONG, "file name too long"),
     ],
 )
-def test_os_errors_are_described_with_path_and_reason(number: int, reason: str) -> None:
+def test_os_error_is_described_by_path_and_reason(number: int, reason: str) -> None:
     assert describe(OSError(number, os.strerror(number), "k.spv")) == f"k.spv: {reason}"
     assert describe(OSError(number, os.strerror(number)), Path("a/b")) == f"a/b: {reason}"
     assert describe(OSError(number, os.strerror(number))) == reason
 
 
-def test_other_errors_are_described_by_their_own_words() -> None:
+def test_other_errors_keep_their_own_message() -> None:
     assert describe(ValueError("it is too large")) == "it is too large"
     assert describe(OSError("libx.so: cannot open")) == "libx.so: cannot open"
     assert describe(KeyError()) == "KeyError"

@@ -10,7 +10,7 @@ import pytest
 from groundstate.cli.folders import output_folder
 
 
-def test_an_empty_folder_goes_away_with_those_above_it(tmp_path: Path) -> None:
+def test_empty_folder_is_removed_with_its_parents(tmp_path: Path) -> None:
     with output_folder(tmp_path / "a" / "b"):
         assert (tmp_path / "a" / "b").is_dir()
     assert list(tmp_path.iterdir()) == []
@@ -29,7 +29,7 @@ def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
     assert tmp_path.is_dir()
 
 
-def test_folders_above_one_that_cannot_be_made_go_away(tmp_path: Path) -> None:
+def test_failed_folder_removes_created_parents(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="too long"), output_folder(tmp_path / "a" / ("b" * 300)):
         pass
     assert list(tmp_path.iterdir()) == []

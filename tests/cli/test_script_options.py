@@ -34,7 +34,7 @@ PROGRAM = ["./my_app", "--size", "4"]
         ["--stop-on-error", BUNDLED, "--script-args=-O0", "--", *PROGRAM],
     ],
 )
-def test_options_may_come_before_and_behind_the_script(
+def test_options_may_precede_or_follow_script(
     words: list[str], became: list[tuple[list[str], dict[str, str]]]
 ) -> None:
     assert main(["script", *words]) == 0
@@ -59,7 +59,7 @@ def test_words_of_the_program_are_left_alone(
     assert became[0][0] == program
 
 
-def test_an_unknown_option_behind_the_script_is_an_error(
+def test_unknown_option_after_script_is_an_error(
     became: list[tuple[list[str], dict[str, str]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -66,9 +66,7 @@ def said(process: subprocess.Popen[str]) -> tuple[list[str], str]:
 
 
 @adapters
-def test_threads_share_queues_of_the_device_that_the_runtime_chose(
-    start: Start, adapter: int
-) -> None:
+def test_threads_share_queues_of_default_device(start: Start, adapter: int) -> None:
     lines, _ = said(start("threads", adapter))
     assert lines[0].startswith("level_zero:gpu:0 Groundstate")
     assert lines[1:] == ["equal"]
@@ -84,7 +82,7 @@ def test_workers_of_multiprocessing(start: Start) -> None:
 
 
 @adapters
-def test_failures_are_exceptions_and_their_reasons_can_be_seen(start: Start, adapter: int) -> None:
+def test_failures_raise_and_driver_logs_reasons(start: Start, adapter: int) -> None:
     lines, complaints = said(start("failures", adapter, GROUNDSTATE_ERRORS="serious"))
     happened = dict(line.split() for line in lines[:-1])
     assert happened["module"] == "SyclProgramCompilationError"

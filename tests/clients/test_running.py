@@ -40,7 +40,7 @@ def running(folder: Path, text: str, sample: int = 0, limit_s: float = 100) -> F
     return FileRun(client, HERE, file, folder / "them.jsonl", limit_s, sample=sample)
 
 
-def test_a_test_that_ends_the_process_costs_only_its_own_result(tmp_path: Path) -> None:
+def test_crashing_test_loses_only_its_own_result(tmp_path: Path) -> None:
     result = running(tmp_path, TESTS).run()
     assert result.trouble == ""
     assert result.counts == {PASSED: 39, FAILED: 1, DIED: 1, SKIPPED: 1, EXPECTED: 1}
@@ -58,7 +58,7 @@ def test_a_larger_sample_contains_the_smaller_one(tmp_path: Path) -> None:
     assert small.tests.keys() < large.tests.keys()
 
 
-def test_a_file_that_takes_too_long_is_stopped_and_can_be_gone_on_with(tmp_path: Path) -> None:
+def test_file_over_time_limit_stops_and_resumes(tmp_path: Path) -> None:
     run = running(tmp_path, "import time\ndef test_a(): pass\ndef test_b(): time.sleep(1000)", 0, 3)
     result = run.run()
     assert result.trouble == "stopped after 3 s"
@@ -68,7 +68,7 @@ def test_a_file_that_takes_too_long_is_stopped_and_can_be_gone_on_with(tmp_path:
     assert again.counts == {PASSED: 2}
 
 
-def test_a_file_that_cannot_be_imported_is_reported(tmp_path: Path) -> None:
+def test_file_import_failure_is_reported(tmp_path: Path) -> None:
     result = running(tmp_path, "import nothing_of_this_name").run()
     assert "before any test" in result.trouble
     assert result.tests == {}
@@ -88,7 +88,7 @@ def test_results_are_compared_with_the_peer() -> None:
     assert file.share("newer") == (1, 2)
 
 
-def test_the_page_gets_the_table_between_its_marks(tmp_path: Path) -> None:
+def test_document_table_is_replaced_between_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.touch()
     with pytest.raises(ValueError, match="has no lines"):

@@ -35,7 +35,7 @@ def test_anything_with_a_buffer_can_be_copied(ctx: gs.Context, source: Any) -> N
     assert back.tobytes() == bytes(range(32))
 
 
-def test_addresses_can_be_copied_if_a_size_is_given(ctx: gs.Context) -> None:
+def test_copy_of_raw_address_requires_a_size(ctx: gs.Context) -> None:
     one, other = ctx.alloc_host(16), ctx.alloc_host(16)
     one.buffer()[:] = bytes(range(16))
     with gs.CommandList.immediate(ctx) as commands:
@@ -71,7 +71,7 @@ def test_what_cannot_be_written_is_refused(
         commands.copy(target, b"x")
 
 
-def test_a_number_fills_elements_and_bytes_fill_bytes(ctx: gs.Context) -> None:
+def test_number_fills_elements_bytes_fill_bytes(ctx: gs.Context) -> None:
     floats, bytes_, pairs = ctx.alloc_host(4, "float32"), ctx.alloc_host(4), ctx.alloc_host(8)
     halves, complexes = ctx.alloc_host(2, "float16"), ctx.alloc_host(2, "complex64")
     plain = bytearray(3)
@@ -183,7 +183,7 @@ def test_a_host_function_runs_in_its_place(ctx: gs.Context) -> None:
     assert seen == [(1, False), (2, False), (3, False)]
 
 
-def test_an_exception_in_a_host_function_is_reported(
+def test_host_function_exception_is_reported(
     ctx: gs.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reported: list[type[BaseException]] = []
@@ -193,7 +193,7 @@ def test_an_exception_in_a_host_function_is_reported(
     assert reported == [ZeroDivisionError]
 
 
-def test_events_are_signaled_waited_for_and_reset_by_the_device(ctx: gs.Context) -> None:
+def test_device_signals_waits_and_resets_events(ctx: gs.Context) -> None:
     pool = gs.EventPool(ctx, 3)
     go, middle, done = pool.event(), pool.event(), pool.event()
     with gs.CommandList.immediate(ctx, in_order=True) as commands:
@@ -208,7 +208,7 @@ def test_events_are_signaled_waited_for_and_reset_by_the_device(ctx: gs.Context)
     assert not go.is_signaled
 
 
-def test_timestamps_of_events_can_be_written_to_memory(ctx: gs.Context, gpu: gs.Device) -> None:
+def test_query_timestamps_writes_events_to_memory(ctx: gs.Context, gpu: gs.Device) -> None:
     pool = gs.EventPool(ctx, 2, timestamps=True)
     events = [pool.event(), pool.event()]
     work = ctx.alloc_device(1 << 16)
@@ -243,7 +243,7 @@ def test_a_recorded_list_runs_as_often_as_wanted(ctx: gs.Context) -> None:
     assert len(total) == 3
 
 
-def test_a_finished_list_takes_no_more_until_it_is_reset(ctx: gs.Context) -> None:
+def test_finished_list_refuses_append_until_reset(ctx: gs.Context) -> None:
     memory = ctx.alloc_host(2)
     commands = gs.CommandList(ctx)
     commands.fill(memory, 1)
@@ -299,7 +299,7 @@ def test_lists_with_all_options(ctx: gs.Context) -> None:
     )
 
 
-def test_what_a_command_uses_lives_until_it_has_run(ctx: gs.Context) -> None:
+def test_command_keeps_its_memory_alive_until_run(ctx: gs.Context) -> None:
     class Array(np.ndarray[Any, Any]):
         """An array that can be referred to weakly."""
 
@@ -323,7 +323,7 @@ def test_what_a_command_uses_lives_until_it_has_run(ctx: gs.Context) -> None:
     assert commands.is_idle
 
 
-def test_a_recorded_list_keeps_what_it_uses_while_it_runs(ctx: gs.Context) -> None:
+def test_recorded_list_keeps_memory_while_it_runs(ctx: gs.Context) -> None:
     memory, target = ctx.alloc_host(1 << 16), ctx.alloc_host(1 << 16)
     go = gs.EventPool(ctx, 1).event()
     commands, queue = gs.CommandList(ctx, in_order=True), gs.CommandQueue(ctx)
@@ -347,7 +347,7 @@ def test_what_was_used_is_let_go_without_waiting(ctx: gs.Context) -> None:
     assert len(commands.recorded.take()) < 2000
 
 
-def test_many_threads_can_append_to_lists_of_their_own(ctx: gs.Context) -> None:
+def test_threads_append_to_their_own_lists(ctx: gs.Context) -> None:
     problems: list[BaseException] = []
 
     def work(number: int) -> None:

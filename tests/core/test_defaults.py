@@ -49,7 +49,7 @@ def run_python(code: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint64", "float16", "float64", "complex64", "bool"])
-def test_array_of_an_ndarray_has_its_type_shape_and_elements(ctx: gs.Context, kind: str) -> None:
+def test_array_copies_ndarray_dtype_shape_values(ctx: gs.Context, kind: str) -> None:
     array = np.arange(6).reshape(2, 3).astype(kind)
     memory = ctx.array(array)
     assert memory.type == gs.MemoryType.SHARED
@@ -59,13 +59,13 @@ def test_array_of_an_ndarray_has_its_type_shape_and_elements(ctx: gs.Context, ki
     assert array.any() or kind == "bool", "the memory is a copy"
 
 
-def test_array_takes_arrays_with_gaps_and_in_any_order(ctx: gs.Context) -> None:
+def test_array_takes_ndarrays_of_any_strides(ctx: gs.Context) -> None:
     array = np.arange(24).reshape(4, 6)
     for view in (array[::2, 1::2], array.T, array[::-1], np.asfortranarray(array)):
         assert ctx.array(view).tolist() == view.tolist()
 
 
-def test_array_takes_numbers_lists_ranges_and_bytes(ctx: gs.Context) -> None:
+def test_array_takes_numbers_lists_ranges_bytes(ctx: gs.Context) -> None:
     assert ctx.array([[1, 2], [3, 4]], "uint16").tolist() == [[1, 2], [3, 4]]
     assert ctx.array(range(3), "float32").tolist() == [0, 1, 2]
     assert ctx.array(b"ab").tolist() == [97, 98]
@@ -73,7 +73,7 @@ def test_array_takes_numbers_lists_ranges_and_bytes(ctx: gs.Context) -> None:
     assert ctx.array(ctx.array([1, 2])).tolist() == [1, 2]
 
 
-def test_array_converts_to_a_type_that_is_asked_for(ctx: gs.Context) -> None:
+def test_array_converts_to_requested_dtype(ctx: gs.Context) -> None:
     swapped = np.array([1.5, 2.5], ">f8")
     assert ctx.array(swapped, "float32").tolist() == [1.5, 2.5]
 
@@ -90,7 +90,7 @@ def test_array_converts_to_a_type_that_is_asked_for(ctx: gs.Context) -> None:
         (np.array(["2020"], "M8[D]"), TypeError, "the types are bool, int8"),
     ],
 )
-def test_array_refuses_what_is_no_array_of_numbers(
+def test_array_refuses_non_numeric_data(
     ctx: gs.Context, data: object, kind: type[Exception], message: str
 ) -> None:
     with pytest.raises(kind, match=message):
@@ -122,7 +122,7 @@ for data in ([[1], [2]], "text", 5):
 # --- The default context and list -----------------------------------------------------------------
 
 
-def test_the_shortest_program_has_five_lines_and_leaves_nothing() -> None:
+def test_five_line_program_leaks_no_objects() -> None:
     assert len(FIVE_LINES.strip().splitlines()) == 5
     count = """
 import ctypes
@@ -140,7 +140,7 @@ before = library.gs_live_objects(0)
     assert run_python("\n".join(lines)) == "[1.0, 4.0, 9.0, 16.0]\n0\n"
 
 
-def test_there_is_one_default_context_whichever_threads_ask_first() -> None:
+def test_racing_threads_get_one_default_context() -> None:
     code = """
 import threading, groundstate as gs
 start, found = threading.Barrier(8), []
@@ -165,7 +165,7 @@ print(gs.default_context() is before, gs.array([1]).tolist())
     assert run_python(code) == "False [1]\n"
 
 
-def test_a_forked_process_has_a_default_context_of_its_own() -> None:
+def test_forked_process_has_own_default_context() -> None:
     code = f"""
 import os, groundstate as gs
 source = {SOURCE!r}
@@ -183,7 +183,7 @@ if child:
     assert run_python(code) == "0\n"
 
 
-def test_each_thread_has_a_default_list_that_ends_with_it(ctx: gs.Context) -> None:
+def test_thread_owns_default_list_until_it_ends(ctx: gs.Context) -> None:
     mine, others = ctx.default_list(), list[int]()
     thread = threading.Thread(target=lambda: others.append(ctx.default_list().handle))
     thread.start()
@@ -193,13 +193,13 @@ def test_each_thread_has_a_default_list_that_ends_with_it(ctx: gs.Context) -> No
     assert others != [mine.handle]
 
 
-def test_the_default_list_is_closed_with_its_context(gpu: gs.Device) -> None:
+def test_default_list_closes_with_its_context(gpu: gs.Device) -> None:
     with gs.Context(gpu) as context:
         context.default_list().fill(context.alloc_shared(4), 1)
         context.default_list().synchronize()
 
 
-def test_what_takes_a_context_takes_the_default_one(gpu: gs.Device) -> None:
+def test_omitted_context_means_default_context(gpu: gs.Device) -> None:
     context = gs.default_context()
     assert gs.Module(opencl=SOURCE).context is context
     assert gs.CommandList().context is context
@@ -234,9 +234,7 @@ def test_launch_takes_up_to_three_dimensions(
     assert shape[1] % y == 0
 
 
-def test_launch_uses_the_group_size_that_is_given_or_required(
-    ctx: gs.Context, module: gs.Module
-) -> None:
+def test_launch_uses_given_or_required_group_size(ctx: gs.Context, module: gs.Module) -> None:
     memory = ctx.array(np.zeros(32, "int32"))
     module["where"].launch(memory, global_size=32, group_size=8)
     assert memory.tolist() == [801] * 32
@@ -257,7 +255,7 @@ def test_launch_runs_on_a_list_or_a_queue(ctx: gs.Context, module: gs.Module) ->
     assert memory.tolist() == [2] * 4 + [3] * 4
 
 
-def test_threads_launch_on_default_lists_of_their_own(ctx: gs.Context, module: gs.Module) -> None:
+def test_threads_launch_on_own_default_lists(ctx: gs.Context, module: gs.Module) -> None:
     memory = ctx.array(np.zeros((4, 64), "int32"))
 
     def work(row: int) -> None:
@@ -305,16 +303,14 @@ def test_launch_says_what_is_wrong_with_a_size(
         module["add"].launch(ctx.alloc_shared(4, "int32"), 1, **options)
 
 
-def test_launch_of_a_kernel_with_a_required_size_says_so(
-    module: gs.Module, ctx: gs.Context
-) -> None:
+def test_launch_error_names_required_group_size(module: gs.Module, ctx: gs.Context) -> None:
     with pytest.raises(
         ValueError, match=r"10 work-items are no whole groups of 4: the kernel requires"
     ):
         module["fours"].launch(ctx.alloc_shared(10, "int32"), global_size=10)
 
 
-def test_launch_names_the_arguments_if_their_number_is_wrong(module: gs.Module) -> None:
+def test_launch_names_arguments_if_count_is_wrong(module: gs.Module) -> None:
     with pytest.raises(TypeError, match=r"not 1: write add.launch\(a, by, global_size=...\)"):
         module["add"].launch(5, global_size=1)
 
@@ -334,7 +330,7 @@ def test_a_call_without_a_list_says_what_to_write(ctx: gs.Context, module: gs.Mo
         nothing(4, 16)
 
 
-def test_a_call_with_too_little_says_what_to_write(
+def test_incomplete_call_says_what_to_write(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     memory = ctx.alloc_shared(4, "int32")

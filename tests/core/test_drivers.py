@@ -46,7 +46,7 @@ def test_our_driver_comes_first() -> None:
     assert driver.version > 0
 
 
-def test_there_is_one_object_for_each_driver_and_device() -> None:
+def test_one_object_per_driver_and_device() -> None:
     assert gs.drivers()[0] is gs.drivers()[0]
     assert gs.devices()[0] is gs.drivers()[0].devices[0]
     assert gs.devices()[0].driver is gs.drivers()[0]
@@ -118,7 +118,7 @@ def test_drivers_of_the_system_follow_ours(
     assert gs.drivers(include_system=False) == ()
 
 
-def test_the_loader_in_our_place_is_not_another_driver(fresh_drivers: None) -> None:
+def test_loader_or_stand_in_is_no_second_driver(fresh_drivers: None) -> None:
     code = "import groundstate as gs; print(len(gs.drivers()))"
     for real_loader in (False, True):
         changes = standin.environment(os.environ, real_loader=real_loader)
@@ -132,7 +132,7 @@ def test_the_loader_in_our_place_is_not_another_driver(fresh_drivers: None) -> N
         assert done.stdout.strip() == "1", done.stderr
 
 
-def test_a_machine_without_a_loader_has_our_driver(
+def test_machine_without_loader_has_own_driver(
     monkeypatch: pytest.MonkeyPatch, fresh_drivers: None
 ) -> None:
     monkeypatch.setattr(libraries, "SYSTEM_LOADER", "libze_loader_that_is_nowhere.so.1")

@@ -37,7 +37,7 @@ def test_answers_are_not_failures() -> None:
         check(int(getattr(ze, name)), "zeSomething")
 
 
-def test_a_result_that_the_api_does_not_know_keeps_its_number() -> None:
+def test_unknown_result_code_keeps_its_number() -> None:
     problem = errors.failure(0x12345678, "zeSomething")
     assert isinstance(problem, gs.errors.Unknown)
     assert problem.code == 0x12345678
@@ -49,7 +49,7 @@ def test_out_of_memory_is_also_pythons_own() -> None:
     assert issubclass(gs.errors.OutOfHostMemory, MemoryError)
 
 
-def test_the_drivers_description_and_the_next_step_are_in_the_message(ctx: gs.Context) -> None:
+def test_error_has_driver_description_and_advice(ctx: gs.Context) -> None:
     with pytest.raises(gs.errors.UnsupportedSize) as caught:
         ctx.alloc_host(1 << 60)
     problem = caught.value
@@ -66,7 +66,7 @@ def message(problem: pytest.ExceptionInfo[gs.LevelZeroError]) -> str:
     return str(problem.value)
 
 
-def test_not_ready_is_not_described_by_an_earlier_failure(ctx: gs.Context) -> None:
+def test_not_ready_message_omits_earlier_failure(ctx: gs.Context) -> None:
     plain = gs.EventPool(ctx, 1).event()
     stamped = gs.EventPool(ctx, 1, timestamps=True).event()
     for _ in range(2):
@@ -78,7 +78,7 @@ def test_not_ready_is_not_described_by_an_earlier_failure(ctx: gs.Context) -> No
         assert "has no timestamps" not in message(caught)
 
 
-def test_threads_read_the_descriptions_of_their_own_failures(ctx: gs.Context) -> None:
+def test_threads_read_own_error_descriptions(ctx: gs.Context) -> None:
     start, wrong = threading.Barrier(4), list[str]()
 
     def fail(number: int) -> None:
@@ -105,14 +105,14 @@ def test_threads_read_the_descriptions_of_their_own_failures(ctx: gs.Context) ->
     assert wrong == []
 
 
-def test_a_failure_in_between_leaves_no_description_of_another_call(ctx: gs.Context) -> None:
+def test_last_error_ignores_failure_of_other_call(ctx: gs.Context) -> None:
     """Python may collect an object, whose destruction fails, before the description is read."""
     ctx.api.raw("zeFenceDestroy", None)
     assert ctx.api.last_error("zeFenceDestroy").startswith("zeFenceDestroy: ")
     assert ctx.api.last_error("zeEventCreate") == ""
 
 
-def test_a_kernel_that_cannot_be_compiled_is_described_at_its_launch(
+def test_launch_describes_kernel_compile_failure(
     ctx: gs.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is compiled for a group size by the handler of another function."""
@@ -141,7 +141,7 @@ int zeDriverGetLastErrorDescription(void *driver, const char **text) {
 
 
 @pytest.mark.parametrize(("flags", "told"), [((), ""), (("-DDESCRIBES",), "the other one")])
-def test_a_failure_of_another_driver_is_not_described_by_ours(
+def test_other_driver_error_not_described_by_ours(
     ctx: gs.Context, tmp_path: Path, flags: tuple[str, ...], told: str
 ) -> None:
     source, library = tmp_path / "other.c", tmp_path / "libother.so"
@@ -160,7 +160,7 @@ def test_a_failure_of_another_driver_is_not_described_by_ours(
     assert message(refused).startswith(told or "zeMemFree failed")
 
 
-def test_a_function_that_a_library_lacks_is_an_unsupported_feature(ctx: gs.Context) -> None:
+def test_missing_function_is_unsupported_feature(ctx: gs.Context) -> None:
     with pytest.raises(gs.errors.UnsupportedFeature, match="no function 'zeNotThere'"):
         ctx.api.call("zeNotThere")
 
@@ -170,7 +170,7 @@ def test_an_allocation_of_nothing_is_refused(ctx: gs.Context) -> None:
         ctx.alloc_device(0)
 
 
-def test_an_alignment_that_is_no_power_of_two_is_refused(ctx: gs.Context) -> None:
+def test_alignment_not_power_of_two_is_refused(ctx: gs.Context) -> None:
     with pytest.raises(gs.errors.UnsupportedAlignment):
         ctx.alloc_shared(64, alignment_bytes=3)
 
@@ -180,7 +180,7 @@ kernel void stray(global int *out, long far) { out[get_global_id(0) + far] = 1; 
 """
 
 
-def test_a_kernel_that_goes_wrong_costs_its_context_alone(gpu: gs.Device, ctx: gs.Context) -> None:
+def test_kernel_fault_loses_only_its_own_context(gpu: gs.Device, ctx: gs.Context) -> None:
     with gs.Context(gpu) as lost:
         memory = lost.alloc_shared(64, "int32")
         kernel = gs.Module(lost, opencl=STRAY).kernel("stray")

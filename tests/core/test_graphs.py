@@ -134,9 +134,7 @@ def test_nobody_waits_for_a_list_that_captures(ctx: gs.Context, commands: gs.Com
     assert commands.is_idle
 
 
-def test_more_than_a_list_would_keep_can_be_recorded(
-    ctx: gs.Context, commands: gs.CommandList
-) -> None:
+def test_graph_records_more_than_a_list_keeps(ctx: gs.Context, commands: gs.CommandList) -> None:
     memory = ctx.alloc_host(1)
     with commands.capture() as graph:
         for number in range(600):

@@ -75,7 +75,7 @@ def test_every_kind_of_object_is_here() -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_an_object_can_be_closed_twice_and_not_used_again(
+def test_object_closes_twice_then_refuses_use(
     ctx: gs.Context, make: Callable[[gs.Context], handle.OwnedHandle]
 ) -> None:
     made = make(ctx)
@@ -157,7 +157,7 @@ def test_what_the_device_uses_is_destroyed_later(ctx: gs.Context) -> None:
     assert what_there_is()["objects"] == before
 
 
-def test_an_exception_in_a_with_block_does_not_wait_for_the_device(ctx: gs.Context) -> None:
+def test_with_block_exception_skips_device_wait(ctx: gs.Context) -> None:
     go = gs.EventPool(ctx, 1).event()
 
     def stumble() -> None:
@@ -205,7 +205,7 @@ def test_a_context_can_be_asked_how_it_is(ctx: gs.Context, gpu: gs.Device) -> No
     ctx.evict(memory)
 
 
-def test_in_flight_looks_again_when_twice_as_much_has_piled_up() -> None:
+def test_in_flight_is_large_again_at_double_size() -> None:
     flight = handle.InFlight()
     things = [object() for _ in range(600)]
     for thing in things[:256]:

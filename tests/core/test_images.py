@@ -75,7 +75,7 @@ def test_what_is_no_format(name: str) -> None:
         gs.ImageFormat.named(name)
 
 
-def test_a_planar_format_has_no_elements_of_its_own() -> None:
+def test_planar_image_format_has_no_dtype() -> None:
     planar = gs.ImageFormat.named("p010")
     assert planar.is_planar
     assert str(planar) == "p010"
@@ -146,7 +146,7 @@ def test_events_order_copies(ctx: gs.Context) -> None:
     assert np.array_equal(result, array)
 
 
-def test_sizes_are_checked_before_the_driver_is_asked(ctx: gs.Context) -> None:
+def test_image_sizes_checked_before_driver_call(ctx: gs.Context) -> None:
     image = gs.Image(ctx, (4, 4), "rgba8unorm")
     with pytest.raises(ValueError, match="63 bytes, fewer than 64"):
         image.upload(bytes(63))
@@ -273,9 +273,7 @@ def test_kernels_take_images_and_samplers(ctx: gs.Context, commands: gs.CommandL
     assert np.allclose(target.download(), expected, atol=1e-5)
 
 
-def test_a_kernel_takes_no_other_object_for_an_image(
-    ctx: gs.Context, commands: gs.CommandList
-) -> None:
+def test_kernel_image_argument_takes_only_image(ctx: gs.Context, commands: gs.CommandList) -> None:
     kernel, image = gs.Module(ctx, opencl=SCALING)["scale"], gs.Image(ctx, (4, 4), "r32float")
     sampler = gs.Sampler(ctx)
     for wrong in (sampler, ctx.alloc_host(4), None, 5):

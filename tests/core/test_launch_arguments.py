@@ -220,7 +220,7 @@ def test_a_pointer_points_to_what_the_source_says(
         module["bits"](commands, 1, 1, ctx.alloc_shared(1, "float32"), 1.0)
 
 
-def test_where_the_source_is_not_known_pointers_are_not_checked(
+def test_pointers_unchecked_if_source_is_unknown(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     assert module.spirv is not None
@@ -318,7 +318,7 @@ def test_integers_must_fit(ctx: gs.Context, module: gs.Module, commands: gs.Comm
         module["bits"](commands, 1, 1, -1, 1.0)
 
 
-def test_local_memory_is_not_given_as_anything_else(
+def test_local_memory_argument_takes_only_local(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     data = ctx.alloc_shared(16, "int32")
@@ -333,7 +333,7 @@ def test_local_memory_is_not_given_as_anything_else(
         module["reverse"](commands, 1, 16, data, gs.Local(1 << 30))
 
 
-def test_a_native_module_takes_values_that_say_how_large_they_are(
+def test_native_module_takes_values_of_known_size(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     native = gs.Module(ctx, native=module.native_binary())

@@ -71,7 +71,7 @@ def test_the_number_of_groups_may_be_in_memory(ctx: gs.Context, module: gs.Modul
     assert out.tolist() == [3, 2, 4, 8, 2, 1]
 
 
-def test_a_number_of_groups_in_memory_that_does_not_fit(ctx: gs.Context, module: gs.Module) -> None:
+def test_invalid_indirect_group_count_is_refused(ctx: gs.Context, module: gs.Module) -> None:
     commands = gs.CommandList.immediate(ctx)
     with pytest.raises(ValueError, match="the number of groups has 8 bytes, fewer than 12"):
         module["nothing"](commands, ctx.alloc_shared(2, "uint32"), 1)
@@ -101,7 +101,7 @@ def test_a_kernel_says_what_it_prefers(module: gs.Module) -> None:
         (1, 1000, [1, 1, 1, 1000, 1, 1]),
     ],
 )
-def test_grid_counts_groups_and_group_counts_items(
+def test_grid_counts_groups_group_counts_items(
     ctx: gs.Context,
     module: gs.Module,
     commands: gs.CommandList,
@@ -117,7 +117,7 @@ def test_grid_counts_groups_and_group_counts_items(
         assert out.tolist() == expected
 
 
-def test_a_size_in_a_list_may_change_between_launches(
+def test_size_list_may_change_between_launches(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     out, grid, group = ctx.alloc_shared(6, "uint32"), [2, 2], [4]
@@ -180,7 +180,7 @@ def test_what_is_no_size_is_refused(
         kernel(commands, None, 1)  # type: ignore[arg-type]
 
 
-def test_a_group_that_the_kernel_cannot_have_is_refused(
+def test_invalid_group_size_is_refused(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     for group in (0, (64, 64), (1, 0)):
@@ -247,7 +247,7 @@ def test_a_launch_waits_and_signals(
         assert out.tolist()[0] == 3
 
 
-def test_groups_of_a_cooperative_launch_can_wait_for_each_other(
+def test_cooperative_groups_wait_for_each_other(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     kernel = module["meet"]

@@ -70,7 +70,7 @@ def test_types_can_be_named_in_many_ways(kind: Any) -> None:
     assert dtype(kind).name == "float32"
 
 
-def test_a_type_that_memory_cannot_have_is_refused(ctx: gs.Context) -> None:
+def test_unsupported_dtype_or_shape_is_refused(ctx: gs.Context) -> None:
     with pytest.raises(TypeError, match="elements cannot be of type 'U4'"):
         ctx.alloc_host(3, "U4")
     with pytest.raises(ValueError, match="no negative lengths"):
@@ -195,7 +195,7 @@ def test_dlpack_hands_out_the_memory_itself(
         assert array.all()
 
 
-def test_a_capsule_that_nobody_takes_lets_go_of_the_memory(ctx: gs.Context) -> None:
+def test_unconsumed_dlpack_capsule_frees_memory(ctx: gs.Context) -> None:
     for version in (None, (1, 0)):
         memory = ctx.alloc_host(64)
         address = memory.address
@@ -221,7 +221,7 @@ def test_dlpack_refuses_what_would_need_a_copy(ctx: gs.Context, gpu: gs.Device) 
 
 
 @pytest.mark.parametrize("version", [None, VERSIONED])
-def test_a_consumer_that_refuses_a_capsule_raises_its_own_error(
+def test_dlpack_consumer_refusal_raises_own_error(
     ctx: gs.Context, version: tuple[int, int] | None
 ) -> None:
     """NumPy has no memory of a oneAPI device; the capsule ends while its exception is set."""
@@ -232,7 +232,7 @@ def test_a_consumer_that_refuses_a_capsule_raises_its_own_error(
     assert dlpack._handed_out == {}
 
 
-def test_a_capsule_may_end_while_an_exception_is_raised(ctx: gs.Context) -> None:
+def test_dlpack_capsule_may_end_during_exception(ctx: gs.Context) -> None:
     memory = ctx.alloc_host(64)
 
     def fail() -> None:
@@ -260,7 +260,7 @@ def test_memory_can_be_referred_to_weakly(ctx: gs.Context) -> None:
     assert reference() is None
 
 
-def test_the_device_has_to_be_named_if_there_are_several(
+def test_alloc_device_needs_device_if_several(
     ctx: gs.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ctx, "devices", ctx.devices * 2)

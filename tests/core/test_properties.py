@@ -32,7 +32,7 @@ def test_enumerations_have_the_values_of_the_api(kind: type[IntFlag]) -> None:
         assert raw(member).name.endswith(kind(int(member)).name)
 
 
-def test_device_properties_are_those_of_the_driver(gpu: gs.Device) -> None:
+def test_device_properties_match_driver(gpu: gs.Device) -> None:
     raw = gpu.api.struct(ze.ze_device_properties_t, "zeDeviceGetProperties", gpu.handle)
     assert gpu.name == raw.name.decode()
     assert gpu.uuid == uuid.UUID(bytes=bytes(raw.uuid.id))
@@ -60,7 +60,7 @@ def test_the_extensions_add_their_structs(gpu: gs.Device) -> None:
     ] * len(gpu.caches)
 
 
-def test_only_structs_of_the_drivers_extensions_are_asked_for(gpu: gs.Device) -> None:
+def test_only_driver_extension_structs_queried(gpu: gs.Device) -> None:
     assert extension_properties(gpu.api, gpu.handle, ()) == {}
     known = {chained.extension for question in QUESTIONS for chained in question.chained}
     names = {value for name, value in vars(ze).items() if name.endswith(("EXT_NAME", "EXP_NAME"))}
@@ -80,7 +80,7 @@ def test_a_struct_becomes_plain_data() -> None:
     assert facts["flags"] == ["ZE_COMMAND_QUEUE_FLAG_IN_ORDER"]
 
 
-def test_a_value_that_the_api_does_not_know_stays_a_number() -> None:
+def test_unknown_enum_value_stays_a_number() -> None:
     assert enum_names(ze.ze_device_type_t, 77) == "77"
     assert properties._value(77, gs.DeviceType) == 77
 

@@ -30,7 +30,7 @@ def run_python(code: str) -> str:
     return done.stdout
 
 
-def test_importing_the_package_and_its_raw_api_brings_in_nothing_else() -> None:
+def test_raw_api_import_loads_no_numpy_or_core() -> None:
     loaded = run_python(
         "import sys, groundstate\n"
         "from groundstate import ze, knobs\n"
@@ -68,7 +68,7 @@ def test_exceptions_are_in_a_module_of_their_own() -> None:
         assert issubclass(getattr(gs.errors, name), gs.LevelZeroError | ValueError)
 
 
-def test_exceptions_can_still_be_had_by_their_old_names() -> None:
+def test_exceptions_keep_their_old_names() -> None:
     loaded = run_python(
         "import groundstate as gs\n"
         "print(gs.OutOfDeviceMemory is gs.errors.OutOfDeviceMemory, gs.ClosedError.__name__)\n"
@@ -77,12 +77,12 @@ def test_exceptions_can_still_be_had_by_their_old_names() -> None:
     assert loaded.split() == ["True", "ClosedError", "False", "False"]
 
 
-def test_the_module_of_exceptions_can_be_imported_first() -> None:
+def test_errors_module_can_be_imported_first() -> None:
     assert run_python("from groundstate.errors import DeviceLost; print(DeviceLost.__name__)")
     assert run_python("from groundstate import errors; print(errors.DeviceLost.__name__)")
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+def test_unknown_name_is_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = gs.Nothing  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
@@ -96,7 +96,7 @@ def test_a_public_name_is_explained_in_a_sentence() -> None:
         assert first.endswith((".", ":")), (name, first)
 
 
-def test_every_public_method_and_property_is_explained() -> None:
+def test_public_methods_and_properties_have_docs() -> None:
     missing = [
         f"{name}.{member}"
         for name in core.__all__

@@ -87,7 +87,7 @@ def test_types_are_the_same(real: ModuleType) -> None:
     assert {getattr(ours, name).__base__ for name in handles} == {ctypes.c_void_p}
 
 
-def test_structs_have_the_same_fields_in_the_same_places(real: ModuleType) -> None:
+def test_structs_have_same_fields_and_offsets(real: ModuleType) -> None:
     assert len(structs_of(real)) > 25
     for name in structs_of(real):
         theirs, mine = getattr(real, name), getattr(ours, name)
@@ -120,7 +120,7 @@ def test_structs_print_alike(real: ModuleType) -> None:
             assert str(mine) == str(theirs)
 
 
-def test_a_struct_of_a_program_prints_in_its_own_format() -> None:
+def test_program_struct_prints_in_its_own_format() -> None:
     class Clock(ours._PrintableStructure):
         _fields_ = [("now", ctypes.c_uint32), ("limit", ctypes.c_uint32)]
         _fmt_ = {"<default>": "%d MHz", "limit": "%X"}
@@ -177,7 +177,7 @@ def test_every_function_of_the_api_is_there() -> None:
         assert list(inspect.signature(getattr(ours, name)).parameters) == parameters
 
 
-def test_the_stub_file_has_the_names_of_the_module() -> None:
+def test_stub_file_has_names_of_module() -> None:
     source = (Path(ours.__file__).parent / "pyzes.pyi").read_text()
     stub: set[str] = set()
     for node in ast.parse(source).body:

@@ -130,7 +130,7 @@ def assert_all_equal(printed: Mapping[str, str]) -> str:
         ("pyzes_black_box_test.py", ["-a"], ["Same handle: True", "Descriptor Count: 3"]),
     ],
 )
-def test_the_programs_of_the_package_print_the_same(
+def test_package_example_programs_print_the_same(
     ways: dict[str, Way],
     tmp_path: Path,
     examples: Path,
@@ -164,7 +164,7 @@ def test_a_survey_prints_the_same(
     assert core == extension
 
 
-def test_both_ways_to_start_lead_to_the_same_devices(ways: dict[str, Way], tmp_path: Path) -> None:
+def test_new_and_old_start_find_same_devices(ways: dict[str, Way], tmp_path: Path) -> None:
     runs = {start: ways["ours"].start(tmp_path, SURVEY, start) for start in ("new", "old")}
     assert_all_equal(outputs(runs))
 

@@ -75,7 +75,7 @@ assert memory.type == gs.MemoryType.DEVICE
     assert (host.numpy() == 6).all()
 
 
-def test_opened_memory_has_the_size_and_the_kind_of_the_original(ctx: gs.Context) -> None:
+def test_opened_ipc_memory_keeps_size_and_type(ctx: gs.Context) -> None:
     memory = ctx.alloc_host(100, "float32")
     handle = memory.ipc_handle()
     with ctx.open_ipc(handle) as opened:
@@ -156,9 +156,7 @@ def test_an_image_goes_out_and_comes_in(ctx: gs.Context) -> None:
     os.close(fd)
 
 
-def test_a_semaphore_between_the_device_and_the_host(
-    ctx: gs.Context, commands: gs.CommandList
-) -> None:
+def test_eventfd_semaphore_syncs_device_and_host(ctx: gs.Context, commands: gs.CommandList) -> None:
     counter = os.eventfd(0, os.EFD_SEMAPHORE)
     semaphore = gs.ExternalSemaphore(ctx.devices[0], counter)
     memory = ctx.alloc_host(16)

@@ -59,7 +59,7 @@ def sentences() -> Iterator[str]:
                 yield "".join(text for text in texts if isinstance(text, str))
 
 
-def test_no_sentence_of_the_driver_keeps_a_name_of_the_c_api() -> None:
+def test_driver_messages_keep_no_c_api_names() -> None:
     found = list(sentences())
     assert len(found) > 250
     left = {
@@ -71,7 +71,7 @@ def test_no_sentence_of_the_driver_keeps_a_name_of_the_c_api() -> None:
     assert left == {}
 
 
-def test_every_flag_that_an_argument_sets_is_known() -> None:
+def test_every_flag_set_by_argument_is_known() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in CORE.rglob("*.py"))
     flags = set(re.findall(r"\* ze\.(ZE_\w+_FLAG_\w+)", code))
     assert len(flags) > 15
@@ -107,11 +107,11 @@ def test_arguments_in_the_table_exist() -> None:
         ("", ""),
     ],
 )
-def test_names_of_the_c_api_become_names_of_python(sentence: str, said: str) -> None:
+def test_c_api_names_become_python_names(sentence: str, said: str) -> None:
     assert in_python(sentence) == said
 
 
-def test_messages_of_the_objects_name_their_arguments(ctx: gs.Context) -> None:
+def test_object_messages_name_python_arguments(ctx: gs.Context) -> None:
     commands, memory = gs.CommandList.immediate(ctx), ctx.alloc_shared(16)
     pool, event = gs.EventPool(ctx, 1), gs.Event.counter_based(ctx)
     finished = gs.CommandList(ctx)

@@ -54,7 +54,7 @@ def laptop(tmp_path: Path) -> Path:
 # --- This machine ---------------------------------------------------------------------------------
 
 
-def test_a_device_and_its_system_management_know_each_other(gpu: gs.Device) -> None:
+def test_device_and_sysman_refer_to_each_other(gpu: gs.Device) -> None:
     assert gpu.sysman is gpu.sysman
     assert gpu.sysman.device is gpu
     assert gpu.sysman in gs.sysman_devices()
@@ -78,7 +78,7 @@ def test_engines_count_what_was_computed(ctx: gs.Context, gpu: gs.Device) -> Non
     assert share is None or 0 <= share <= 1
 
 
-def test_the_memory_is_as_full_as_what_was_allocated(ctx: gs.Context, gpu: gs.Device) -> None:
+def test_used_memory_includes_allocations(ctx: gs.Context, gpu: gs.Device) -> None:
     module = gpu.sysman.memory[0]
     before, size = module.state, 1 << 26
     with ctx.alloc_device(size):
@@ -89,7 +89,7 @@ def test_the_memory_is_as_full_as_what_was_allocated(ctx: gs.Context, gpu: gs.De
     assert during.used_bytes >= size
 
 
-def test_this_process_is_among_those_that_use_the_device(ctx: gs.Context, gpu: gs.Device) -> None:
+def test_own_process_is_among_device_processes(ctx: gs.Context, gpu: gs.Device) -> None:
     size = 1 << 26
     with ctx.alloc_device(size) as memory:
         before = gpu.sysman.snapshot()
@@ -160,7 +160,7 @@ def test_threads_take_snapshots_at_once(gpu: gs.Device) -> None:
     assert all(each.refused == {} for each in taken)
 
 
-def test_what_cannot_be_set_is_an_error_of_the_object_layer(gpu: gs.Device) -> None:
+def test_unsettable_state_raises_level_zero_error(gpu: gs.Device) -> None:
     with pytest.raises(gs.LevelZeroError):
         gpu.sysman.ecc.set_state(sysman.EccState.ENABLED)
 
@@ -187,7 +187,7 @@ def test_a_laptop_tells_its_clock_heat_and_power(snapshots: dict[str, Any]) -> N
     }  # fmt: skip
 
 
-def test_a_server_counts_errors_and_has_two_of_everything(snapshots: dict[str, Any]) -> None:
+def test_server_counts_errors_and_has_two_of_each(snapshots: dict[str, Any]) -> None:
     server = snapshots["server"]
     assert len(server["frequency"]) == 2
     packages = [each for each in server["power"] if each["domain"] == "PACKAGE"]
@@ -280,7 +280,7 @@ def test_a_threshold_that_is_crossed_is_an_event(laptop: Path) -> None:
     assert told == ["TEMP_THRESHOLD1", 90.0]
 
 
-def test_what_this_user_may_not_read_is_refused_with_a_sentence(laptop: Path) -> None:
+def test_unreadable_energy_is_refused_with_reason(laptop: Path) -> None:
     told = run_on(
         laptop,
         "import os\n"
@@ -329,7 +329,7 @@ def test_values_that_make_no_sense_are_errors(laptop: Path) -> None:
 # --- Divided machines -----------------------------------------------------------------------------
 
 
-def test_sub_devices_are_watched_with_their_device() -> None:
+def test_sub_devices_share_sysman_of_their_device() -> None:
     told = run_on(
         MACHINES / "server",
         "groups = [(each.group.name, each.subdevice) for each in watched.engines]\n"
@@ -350,7 +350,7 @@ def test_sub_devices_are_watched_with_their_device() -> None:
     assert memories == [0, 1]
 
 
-def test_a_part_that_is_a_device_of_its_own_is_watched_with_the_whole() -> None:
+def test_flat_hierarchy_devices_share_one_sysman() -> None:
     told = run_on(
         MACHINES / "server",
         "whole = gs.sysman_devices(include_system=False)\n"

@@ -113,9 +113,7 @@ def test_what_a_card_does_not_support_is_none(card: Card, watched: SysmanDevice)
     assert watched.processes == ()
 
 
-def test_what_may_not_be_read_is_an_exception_and_a_note_in_a_snapshot(
-    card: Card, watched: SysmanDevice
-) -> None:
+def test_refused_read_raises_snapshot_notes_it(card: Card, watched: SysmanDevice) -> None:
     card.fills("zesDeviceGetProperties", core__name=b"card")
     for noun in ("Engine", "Memory", "Frequency", "Temperature", "Fan", "Psu", "Ras", "Scheduler"):
         card.fills(f"zes{noun}GetProperties")
@@ -210,7 +208,7 @@ def test_schedulers_are_set(card: Card, watched: SysmanDevice) -> None:
     assert timeout[1].watchdogTimeout == zes.ZES_SCHED_WATCHDOG_DISABLE
 
 
-def test_errors_of_a_driver_without_the_newer_counters(card: Card, watched: SysmanDevice) -> None:
+def test_ras_counts_work_without_newer_counters(card: Card, watched: SysmanDevice) -> None:
     counted = (ctypes.c_uint64 * 7)(0, 0, 0, 0, 0, 4, 0)
     card.fills("zesRasGetState", category=counted)
     counts = watched.ras[0].counts
@@ -221,7 +219,7 @@ def test_errors_of_a_driver_without_the_newer_counters(card: Card, watched: Sysm
     assert card.calls == [("zesRasClearStateExp", ErrorCategory.CACHE_ERRORS)]
 
 
-def test_only_counters_that_the_pci_link_has_are_told(card: Card, watched: SysmanDevice) -> None:
+def test_pci_stats_have_only_supported_counters(card: Card, watched: SysmanDevice) -> None:
     card.fills("zesDevicePciGetProperties", haveReplayCounters=1, maxSpeed__gen=4)
     card.fills("zesDevicePciGetStats", timestamp=10, replayCounter=0, rxCounter=99)
     pci = watched.pci

@@ -76,7 +76,7 @@ def test_a_zero_that_was_measured_stays_a_zero() -> None:
     assert (clock.actual_mhz, clock.tdp_mhz) == (0.0, None)
 
 
-def test_a_value_that_the_api_does_not_know_stays_a_number() -> None:
+def test_unknown_enum_value_stays_a_number() -> None:
     assert sysman.EngineProperties.read(zes.zes_engine_properties_t(type=99)).group == 99
 
 
@@ -106,7 +106,7 @@ def test_a_public_name_is_explained_in_a_sentence() -> None:
         assert first.endswith((".", ":")), (name, first)
 
 
-def test_every_public_method_and_property_is_explained() -> None:
+def test_public_methods_and_properties_have_docs() -> None:
     missing = [
         f"{name}.{member}"
         for name in sysman.__all__
@@ -124,7 +124,7 @@ def change_of(*power: sysman.PowerUse) -> sysman.Change:
     return sysman.Change(1.0, (), (), (), power, None, None)
 
 
-def test_the_power_of_a_device_counts_nothing_twice() -> None:
+def test_device_power_counts_no_domain_twice() -> None:
     domain, use = sysman.PowerDomainType, sysman.PowerUse
     assert change_of().watts is None
     assert change_of(use(domain.PACKAGE, None, None)).watts is None

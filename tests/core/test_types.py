@@ -76,9 +76,7 @@ def test_copy_refuses_elements_of_another_type(
     commands.copy(ctx.alloc_shared(64), source)  # memory of bytes takes all of them
 
 
-def test_copy_between_memories_of_different_types_names_the_way_out(
-    ctx: gs.Context, commands: gs.CommandList
-) -> None:
+def test_copy_dtype_mismatch_error_suggests_fix(ctx: gs.Context, commands: gs.CommandList) -> None:
     floats, numbers = ctx.array([1.0], "float32"), ctx.array([0], "int32")
     with pytest.raises(TypeError, match=r"use its \.view\("):
         commands.copy(numbers, floats)
@@ -94,7 +92,7 @@ SWAPPED = [np.zeros(4, ">f4"), np.zeros((2, 2), ">i8"), np.zeros(2, ITEM.newbyte
 
 
 @pytest.mark.parametrize("swapped", SWAPPED, ids=str)
-def test_big_endian_elements_are_refused_everywhere(
+def test_big_endian_elements_refused_everywhere(
     ctx: gs.Context, commands: gs.CommandList, module: gs.Module, swapped: Any
 ) -> None:
     memory = ctx.alloc_shared(64)
@@ -123,7 +121,7 @@ def test_big_endian_buffers_are_refused(ctx: gs.Context, commands: gs.CommandLis
         commands.copy(ctx.alloc_shared(16), SWAPPED_DOUBLES())
 
 
-def test_big_endian_numbers_by_value_arrive_as_they_are(
+def test_big_endian_values_reach_kernel_correctly(
     ctx: gs.Context, commands: gs.CommandList
 ) -> None:
     source = """kernel void keep(global float *out, float a, float2 b, int c) {
@@ -140,7 +138,7 @@ def test_big_endian_numbers_by_value_arrive_as_they_are(
 @pytest.mark.parametrize(
     "gaps", [np.zeros(8, "float32")[::2], np.zeros((2, 2), "float32", order="F")], ids=str
 )
-def test_arrays_with_gaps_are_refused_with_the_way_out(
+def test_non_contiguous_array_error_suggests_fix(
     ctx: gs.Context, commands: gs.CommandList, module: gs.Module, gaps: Any
 ) -> None:
     memory, image = ctx.alloc_shared(8, "float32"), gs.Image(ctx, (2, 2), "r32float")

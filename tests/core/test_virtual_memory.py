@@ -20,7 +20,7 @@ def test_sizes_are_whole_pages(ctx: gs.Context) -> None:
 
 
 @pytest.mark.parametrize("on_host", [False, True])
-def test_pages_keep_what_is_written_where_they_are_mapped(ctx: gs.Context, on_host: bool) -> None:
+def test_physical_pages_keep_data_when_remapped(ctx: gs.Context, on_host: bool) -> None:
     space = gs.VirtualMemory(ctx, SIZE)
     page = space.page_bytes
     pages = gs.PhysicalMemory(ctx, page, on_host=on_host)

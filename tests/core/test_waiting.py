@@ -45,7 +45,7 @@ STATES: dict[str, Callable[[Held], bool]] = {
 
 
 @pytest.mark.parametrize("what", WAITS)
-def test_a_wait_ends_with_the_work_or_with_its_time(ctx: gs.Context, what: str) -> None:
+def test_wait_ends_with_work_or_timeout(ctx: gs.Context, what: str) -> None:
     held = Held(ctx)
     wait, state = WAITS[what], STATES[what]
     assert not state(held)
@@ -173,7 +173,7 @@ def test_a_fence_can_start_signaled_and_be_reset(ctx: gs.Context) -> None:
     assert fence.is_signaled
 
 
-def test_an_event_is_signaled_and_reset_by_the_host(ctx: gs.Context) -> None:
+def test_host_signals_and_resets_event(ctx: gs.Context) -> None:
     event = gs.EventPool(ctx, 1).event()
     assert not event.is_signaled
     event.signal()
@@ -207,14 +207,14 @@ def test_a_pool_can_be_made_for_devices(ctx: gs.Context, gpu: gs.Device) -> None
         _ = event.timestamps
 
 
-def test_an_event_without_timestamps_says_how_to_get_them(ctx: gs.Context) -> None:
+def test_event_without_timestamps_names_option(ctx: gs.Context) -> None:
     event = gs.EventPool(ctx, 1).event()
     event.signal()
     with pytest.raises(gs.errors.InvalidArgument, match=r"EventPool\(..., timestamps=True\)"):
         _ = event.timestamps
 
 
-def test_a_counter_based_event_stands_for_the_last_command(ctx: gs.Context) -> None:
+def test_counter_based_event_tracks_last_command(ctx: gs.Context) -> None:
     event = gs.Event.counter_based(ctx, timestamps=True)
     assert event.is_counter_based
     assert "counter-based" in repr(event)
@@ -230,7 +230,7 @@ def test_a_counter_based_event_stands_for_the_last_command(ctx: gs.Context) -> N
             act()
 
 
-def test_a_counter_based_event_needs_a_list_that_runs_in_order(ctx: gs.Context) -> None:
+def test_counter_based_event_needs_in_order_list(ctx: gs.Context) -> None:
     event = gs.Event.counter_based(ctx)
     with pytest.raises(gs.errors.InvalidArgument, match="in-order"):
         gs.CommandList.immediate(ctx).barrier(signal=event)

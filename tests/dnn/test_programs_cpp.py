@@ -66,7 +66,7 @@ def run(target: Path, **variables: str) -> str:
     ("headers", "std"),
     [("ours", "c++11"), ("ours", "c++20"), ("official", "c++17"), ("without_interop", "c++11")],
 )
-def test_interop_program_is_the_same_with_all_headers(
+def test_interop_program_runs_with_all_headers(
     headers: str, std: str, library: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     includes = [] if headers == "ours" else [request.getfixturevalue(headers)]
@@ -75,7 +75,7 @@ def test_interop_program_is_the_same_with_all_headers(
 
 
 @pytest.mark.parametrize("way", ["direct", "loader"])
-def test_program_for_the_official_headers_runs_unmodified(
+def test_official_header_program_runs_unmodified(
     way: str, official: Path, library: Path, tmp_path: Path
 ) -> None:
     level_zero = str(library) if way == "direct" else "-lze_loader"
@@ -84,7 +84,7 @@ def test_program_for_the_official_headers_runs_unmodified(
     assert run(tmp_path / "official", **variables) == "official: all is as it should be\n"
 
 
-def test_headers_of_the_package_can_be_included_together(library: Path, tmp_path: Path) -> None:
+def test_package_headers_can_be_included_together(library: Path, tmp_path: Path) -> None:
     """In any order, and in two files of one program."""
     first, second = tmp_path / "first.cpp", tmp_path / "second.cpp"
     first.write_text(

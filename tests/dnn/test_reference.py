@@ -52,7 +52,7 @@ def test_the_reference_and_numpy_agree(family: str, reference: Reference) -> Non
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_reference_solves_problems_of_each_family(family: str, reference: Reference) -> None:
+def test_reference_solves_problems_of_each_family(family: str, reference: Reference) -> None:
     """In f32 and plain layouts it has nearly all, and repeats itself within the thresholds."""
     passed = 0
     for index in range(12):
@@ -61,7 +61,7 @@ def test_the_reference_solves_problems_of_each_family(family: str, reference: Re
     assert passed >= 9
 
 
-def test_a_problem_is_known_by_its_seed_and_number() -> None:
+def test_seed_and_number_determine_problem() -> None:
     for family in FAMILIES.values():
         first, again = family.problem(7, 3), family.problem(7, 3)
         assert str(first) == str(again)
@@ -126,7 +126,7 @@ def crash(session: object) -> None:
     os.abort()
 
 
-def test_what_crashes_the_reference_is_asked_again_for_older_cpus(reference: Reference) -> None:
+def test_reference_crash_is_retried_as_older_cpu(reference: Reference) -> None:
     answer = reference.ask_twice("tests.dnn.test_reference:crash_on_new_cpus")
     assert answer == "AVX2"
     with pytest.raises(ReferenceCrashed):
@@ -159,7 +159,7 @@ class Wrong:
         return outcome
 
 
-def test_numpy_decides_where_the_reference_crashes(reference: Reference) -> None:
+def test_numpy_judges_where_reference_crashes(reference: Reference) -> None:
     """All derivatives of `lrn` are known to NumPy, and none of a product of matrices."""
     problems = (in_single_precision(FAMILIES["lrn"].problem(5, n)) for n in range(40))
     backward = next(each for each in problems if each.traits["backward"])

@@ -93,9 +93,7 @@ def test_a_base_install_has_everything_for(base: Reader, command: str) -> None:
         ("python examples/resnet18.py", "pip install 'groundstate[dnn]'"),
     ],
 )
-def test_a_part_that_is_missing_is_named_with_its_command(
-    base: Reader, command: str, advice: str
-) -> None:
+def test_missing_part_is_named_with_pip_command(base: Reader, command: str, advice: str) -> None:
     (base.folder / "examples").symlink_to(ROOT / "examples")
     done = base.run(command)
     assert done.returncode != 0
@@ -119,7 +117,7 @@ def test_parts_that_texts_name_exist(installs: Installs) -> None:
             assert set(named.split(",")) <= known, source
 
 
-def test_a_c_program_without_libpython_says_which_package_to_install(
+def test_missing_libpython_says_what_to_install(
     installs: Installs, world: World, tmp_path: Path
 ) -> None:
     place = tmp_path / "environment"
@@ -144,7 +142,7 @@ def test_a_c_program_without_libpython_says_which_package_to_install(
     assert "apt install libpython3.99" in done.stderr
 
 
-def test_run_finds_the_neural_network_library_without_a_run_path(base: Reader) -> None:
+def test_run_finds_dnnl_library_without_rpath(base: Reader) -> None:
     flags = "$(python -m groundstate.dnnl --cflags)"
     native = site_of(base.place) / "groundstate" / "_native"
     link = f"-L{native} -l:libgroundstate_dnnl.so.3 -lze_loader"

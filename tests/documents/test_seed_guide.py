@@ -107,7 +107,7 @@ def test_a_block_of_the_guide_runs(number: int, said: dict[int, str]) -> None:
 
 
 @pytest.mark.parametrize("number", CONTRADICTIONS)
-def test_a_block_that_contradicts_the_headers_does_not_compile(number: int, tmp_path: Path) -> None:
+def test_block_against_headers_fails_to_compile(number: int, tmp_path: Path) -> None:
     contradiction = CONTRADICTIONS[number]
     text = program({number: function(BLOCKS[number], contradiction.around, BLOCKS[number].text)})
     assert re.search(contradiction.message, compiled(text, tmp_path / "block"))

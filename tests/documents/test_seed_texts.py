@@ -60,7 +60,7 @@ INSTALLS = 1
 """The block that installs the real package, with another Python."""
 
 
-def test_no_block_of_the_readme_of_pyzes_is_left_out() -> None:
+def test_no_block_of_pyzes_readme_is_left_out() -> None:
     assert {each.number for each in blocks(PYZES)} == {INSTALLS, *PYZES_BLOCKS}
 
 
@@ -80,7 +80,7 @@ def test_the_python_of_the_readme_of_pyzes_runs(block: SeedBlock, tmp_path: Path
 
 
 @pytest.mark.parametrize("block", [b for b in blocks(PYZES) if "base.pNext" in b.text], ids=NAME)
-def test_the_readme_of_pyzes_means_props_where_it_says_base(block: SeedBlock) -> None:
+def test_pyzes_readme_means_props_by_base(block: SeedBlock) -> None:
     names = set(re.findall(r"^>>> ?(\w+) =", block.text, re.M))
     assert "props" in names
     assert "base" not in names
@@ -129,7 +129,7 @@ def declared_functions() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def test_the_declarations_of_onednn_are_those_of_our_header(tmp_path: Path) -> None:
+def test_onednn_declarations_match_own_header(tmp_path: Path) -> None:
     declarations = declared_functions()
     assert len(declarations) == 8
     source, output = tmp_path / "declared.c", tmp_path / "declared"

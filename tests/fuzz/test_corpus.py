@@ -96,9 +96,7 @@ def fragile(monkeypatch: pytest.MonkeyPatch) -> Target:
     return TARGETS["fragile"]
 
 
-def test_a_crash_a_hang_and_an_exception_are_found_and_made_small(
-    fragile: Target, tmp_path: Path
-) -> None:
+def test_fuzzer_minimizes_crash_hang_exception(fragile: Target, tmp_path: Path) -> None:
     done = campaign.Campaign(fragile, 1, tmp_path)
     for number, case in enumerate((b"fine", b"xxcrashxx", b"xxraisexx", b"xxsayxx", b"xhang")):
         done._try(case, number)
@@ -114,7 +112,7 @@ def test_a_crash_a_hang_and_an_exception_are_found_and_made_small(
     assert "Segmentation fault" in done.tally.findings[0].wrong
 
 
-def test_the_command_says_what_was_found_and_how_to_see_it_again(
+def test_fuzz_command_reports_and_replays_finding(
     fragile: Target,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

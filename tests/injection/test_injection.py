@@ -65,7 +65,7 @@ def run(program: Path, *arguments: object, recordings: Path) -> str:
 
 @pytest.mark.parametrize("burst", BURSTS)
 @pytest.mark.parametrize("way", WAYS)
-def test_every_failure_is_answered_and_the_work_succeeds_again(
+def test_injected_failure_handled_retry_succeeds(
     programs: Path, kernels: Path, tmp_path: Path, way: str, burst: int
 ) -> None:
     name, mode, stride = WAYS[way]

@@ -33,7 +33,7 @@ def test_all_exports_of_the_real_loader_are_there(library: Path, headers: Path) 
     assert missing == set()
 
 
-def test_one_tracing_registration_for_each_core_function(library: Path) -> None:
+def test_each_core_function_registers_one_tracer(library: Path) -> None:
     nouns = [
         function.name.removeprefix(function.namespace)
         for function in load().functions.values()
@@ -43,7 +43,7 @@ def test_one_tracing_registration_for_each_core_function(library: Path) -> None:
     assert registrations == {f"zelTracer{noun}RegisterCallback" for noun in nouns}
 
 
-def test_the_stand_in_and_the_driver_are_one_library(library: Path) -> None:
+def test_stand_in_and_driver_are_one_library(library: Path) -> None:
     driver = ctypes.CDLL(str(library))
     loader = ctypes.CDLL(str(standin.folder() / "libze_loader.so.1"))
     assert address(driver.zeInit) == address(loader.zeInit)

@@ -145,7 +145,7 @@ def number(content: bytes) -> int:
     return int.from_bytes(content, "little", signed=True)
 
 
-def test_who_asks_for_a_gpu_finds_one_like_the_level_zero_device(opencl: OpenCL) -> None:
+def test_opencl_gpu_matches_level_zero_device(opencl: OpenCL) -> None:
     device, ours = opencl.device(), gs.devices()[0]
 
     def asked(what: int) -> bytes:
@@ -166,7 +166,7 @@ def test_who_asks_for_anything_else_finds_nothing(opencl: OpenCL, kind: int) -> 
     assert count.value == 0
 
 
-def test_what_it_builds_runs_on_the_level_zero_device(opencl: OpenCL) -> None:
+def test_opencl_build_runs_on_level_zero_device(opencl: OpenCL) -> None:
     context = opencl.context()
     program = opencl.program(context, SOURCE)
     assert opencl.build(program, b"-DFACTOR=3 -cl-std=CL1.2") == 0
@@ -209,7 +209,7 @@ def test_a_mistake_is_in_the_log(opencl: OpenCL) -> None:
     assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0
 
 
-def test_programs_may_be_built_and_asked_by_several_threads(opencl: OpenCL) -> None:
+def test_several_threads_build_and_query_programs(opencl: OpenCL) -> None:
     context, device = opencl.context(), opencl.device()
     program = opencl.program(context, SOURCE)
 
@@ -226,7 +226,7 @@ def test_programs_may_be_built_and_asked_by_several_threads(opencl: OpenCL) -> N
     assert opencl.function(Slot.RELEASE_CONTEXT)(context) == 0
 
 
-def test_functions_of_extensions_are_those_that_there_are(opencl: OpenCL) -> None:
+def test_function_lookup_finds_only_existing_ones(opencl: OpenCL) -> None:
     find = opencl.function(Slot.FIND_FUNCTION, ctypes.c_void_p)
     assert find(opencl.platform, b"clGetPlatformInfo")
     assert find(opencl.platform, b"clHostMemAllocINTEL") is None

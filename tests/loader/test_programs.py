@@ -110,7 +110,7 @@ def test_being_killed_leaves_nothing(door: Door) -> None:
     assert shared_memory_of_the_driver() == before
 
 
-def test_python_variables_of_another_place_do_not_matter(door: Door, tmp_path: Path) -> None:
+def test_foreign_python_variables_are_ignored(door: Door, tmp_path: Path) -> None:
     (tmp_path / "groundstate").mkdir()
     (tmp_path / "groundstate" / "__init__.py").write_text("raise SystemExit('the wrong package')\n")
     (tmp_path / "ctypes.py").write_text("raise SystemExit('the wrong ctypes')\n")
@@ -132,13 +132,13 @@ def test_no_home_and_another_folder(door: Door, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_host_with_another_python_does_not_matter(door: Door, build: Build) -> None:
+def test_host_with_other_python_is_harmless(door: Door, build: Build) -> None:
     fake = build("fake_python", "-shared", "-fPIC", output="libpython3.99.so.1.0")
     done = door.run("other_python", str(fake))
     assert succeeded(done).split()[1] == "0x0"
 
 
-def test_a_host_with_another_python_cannot_run_the_driver(door: Door, build: Build) -> None:
+def test_host_sharing_other_python_gets_no_driver(door: Door, build: Build) -> None:
     if door.name == "loader":
         return  # the loader opens the driver when it is asked for it, and hides it
     fake = build("fake_python", "-shared", "-fPIC", output="libpython3.99.so.1.0")

@@ -77,7 +77,7 @@ def spirv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_thread_may_wait_for_the_driver_with_the_lock_of_python(
+def test_thread_may_wait_for_driver_holding_gil(
     build: Build, library: Path, plain_venv: Path, spirv: Path
 ) -> None:
     """Without the package in the program, the driver has an interpreter of its own."""
@@ -93,7 +93,7 @@ def test_a_thread_may_wait_for_the_driver_with_the_lock_of_python(
     assert done.stdout.split() == [str(len("twice") + 1), "False"]
 
 
-def test_the_bindings_share_the_interpreter_of_their_program(library: Path) -> None:
+def test_bindings_share_program_interpreter(library: Path) -> None:
     program = (
         "import groundstate.ze as ze, sys\n"
         "assert ze.zeInit(0) == 0\n"

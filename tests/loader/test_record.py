@@ -134,7 +134,7 @@ def test_modules_are_stored_once_and_whole(build: Build, tmp_path: Path) -> None
     assert name.data.rstrip(b"\0").decode() in (PROGRAMS / "launches.cl").read_text()
 
 
-def test_threads_are_told_apart_and_every_call_is_there(build: Build, tmp_path: Path) -> None:
+def test_every_call_of_each_thread_is_recorded(build: Build, tmp_path: Path) -> None:
     succeeded(record(tmp_path / "out", build("threads", *LINK, output="threads-record")))
     calls = calls_of(only_stream(tmp_path / "out"))
     threads = Counter(call.call.thread for call in calls)
@@ -275,7 +275,7 @@ def test_python_programs_with_our_bindings(tmp_path: Path, options: tuple[str, .
     assert said == f"{sorted(names)}\n"
 
 
-def test_functions_that_are_asked_for_by_name_are_recorded(tmp_path: Path) -> None:
+def test_functions_got_by_name_are_recorded(tmp_path: Path) -> None:
     source = tmp_path / "extension.c"
     source.write_text(
         "#include <level_zero/ze_api.h>\n"
@@ -308,7 +308,7 @@ def test_each_process_has_its_own_stream(build: Build, tmp_path: Path) -> None:
     assert copies == [2, 1]
 
 
-def test_without_a_folder_calls_are_only_passed_on(build: Build, tmp_path: Path) -> None:
+def test_calls_pass_through_without_folder(build: Build, tmp_path: Path) -> None:
     program = build("pipeline", *LINK, output="pipeline-record")
     folder = standin.folder_for(place.library())
     done = subprocess.run(
@@ -323,7 +323,7 @@ def test_without_a_folder_calls_are_only_passed_on(build: Build, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_library_behind_is_an_answer_and_not_a_crash(hello: Path, tmp_path: Path) -> None:
+def test_missing_next_library_gives_an_error(hello: Path, tmp_path: Path) -> None:
     folder = standin.folder_for(place.library())
     missing = {"LD_LIBRARY_PATH": str(folder), "GROUNDSTATE_CAPTURE_NEXT": str(tmp_path / "no.so")}
     done = subprocess.run([str(hello)], env=missing, capture_output=True, text=True)
@@ -348,9 +348,7 @@ def test_recording_inside_a_recording(hello: Path, tmp_path: Path) -> None:
     assert (standin.folder() / standin.LINK_NAMES[0]).resolve() == standin.library()
 
 
-def test_a_folder_that_cannot_be_written_does_not_stop_the_program(
-    hello: Path, tmp_path: Path
-) -> None:
+def test_unwritable_folder_does_not_stop_program(hello: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     environment = place.environment(os.environ, blocked / "out")

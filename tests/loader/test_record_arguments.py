@@ -129,7 +129,7 @@ def test_sizes_are_those_of_the_module(tmp_path: Path) -> None:
     assert int.from_bytes(values[6], "little") == 600_000
 
 
-def test_of_a_native_module_values_are_copied_generously(tmp_path: Path) -> None:
+def test_native_argument_values_copy_generously(tmp_path: Path) -> None:
     values = values_of(launch_of(tmp_path, "native"))
     assert len(values) == 7
     for value, least in zip(values, [8, 1, 16, 24, 9, 8, 8], strict=True):

@@ -145,7 +145,7 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("pages", ["userfaultfd", "compare"])
-def test_threads_write_between_the_looks_of_the_recorder(
+def test_recorder_keeps_writes_between_its_scans(
     pages: str, program: Path, slow: str, tmp_path: Path
 ) -> None:
     out, truth = tmp_path / "out", tmp_path / "truth"
@@ -198,7 +198,7 @@ def test_what_the_device_wrote(pages: str, program: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("speed", ["fast", "slow"])
 @pytest.mark.parametrize("part", ["allocations", "threads", "passing_threads", "sleeping_thread"])
-def test_what_the_device_wrote_is_the_same_when_played(
+def test_device_writes_are_the_same_when_played(
     part: str, speed: str, program: Path, slow: str, tmp_path: Path
 ) -> None:
     """Other threads' writes are not taken for the device's."""
@@ -223,9 +223,7 @@ def test_through_a_loader(part: str, program: Path, tmp_path: Path) -> None:
     compare(record(tmp_path / "out", program, part, tmp_path / "truth", "--real-loader"), tmp_path)
 
 
-def test_a_killed_program_leaves_the_memory_of_its_submissions(
-    program: Path, tmp_path: Path
-) -> None:
+def test_killed_program_leaves_submission_memory(program: Path, tmp_path: Path) -> None:
     """What was submitted can be read, and the last submission has all that was written for it."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "groundstate", "record", "-o", str(out), "--"]

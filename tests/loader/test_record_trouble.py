@@ -65,7 +65,7 @@ def record(out: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_wrong_pointers_are_answered_as_without_the_recorder(garbage: Path, tmp_path: Path) -> None:
+def test_wrong_pointers_act_as_without_recorder(garbage: Path, tmp_path: Path) -> None:
     recorded = record(tmp_path / "out", garbage)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(standin.folder())}
     bare = subprocess.run([str(garbage)], capture_output=True, text=True, env=environment)
@@ -73,7 +73,7 @@ def test_wrong_pointers_are_answered_as_without_the_recorder(garbage: Path, tmp_
     assert bare.stdout.count("\n") == 13
 
 
-def test_the_call_that_a_program_crashes_in_is_known(garbage: Path, tmp_path: Path) -> None:
+def test_call_in_which_program_crashed_is_known(garbage: Path, tmp_path: Path) -> None:
     done = record(tmp_path / "out", garbage, "crash")
     assert done.returncode == -signal.SIGSEGV
     (stream,) = place.streams_in(tmp_path / "out")

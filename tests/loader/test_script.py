@@ -61,7 +61,7 @@ def test_a_hook_changes_what_the_program_sees(run: Run, options: tuple[str, ...]
     assert succeeded(run(text, options)) == "hello from the script\n"
 
 
-def test_structs_are_read_and_written_where_they_are(run: Run) -> None:
+def test_structs_are_read_and_written_in_place(run: Run) -> None:
     text = """
     function zeDeviceGetProperties(hDevice, properties)
       assert(properties.stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES)
@@ -87,9 +87,7 @@ def test_structs_are_read_and_written_where_they_are(run: Run) -> None:
     assert done.stderr == ""
 
 
-def test_an_error_is_reported_once_and_the_call_passed_on_as_it_came(
-    run: Run, tmp_path: Path
-) -> None:
+def test_error_reports_once_and_call_is_unchanged(run: Run, tmp_path: Path) -> None:
     text = """
     function zeContextCreate(hDriver, desc, phContext)
       desc.flags = 77
@@ -121,7 +119,7 @@ def test_a_program_is_stopped_if_asked_for(run: Run) -> None:
     assert "hooks.lua:1: no" in done.stderr
 
 
-def test_a_script_that_cannot_be_loaded_leaves_the_program_alone(run: Run) -> None:
+def test_unloadable_script_leaves_program_alone(run: Run) -> None:
     done = run("function zeInit() end error('no')")
     assert succeeded(done).startswith("hello from Groundstate")
     assert "hooks.lua:1:" in done.stderr

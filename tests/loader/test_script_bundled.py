@@ -64,9 +64,7 @@ def test_performance_has_a_line_for_each_launch(
         ended = complete
 
 
-def test_performance_keeps_a_hostile_name_in_its_cell(
-    build: Build, spirv: Path, tmp_path: Path
-) -> None:
+def test_performance_csv_escapes_hostile_names(build: Build, spirv: Path, tmp_path: Path) -> None:
     program = build("hooked", *LINK, '-DKERNEL="=,\\"x"', output="hooked-hostile")
     changed = tmp_path / "hostile.spv"
     changed.write_bytes(spirv.read_bytes().replace(b"mark\0", b'=,"x\0'))
@@ -100,9 +98,7 @@ def test_build_options_are_added(hooked: Path, spirv: Path, tmp_path: Path) -> N
     assert "name the build options" in missing.stderr
 
 
-def test_null_run_skips_launches_and_nothing_waits_for_ever(
-    hooked: Path, spirv: Path, tmp_path: Path
-) -> None:
+def test_null_run_skips_launches_without_hanging(hooked: Path, spirv: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = record(out, hooked, spirv, options=("--script", "null_run"))
     assert succeeded(done).endswith("seen 0 0\nhooked ok\n")
@@ -155,7 +151,7 @@ def test_failures_are_printed(hello: Path, tmp_path: Path) -> None:
     assert stopped.returncode == 1
 
 
-def test_each_script_says_in_its_first_line_what_it_does() -> None:
+def test_first_line_of_each_script_is_its_summary() -> None:
     for name, path in scripts.bundled().items():
         assert scripts.find(name) == path
         assert scripts.summary(path).endswith(".")

@@ -233,7 +233,7 @@ def test_chains_are_tables_by_their_stype(check: Check) -> None:
     """)
 
 
-def test_what_cannot_be_written_is_an_error_and_no_crash(check: Check) -> None:
+def test_write_to_read_only_memory_is_an_error(check: Check) -> None:
     said = check("""
     local tried = 0
     function zeContextCreate(hDriver, desc, phContext)

@@ -41,7 +41,7 @@ def said(tmp_path: Path, hello: Path, suffix: str, text: str) -> tuple[int, str]
     ],
     ids=["a hook", "an event", "a misspelt one", "syntax"],
 )
-def test_a_python_function_that_is_never_called_is_refused_before_the_program_runs(
+def test_uncalled_python_hook_fails_before_run(
     hello: Path, tmp_path: Path, text: str, sentence: str
 ) -> None:
     status, stderr = said(tmp_path, hello, ".py", PYTHON + text)
@@ -57,9 +57,7 @@ def test_a_python_script_without_hooks_is_refused(hello: Path, tmp_path: Path) -
     assert 'hooks.py:1: the script hooks nothing: write @hook("zeFunction")' in stderr
 
 
-def test_a_lua_script_with_a_syntax_error_is_refused_before_the_program_runs(
-    hello: Path, tmp_path: Path
-) -> None:
+def test_lua_syntax_error_fails_before_run(hello: Path, tmp_path: Path) -> None:
     status, stderr = said(tmp_path, hello, ".lua", "x = 1\nfunction (\n")
     assert status == 1
     assert re.fullmatch(r"groundstate script: \S*hooks\.lua:2: .* expected near .*\n", stderr)
@@ -74,7 +72,7 @@ def test_a_lua_script_with_a_syntax_error_is_refused_before_the_program_runs(
         ("local function zeInit() end", " hooks nothing: no global function has the name"),
     ],
 )
-def test_a_lua_function_that_is_never_called_is_an_error(
+def test_uncalled_lua_hook_is_an_error(
     hello: Path, tmp_path: Path, text: str, sentence: str
 ) -> None:
     _, stderr = said(tmp_path, hello, ".lua", text)
@@ -127,7 +125,7 @@ def test_a_mistake_in_python_names_what_there_is(hello: Path, tmp_path: Path, li
     assert PYTHON_MISTAKES[line] in stderr
 
 
-def test_a_field_inside_a_field_is_checked_in_python_too(hello: Path, tmp_path: Path) -> None:
+def test_python_checks_fields_of_nested_structs(hello: Path, tmp_path: Path) -> None:
     text = f"""{PYTHON}
 @hook("zeDeviceGetProperties")
 def f(call):
@@ -161,7 +159,7 @@ end
 """
 
 
-def test_the_address_of_a_struct_is_its_field_self(hello: Path, tmp_path: Path) -> None:
+def test_struct_address_is_its_self_field(hello: Path, tmp_path: Path) -> None:
     path = tmp_path / "seed.lua"
     path.write_text(SEED)
     done = scripted(path, hello)

@@ -69,7 +69,7 @@ def copy(call):
     assert said[2:] == ["8", "13"]
 
 
-def test_what_is_not_a_function_is_refused_with_a_hint(hello: Path, tmp_path: Path) -> None:
+def test_unknown_hook_name_is_refused_with_hint(hello: Path, tmp_path: Path) -> None:
     done = scripted(hooks(tmp_path, "@hook('zeMemFre')\ndef f(call): ..."), hello)
     assert succeeded(done).startswith("hello from Groundstate")
     assert "hooks.py:3: ValueError: there is no function 'zeMemFre' to hook" in done.stderr
@@ -91,7 +91,7 @@ print(count.value, "hooks" in sys.modules)
 """
 
 
-def test_python_programs_and_hooks_share_no_interpreter(tmp_path: Path) -> None:
+def test_program_and_hooks_share_no_interpreter(tmp_path: Path) -> None:
     text = """
 import threading
 lock = threading.Lock()

@@ -58,7 +58,7 @@ def test_what_reaches_out_is_not_there(check: Check) -> None:
     """)
 
 
-def test_only_parts_without_side_effects_are_there(check: Check) -> None:
+def test_sandbox_has_only_side_effect_free_parts(check: Check) -> None:
     """A list of all that there is, so that another version of Lua brings nothing unseen."""
     check("""
     local known = {}
@@ -87,7 +87,7 @@ def test_bytecode_is_not_loaded(tmp_path: Path, build: Build, run: Run) -> None:
     assert "bytecode; scripts are text" in done.stderr
 
 
-def test_bytecode_is_not_loaded_by_the_library_either(tmp_path: Path, build: Build) -> None:
+def test_library_refuses_to_load_bytecode_too(tmp_path: Path, build: Build) -> None:
     """The file may change after the command has looked at it."""
     path, program = tmp_path / "later.lua", build("hooked", *LINK)
     path.write_text("print('text')\n")
@@ -256,7 +256,7 @@ def test_a_script_without_end_is_given_up(run: Run, how: str) -> None:
     assert "has taken too long for the sandbox and is not called any more" in done.stderr
 
 
-def test_a_script_that_does_not_end_when_it_is_loaded_is_given_up(run: Run) -> None:
+def test_endless_script_load_is_given_up(run: Run) -> None:
     done = run("while true do end")
     assert succeeded(done).endswith("hooked ok\n")
     assert "has taken too long" in done.stderr
@@ -296,7 +296,7 @@ def test_a_script_may_look_on(run: Run) -> None:
     assert "failed" not in done.stderr
 
 
-def test_what_a_script_prints_controls_no_terminal(run: Run) -> None:
+def test_script_output_controls_no_terminal(run: Run) -> None:
     done = run(r"""
     local hostile = "\27[2J\27]0;title\7 \u{202e}rev \u{9b}2J \u{e9}\tx"
     print(hostile, "\xff")

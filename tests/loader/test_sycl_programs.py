@@ -72,7 +72,7 @@ def test_spirv_and_the_objects_of_level_zero(native: tuple[Path, str], adapter: 
     assert (reason in "\n".join(refused)) == bool(also_refused)
 
 
-def test_the_example_compiles_its_kernels_when_it_runs(
+def test_sycl_example_compiles_kernels_at_runtime(
     compiler: str, sycl: Path, tmp_path: Path
 ) -> None:
     source = ROOT / "examples" / "sycl" / "saxpy.cpp"

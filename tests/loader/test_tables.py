@@ -31,7 +31,7 @@ def test_every_table_in_every_version(build: Build, library: Path, tmp_path: Pat
     assert run(program, str(library)) == f"{len(tables)} tables\n"
 
 
-def test_tables_as_long_as_the_installed_headers_say(
+def test_tables_are_as_long_as_headers_say(
     build: Build, library: Path, headers: Path, tmp_path: Path
 ) -> None:
     getters = table_getters(headers)

@@ -80,7 +80,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(
     ("command", "package"), [("top", "textual"), ("metrics", "prometheus_client")]
 )
-def test_without_the_packages_it_is_said_how_to_install_them(command: str, package: str) -> None:
+def test_missing_package_error_names_pip_install(command: str, package: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, command], capture_output=True, text=True, timeout=60
     )
@@ -104,7 +104,7 @@ LEAVES_THE_SCREEN = b"\x1b[?1049l"
 
 
 @pytest.mark.parametrize("ending", ["q", "SIGTERM"])
-def test_the_screen_takes_a_terminal_and_gives_it_back(ending: str) -> None:
+def test_screen_takes_and_restores_terminal(ending: str) -> None:
     terminal, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen(

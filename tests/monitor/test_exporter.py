@@ -181,7 +181,7 @@ def ask(server: str, query: str) -> list[dict[str, Any]]:
     pytest.fail(f"Prometheus has no answer to {query}")
 
 
-def test_a_real_server_scrapes_the_command_and_the_dashboard_asks_it(tmp_path: Path) -> None:
+def test_prometheus_scrapes_and_dashboard_queries(tmp_path: Path) -> None:
     program("prometheus")
     with exporter("--processes") as url:
         target = urllib.parse.urlsplit(url).netloc
@@ -207,7 +207,7 @@ def dashboard_queries() -> list[str]:
     ]
 
 
-def test_the_dashboard_asks_for_families_that_exist() -> None:
+def test_dashboard_asks_for_existing_families() -> None:
     names = {each.name + ("_total" if each.counter else "") for each in FAMILIES + PROCESS_FAMILIES}
     names.add("groundstate_device_info")
     queries = dashboard_queries()

@@ -101,7 +101,7 @@ def test_a_click_on_a_column_sorts_by_it() -> None:
     play(session, make=one_device)
 
 
-def test_a_filter_narrows_with_each_letter_and_escape_takes_it_away() -> None:
+def test_filter_narrows_and_escape_clears_it() -> None:
     async def session(app: TopApp, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"man")
         assert pids(app) == [815]
@@ -184,7 +184,7 @@ def test_processes_come_and_go() -> None:
     play(session, make=churn)
 
 
-def test_help_and_details_lie_over_a_screen_that_goes_on() -> None:
+def test_help_and_details_overlay_a_live_screen() -> None:
     async def session(app: TopApp, pilot: Pilot[None]) -> None:
         await pilot.press("question_mark")
         assert isinstance(app.screen, Page)
@@ -272,7 +272,7 @@ def test_a_bare_machine_has_dashes() -> None:
     play(session, make=lambda _: samples.bare())
 
 
-def test_a_reading_that_fails_is_said_and_tried_again() -> None:
+def test_failed_reading_is_shown_and_retried() -> None:
     def sometimes(step: int) -> Reading:
         if step == 2:
             raise RuntimeError("the device is lost")
@@ -338,7 +338,7 @@ def test_many_workers_share_a_strip() -> None:
     assert draw.strip(workers[:3], 60).cell_len == 3
 
 
-def test_a_sparkline_ends_with_the_newest_and_has_gaps() -> None:
+def test_sparkline_ends_at_newest_and_has_gaps() -> None:
     text = draw.sparkline([0.0, None, 0.5, 1.0], 6, "compute")
     assert isinstance(text, Text)
     assert text.plain == "  ▁ ▄▇"

@@ -71,7 +71,7 @@ def is_closed(client: socket.socket) -> bool:
     return everything(client) == b""
 
 
-def test_a_scrape_is_answered_and_the_connection_closed() -> None:
+def test_scrape_answer_closes_the_connection() -> None:
     with running() as server:
         got = answer(server.port, b"GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: */*\r\n\r\n")
     head, _, body = got.partition(b"\r\n\r\n")
@@ -87,7 +87,7 @@ def test_a_request_may_come_in_parts() -> None:
         assert everything(client).endswith(b"ok")
 
 
-def test_half_open_clients_are_turned_out_for_others() -> None:
+def test_half_open_clients_are_dropped_for_others() -> None:
     with running() as server, ExitStack() as opened:
         clients = [opened.enter_context(connected(server.port)) for _ in range(HALF_OPEN)]
         assert answer(server.port).endswith(b"ok")
@@ -95,7 +95,7 @@ def test_half_open_clients_are_turned_out_for_others() -> None:
         assert all(is_closed(client) for client in clients[: HALF_OPEN - MOST_CLIENTS])
 
 
-def test_a_client_that_sends_a_byte_now_and_then_is_turned_out(
+def test_client_sending_byte_by_byte_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each byte comes in time; the request as a whole does not."""
@@ -113,7 +113,7 @@ def test_a_client_that_sends_a_byte_now_and_then_is_turned_out(
         watching.join()
 
 
-def test_a_client_that_does_not_take_its_answer_is_turned_out(
+def test_client_not_reading_answer_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(serving, "ANSWER_SECONDS", 0.5)
@@ -164,7 +164,7 @@ def test_headers_become_variables() -> None:
     }
 
 
-def test_a_reading_that_fails_fails_for_its_client_only(
+def test_failed_reading_fails_its_client_only(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with running() as server:
@@ -185,7 +185,7 @@ def test_nothing_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("library")
-def test_the_command_answers_beside_many_half_open_clients() -> None:
+def test_metrics_answer_despite_half_open_clients() -> None:
     command = [sys.executable, "-m", "groundstate", "metrics", "--port", "0"]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,

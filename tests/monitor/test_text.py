@@ -24,7 +24,7 @@ def test_examples_in_the_documentation_are_true(name: str) -> None:
     assert result.failed == 0
 
 
-def test_a_text_has_every_value_once_and_no_line_ends_with_blanks() -> None:
+def test_text_has_each_value_no_trailing_blanks() -> None:
     text = plain.text(samples.server())
     assert "2 devices, 4 processes" in text.splitlines()[0]
     for value in ("compute   55 %", "350 W", "64.0 GiB", "fan-0     4200 rpm", "train.py"):
@@ -116,7 +116,7 @@ def test_a_filter(wanted: str, pids: set[int]) -> None:
     assert {row.process.pid for row in rows(samples.server(), Order(), wanted)} == pids
 
 
-def test_packages_are_summed_and_a_card_is_not_counted_twice() -> None:
+def test_packages_sum_and_card_is_not_added_twice() -> None:
     package = Power("package-0", "package", None, 10.0, 50.0, 100.0)
     device = Device(0, "d", "u", powers=(package, replace(package, name="package-1", watts=25.0)))
     power = device.power()
@@ -139,7 +139,7 @@ def test_the_hottest_thermometer_is_shown() -> None:
     assert Device(0, "d", "u", temperatures=sensors).temperature() == sensors[2]
 
 
-def test_history_is_kept_for_each_device_and_forgotten_with_it() -> None:
+def test_history_is_per_device_and_goes_with_it() -> None:
     history = gauges.History(length=3)
     readings = [samples.server(step) for step in range(5)]
     for reading in readings:
@@ -151,7 +151,7 @@ def test_history_is_kept_for_each_device_and_forgotten_with_it() -> None:
     assert list(history.of(device, "compute")) == []
 
 
-def test_power_without_a_limit_is_drawn_against_the_highest_that_was_seen() -> None:
+def test_unlimited_power_scales_to_highest_seen() -> None:
     history = gauges.History()
     for watts in (None, 5.0, 20.0, 10.0):
         device = Device(0, "d", "u", powers=(Power("package", "package", None, None, watts),))
@@ -160,7 +160,7 @@ def test_power_without_a_limit_is_drawn_against_the_highest_that_was_seen() -> N
     assert gauges.gauges(device)[-1] == gauges.Gauge("power", "10.0 W", None)
 
 
-def test_a_clock_without_a_maximum_is_drawn_likewise() -> None:
+def test_clock_without_maximum_scales_to_highest() -> None:
     history = gauges.History()
     for mhz in (1000.0, 4000.0):
         device = Device(0, "d", "u", clocks=(Clock("cpu", None, mhz),))

@@ -114,7 +114,7 @@ bench.close()
     assert words.split() == [str(page), str(page), "0"]
 
 
-def test_sharing_an_allocation_leaves_its_neighbours_alone(run: Run) -> None:
+def test_sharing_allocation_spares_its_neighbours(run: Run) -> None:
     """Pages that are shared move into a file; small allocations that follow each other must not
     lie on one page."""
     words = run(
@@ -144,7 +144,7 @@ print("done")
     assert words == "done\n"
 
 
-def test_freed_blocks_are_used_again_without_overlap(run: Run) -> None:
+def test_freed_blocks_are_reused_without_overlap(run: Run) -> None:
     words = run(
         """
 import random

@@ -57,7 +57,7 @@ def succeeds(program: str) -> None:
     assert done.stdout == "done\n"
 
 
-def test_children_of_a_program_with_threads_in_the_driver_hang_nowhere() -> None:
+def test_fork_with_busy_threads_never_hangs_child() -> None:
     succeeds(
         OBJECTS
         + """
@@ -84,7 +84,7 @@ print("done")
     )
 
 
-def test_children_of_a_program_at_rest_use_the_device() -> None:
+def test_children_of_idle_program_use_device() -> None:
     """As multiprocessing starts them, and as os.fork does. The parent goes on."""
     succeeds(
         OBJECTS
@@ -111,7 +111,7 @@ print("done")
     )
 
 
-def test_a_child_of_a_program_at_work_is_told_that_it_is_lost() -> None:
+def test_child_of_busy_program_gets_device_lost() -> None:
     succeeds(
         OBJECTS
         + """
@@ -140,7 +140,7 @@ print("done")
 
 
 @pytest.mark.parametrize("threads", [0, 4])
-def test_children_of_a_program_beside_whose_python_the_driver_has_its_own(threads: int) -> None:
+def test_fork_with_separate_interpreter_is_safe(threads: int) -> None:
     """The program opens the library itself, so the driver brings an interpreter along."""
     succeeds(
         f"""

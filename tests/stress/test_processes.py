@@ -121,7 +121,7 @@ def test_exit_without_destroying_anything(end: str) -> None:
         assert errors == ""
 
 
-def test_a_forked_child_that_only_execs_does_no_harm() -> None:
+def test_forked_child_that_execs_does_no_harm() -> None:
     """fork and exec, as subprocess does it, while queues are busy."""
     child = start(
         """

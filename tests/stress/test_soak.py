@@ -18,7 +18,7 @@ BEFORE = Figures(resident_bytes=100 << 20, descriptors=10, threads=8, objects=3)
 
 
 @pytest.mark.usefixtures("library")
-def test_results_are_right_and_nothing_grows_while_contexts_are_lost_and_peers_killed() -> None:
+def test_soak_with_faults_is_right_without_leaks() -> None:
     command = [sys.executable, "-m", "tests.stress.soak", "--minutes", "0.3", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -37,7 +37,7 @@ def test_growth_is_noticed(name: str, more: int) -> None:
     assert name.split("_")[0] in sentence
 
 
-def test_a_little_more_memory_and_less_of_the_rest_is_no_growth() -> None:
+def test_slight_memory_increase_is_no_growth() -> None:
     later = Figures(BEFORE.resident_bytes + (10 << 20), 9, 7, 2)
     assert BEFORE.growth_to(later) == []
 

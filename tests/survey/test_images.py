@@ -54,7 +54,7 @@ def test_images_without_a_list_are_searched_for(tmp_path: Path) -> None:
     assert list(modules_in(library.read_bytes())) == [ONE, TWO]
 
 
-def test_modules_as_they_are_and_among_other_bytes() -> None:
+def test_modules_are_found_alone_and_among_bytes() -> None:
     assert list(modules_in(ONE)) == [ONE]
     assert list(modules_in(compressed(ONE))) == [ONE]
     assert list(modules_in(bundle(ONE, compressed(TWO)))) == [ONE, TWO]
@@ -125,7 +125,7 @@ def test_what_grows_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(modules_in(nested)) == []
 
 
-def test_parts_of_a_bundle_do_not_lie_over_each_other() -> None:
+def test_overlapping_bundle_parts_are_refused() -> None:
     """Or a small file could have any number of large modules."""
     head = BUNDLE_MAGIC + struct.pack("<Q", 50)
     start = len(head) + 50 * 24
@@ -133,7 +133,7 @@ def test_parts_of_a_bundle_do_not_lie_over_each_other() -> None:
         list(modules_in(head + struct.pack("<QQQ", start, len(ONE), 0) * 50 + ONE))
 
 
-def test_a_search_ends_in_a_file_full_of_first_words() -> None:
+def test_search_ends_in_file_full_of_magic_words() -> None:
     """Each word could begin a module that reaches to the end of the file."""
     magic = images.SPIRV_MAGIC
     step = struct.pack("<I", 2 << 16 | 1) + magic

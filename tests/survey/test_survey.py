@@ -87,7 +87,7 @@ def test_a_process_that_dies_costs_its_module(number: signal.Signals, sentence: 
         worker.close()
 
 
-def test_sentences_are_put_together_without_names_and_numbers() -> None:
+def test_messages_group_without_names_and_numbers() -> None:
     first = general("in function '_ZN3abc', OpLoad at word 40: type i32 is not float")
     assert first == general("in function '_ZN3def', OpLoad at word 7: type i32 is not float")
     assert first != general("in function '_ZN3def', OpStore at word 7: type i32 is not float")
@@ -176,6 +176,6 @@ def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "nothing.so: no such file" in capsys.readouterr().err
 
 
-def test_an_outcome_from_a_damaged_file_is_no_outcome() -> None:
+def test_outcome_of_damaged_file_is_refused() -> None:
     with pytest.raises(ValueError, match="no result"):
         Outcome.from_json({"result": "splendid"})

@@ -32,15 +32,15 @@ def masked(devices: list[Part], mask: str) -> list[tuple[Path, list[Path]]]:
     return outline(affinity.select(devices, entries(mask)))
 
 
-def test_both_devices_are_reported_with_all_their_sub_devices(devices: list[Part]) -> None:
+def test_mask_of_both_devices_reports_them_whole(devices: list[Part]) -> None:
     assert masked(devices, "0, 1") == [((0,), all_of(0)), ((1,), all_of(1))]
 
 
-def test_only_the_first_device_with_all_its_sub_devices(devices: list[Part]) -> None:
+def test_mask_of_first_device_reports_it_whole(devices: list[Part]) -> None:
     assert masked(devices, "0") == [((0,), all_of(0))]
 
 
-def test_only_the_second_device_is_reported_as_device_0(devices: list[Part]) -> None:
+def test_mask_of_second_device_makes_it_device_0(devices: list[Part]) -> None:
     assert masked(devices, "1") == [((1,), all_of(1))]
 
 
@@ -52,14 +52,14 @@ def test_two_sub_devices_of_the_second_device(devices: list[Part]) -> None:
     assert masked(devices, "1.1, 1.2") == [((1,), [(1, 1), (1, 2)])]
 
 
-def test_sub_devices_of_both_devices_in_the_order_of_the_driver(devices: list[Part]) -> None:
+def test_masked_sub_devices_keep_driver_order(devices: list[Part]) -> None:
     assert masked(devices, "0.2, 1.3, 1.0, 0.3") == [
         ((0,), [(0, 2), (0, 3)]),
         ((1,), [(1, 0), (1, 3)]),
     ]
 
 
-def test_a_partly_visible_device_has_only_what_is_visible(devices: list[Part]) -> None:
+def test_partly_visible_device_has_only_that_part(devices: list[Part]) -> None:
     (device,) = affinity.select(devices, entries("1.1, 1.2"))
     assert device.workers == (10, 11, 12, 13)
     assert device.memory_bytes == 4 << 20
@@ -80,41 +80,41 @@ def test_an_unset_mask_selects_everything() -> None:
 
 
 @pytest.mark.parametrize("mask", ["7", "0.9", "2.0", "0.0.0", "99999999999999999999"])
-def test_ordinals_that_do_not_exist_select_nothing(devices: list[Part], mask: str) -> None:
+def test_nonexistent_ordinals_select_nothing(devices: list[Part], mask: str) -> None:
     assert masked(devices, mask) == []
 
 
 @pytest.mark.parametrize("mask", ["abc", "-1", "1.", ".1", "0..1", "1-2", "1;2", "²", "0x1", "*"])
-def test_a_mask_without_a_usable_entry_is_ignored_and_reported(
+def test_unusable_mask_is_ignored_and_reported(
     mask: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert affinity.parse(mask) is None
     assert "ignoring this entry" in capsys.readouterr().err
 
 
-def test_usable_entries_count_beside_unusable_ones(
+def test_usable_entries_count_despite_bad_ones(
     devices: list[Part], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert masked(devices, "abc, 1, 1.x") == [((1,), all_of(1))]
     assert capsys.readouterr().err.count("ignoring this entry") == 2
 
 
-def test_a_device_without_sub_devices_is_its_own_sub_device_0() -> None:
+def test_undivided_device_is_own_sub_device_0() -> None:
     devices = topology.divide(2, 0, workers=2, memory_bytes=2)
     assert masked(devices, "1.0") == [((1,), [])]
     assert masked(devices, "1.1") == []
 
 
-def test_flat_masks_count_sub_devices_of_all_devices(devices: list[Part]) -> None:
+def test_flat_mask_counts_all_sub_devices(devices: list[Part]) -> None:
     kept = affinity.select_leaves(devices, entries("1, 5, 4"))
     assert outline(kept) == [((0,), [(0, 1)]), ((1,), [(1, 0), (1, 1)])]
 
 
-def test_flat_masks_on_devices_without_sub_devices() -> None:
+def test_flat_mask_works_without_sub_devices() -> None:
     devices = topology.divide(3, 0, workers=3, memory_bytes=3)
     kept = affinity.select_leaves(devices, entries("2,0"))
     assert outline(kept) == [((0,), []), ((2,), [])]
 
 
-def test_flat_masks_beyond_the_last_device_select_nothing(devices: list[Part]) -> None:
+def test_flat_mask_beyond_last_selects_nothing(devices: list[Part]) -> None:
     assert affinity.select_leaves(devices, entries("8")) == []

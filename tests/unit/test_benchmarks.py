@@ -40,13 +40,13 @@ def benchmark(is_wide: bool) -> Benchmark:
 # --- Figures --------------------------------------------------------------------------------------
 
 
-def test_samples_come_to_the_best_the_middle_and_the_worst() -> None:
+def test_samples_give_best_median_and_worst() -> None:
     assert Measure.of_times([4000.0, 1000.0, 2000.0], "µs") == Measure(1.0, 2.0, 4.0)
     assert Measure.of_rate([4.0, 1.0, 2.0], 8.0) == Measure(8.0, 4.0, 2.0)
 
 
 @pytest.mark.parametrize(("unit", "ratio"), [("GB/s", 2.0), ("Mpixel/s", 2.0), ("ms", 0.5)])
-def test_a_ratio_above_one_is_ahead_whatever_the_unit(unit: str, ratio: float) -> None:
+def test_ratio_above_one_means_ahead_in_any_unit(unit: str, ratio: float) -> None:
     assert figure("peer", 10.0, 5.0, unit).best_ratio == ratio
 
 
@@ -61,7 +61,7 @@ def test_cases_are_chosen_by_name() -> None:
 # --- Wide tables ----------------------------------------------------------------------------------
 
 
-def test_a_row_is_compared_with_its_best_peer_and_not_with_a_limit() -> None:
+def test_row_compares_with_best_peer_not_limit() -> None:
     figures = [figure("slow", 10.0, 2.0), figure("fast", 10.0, 8.0), figure(LIMIT, 10.0, 40.0)]
     (row,) = wide.rows(figures)
     assert row.ratio() == 1.25
@@ -122,7 +122,7 @@ def test_results_of_other_benchmarks_are_kept(tmp_path: Path) -> None:
     assert list(json.loads(path.read_text())["benchmarks"]) == ["first", "second"]
 
 
-def test_a_document_takes_the_place_of_older_results(tmp_path: Path) -> None:
+def test_document_replaces_older_results(tmp_path: Path) -> None:
     results, document = tmp_path / "results.json", tmp_path / "page.md"
     report.write(results, HERE, {"b": report.as_json(benchmark(True), [], 0.0)})
     document.write_text(f"# Page\n\n{report.MARKER}\nold\n")
@@ -144,7 +144,7 @@ def test_cases_have_sources_and_groups_that_fit(name: str) -> None:
 
 
 @pytest.mark.parametrize("case", [*SMALL_CASES.values(), LARGE], ids=lambda case: case.name)
-def test_numpy_agrees_with_itself_and_notices_what_is_wrong(case: Case) -> None:
+def test_numpy_check_accepts_right_rejects_wrong(case: Case) -> None:
     given: list[Any] = case.arguments()
     expected = case.expected(given)
     assert expected.shape == given[case.result].shape
@@ -162,7 +162,7 @@ def test_every_case_is_found_by_name() -> None:
     assert [find(name).items for name in SCALING_CASES] == [(1024 * 10**n,) for n in range(6)]
 
 
-def test_large_kernels_are_the_same_each_time_and_different_by_number() -> None:
+def test_large_kernels_repeat_and_vary_by_number() -> None:
     assert large_source("k", 50, 3) == large_source("k", 50, 3)
     assert large_source("k", 50, 3) != large_source("k", 50, 4)
 
@@ -182,7 +182,7 @@ class Still(Prepared):
         return like
 
 
-def test_the_first_launch_only_warms_up_unless_it_is_the_only_one() -> None:
+def test_first_launch_is_warmup_unless_only_one() -> None:
     worker = Worker.__new__(Worker)
     worker.prepared = still = Still()
     assert len(worker.measure(0.0)["times"]) == 1
@@ -205,7 +205,7 @@ class Spoken(Member):
         assert next(self.answers, None) is None
 
 
-def test_members_take_turns_and_who_is_wrong_is_not_measured() -> None:
+def test_members_take_turns_except_wrong_ones() -> None:
     right: list[dict[str, object]] = [{"mistake": ""}, {"times": [10]}, {"times": [5]}, {}]
     race = Race(Team([Spoken(OURS, right), Spoken("peer", [{"mistake": "off"}, {}])]))
     for step in [*race.steps("empty", 2, 0.1), race.end()]:
@@ -237,7 +237,7 @@ def test_a_result_of_another_shape_is_wrong() -> None:
     assert "shape" in sycl_cases.compare(np.zeros(3), np.zeros(4), 1e-4)
 
 
-def test_sycl_devices_say_what_is_wrong_with_their_results() -> None:
+def test_sycl_devices_report_their_mistakes() -> None:
     said = [{"mistake": ""}], [{"error": "crashed"}]
     team = SyclTeam([Spoken(OURS, said[0]), Spoken("peer", said[1])])
     assert team.prepare("sum") == {"peer": "crashed"}

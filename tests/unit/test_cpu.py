@@ -93,7 +93,7 @@ def test_identity_of_an_arm_cpu(tree: Tree) -> None:
     assert machine.clock_mhz == 0
 
 
-def test_a_machine_that_tells_nothing_is_still_a_machine(tmp_path: Path) -> None:
+def test_machine_that_tells_nothing_has_defaults(tmp_path: Path) -> None:
     machine = Machine(str(tmp_path))
     assert machine.allowed_cpus == (0,)
     assert machine.usable_cpu_count == 1
@@ -135,7 +135,7 @@ def test_cpu_quota_of_a_container(tree: Tree, limit: str, count: int) -> None:
     assert tree.machine().usable_cpu_count == count
 
 
-def test_the_strictest_group_above_the_process_counts(tree: Tree) -> None:
+def test_strictest_parent_cgroup_counts(tree: Tree) -> None:
     tree.write("proc/self/cgroup", "0::/slice/service\n")
     tree.write("sys/fs/cgroup/slice/cpu.max", "300000 100000\n")
     tree.write("sys/fs/cgroup/slice/service/cpu.max", "max 100000\n")
@@ -160,7 +160,7 @@ def test_control_groups_of_the_first_version(tree: Tree) -> None:
     assert machine.memory_bytes == 3 << 30
 
 
-def test_memory_is_that_of_the_machine_without_a_limit(tree: Tree) -> None:
+def test_unlimited_memory_is_that_of_machine(tree: Tree) -> None:
     tree.write("sys/fs/cgroup/memory.max", "max\n")
     machine = tree.machine()
     assert machine.memory_bytes == 8 << 30
@@ -172,7 +172,7 @@ def write_cache(tree: Tree, index: int, **facts: object) -> None:
         tree.write(f"sys/devices/system/cpu/cpu0/cache/index{index}/{name}", f"{text}\n")
 
 
-def test_caches_from_the_last_level_to_the_first_without_instructions(tree: Tree) -> None:
+def test_data_caches_are_listed_from_last_level(tree: Tree) -> None:
     line: dict[str, object] = {"coherency_line_size": 64}
     write_cache(tree, 0, level=1, type="Data", size="32K", shared_cpu_list="0", **line)
     write_cache(tree, 1, level=1, type="Instruction", size="64K", shared_cpu_list="0", **line)
@@ -196,7 +196,7 @@ def test_neighbouring_cpus_come_together(tree: Tree) -> None:
     assert tree.machine().cpus_by_place() == [0, 4, 1, 5, 2, 6, 3, 7]
 
 
-def test_ecc_when_the_kernel_watches_a_memory_controller(tree: Tree) -> None:
+def test_watched_memory_controller_means_ecc(tree: Tree) -> None:
     assert not tree.machine().has_ecc
     tree.write("sys/devices/system/edac/mc/mc0/ce_count", "0\n")
     assert tree.machine().has_ecc

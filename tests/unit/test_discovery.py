@@ -44,9 +44,7 @@ def test_zeinit_finds_no_vpu(built: Platform) -> None:
     assert failed.value.result == ze.ZE_RESULT_ERROR_UNINITIALIZED
 
 
-def test_zeinit_finds_no_gpu_when_the_device_is_a_cpu(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_zeinit_finds_no_gpu_if_device_is_cpu(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_DEVICE_TYPE", "cpu")
     start(tree.root)
     assert call("zeInit", 0) is None
@@ -63,13 +61,13 @@ def drivers_of(flags: int) -> list[int]:
 
 
 @pytest.mark.parametrize("flags", [1, 3, 0xFFFFFFFF])
-def test_zeinitdrivers_reports_the_driver_for_its_type(built: Platform, flags: int) -> None:
+def test_zeinitdrivers_reports_driver_of_its_type(built: Platform, flags: int) -> None:
     assert drivers_of(flags) == [built.driver]
     assert listed("zeDriverGet") == [built.driver]
 
 
 @pytest.mark.parametrize("flags", [0, 2])
-def test_zeinitdrivers_reports_none_for_other_types(built: Platform, flags: int) -> None:
+def test_zeinitdrivers_reports_no_other_types(built: Platform, flags: int) -> None:
     description = ze.ze_init_driver_type_desc_t(flags=flags)
     count = ctypes.c_uint32(5)
     with pytest.raises(Failure) as failed:
@@ -104,7 +102,7 @@ def test_ipc_of_memory_and_event_pools(built: Platform) -> None:
     assert properties.flags == ze.ZE_IPC_PROPERTY_FLAG_MEMORY | ze.ZE_IPC_PROPERTY_FLAG_EVENT_POOL
 
 
-def test_extensions_are_listed_with_name_and_version(built: Platform) -> None:
+def test_extensions_list_name_and_version(built: Platform) -> None:
     count = ctypes.c_uint32()
     call("zeDriverGetExtensionProperties", built.driver, count, 0)
     array = (ze.ze_driver_extension_properties_t * count.value)()
@@ -144,7 +142,7 @@ def test_function_addresses(built: Platform) -> None:
     assert address.value is None
 
 
-def test_device_properties_are_those_of_the_machine(device: int) -> None:
+def test_device_properties_match_machine(device: int) -> None:
     properties = query("zeDeviceGetProperties", ze.ze_device_properties_t, device)
     assert properties.name == b"Groundstate CPU device: AMD EPYC 7763"
     assert properties.coreClockRate == 2445
@@ -172,9 +170,7 @@ def test_ecc_memory_is_reported(tree: Tree) -> None:
         (ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2, 1_000_000_000),
     ],
 )
-def test_timer_resolution_in_the_unit_of_the_struct(
-    device: int, stype: int, resolution: int
-) -> None:
+def test_timer_resolution_follows_struct_unit(device: int, stype: int, resolution: int) -> None:
     count = ze.ze_eu_count_ext_t()
     properties = ze.ze_device_properties_t(stype=stype, pNext=ctypes.addressof(count))
     call("zeDeviceGetProperties", device, properties)
@@ -223,7 +219,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_chained_struct_is_filled_completely_and_nothing_else(tree: Tree, name: str) -> None:
+def test_each_chained_struct_is_filled_exactly(tree: Tree, name: str) -> None:
     """Two runs over memory of different content agree: each byte of each field was written."""
     write_cache(tree, 0, level=1, type="Data", size="32K", shared_cpu_list="0")
     built = start(tree.root)
@@ -444,7 +440,7 @@ def test_runtime_requirements_of_nothing(device: int) -> None:
     assert failed.value.result == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
 
 
-def test_handlers_take_the_arguments_of_the_registry() -> None:
+def test_handlers_take_registry_arguments() -> None:
     for noun in set(NOUNS.values()):
         importlib.import_module(f"groundstate.driver.sysman.{noun}")
     declarations = ze.NAMESPACE.functions | zer.NAMESPACE.functions | zes.NAMESPACE.functions

@@ -42,12 +42,12 @@ def test_the_count_protocol(
     assert ask(wanted, capacity, [16, 32, 48]) == answer
 
 
-def test_the_count_protocol_with_nothing_to_report() -> None:
+def test_count_protocol_with_nothing_to_report() -> None:
     assert ask(0, 0, []) == (0, [])
     assert ask(2, 2, []) == (0, [None, None])
 
 
-def test_structs_are_filled_in_order_and_no_further_than_asked() -> None:
+def test_structs_fill_in_order_up_to_count() -> None:
     array = (ze.ze_device_cache_properties_t * 3)()
     count = ctypes.c_uint32(2)
 
@@ -68,7 +68,7 @@ def link(*structs: Any) -> int:
     return ctypes.addressof(structs[0])
 
 
-def test_chain_yields_each_struct_with_its_address() -> None:
+def test_chain_yields_structs_with_addresses() -> None:
     structs = [ze.ze_eu_count_ext_t(), ze.ze_device_ip_version_ext_t()]
     address = link(*structs)
     expected = [(struct.stype, ctypes.addressof(struct)) for struct in structs]
@@ -101,7 +101,7 @@ def test_a_chain_ends_where_nobody_may_read() -> None:
 
 
 @pytest.mark.parametrize("nowhere", [8, 0xDEAD0000, 0x3000000000, 2**64 - 8])
-def test_a_chain_ends_where_a_pointer_leads_nowhere(nowhere: int) -> None:
+def test_chain_ends_at_invalid_pointer(nowhere: int) -> None:
     struct = ze.ze_eu_count_ext_t(pNext=nowhere)
     address = ctypes.addressof(struct)
     assert list(api.chain(address)) == [(struct.stype, address)]
@@ -119,7 +119,7 @@ def extensions() -> api.Extensions:
     return table
 
 
-def test_a_chained_struct_is_filled_behind_an_unknown_one(extensions: api.Extensions) -> None:
+def test_chained_struct_behind_unknown_is_filled(extensions: api.Extensions) -> None:
     properties, unknown, wanted = (
         ze.ze_device_properties_t(),
         ze.ze_image_desc_t(),
@@ -133,7 +133,7 @@ def test_a_chained_struct_is_filled_behind_an_unknown_one(extensions: api.Extens
     assert bytes(unknown) == before
 
 
-def test_the_chain_of_an_uninitialised_struct_is_not_followed(extensions: api.Extensions) -> None:
+def test_uninitialised_struct_chain_is_ignored(extensions: api.Extensions) -> None:
     properties = ze.ze_device_properties_t()
     properties.stype = 0x55555555
     properties.pNext = 0xDEAD0000DEAD
@@ -155,7 +155,7 @@ def test_text_that_is_not_utf8_can_be_read() -> None:
     assert api.read_text(ctypes.addressof(buffer)) == "zex\\xff"
 
 
-def test_handlers_are_registered_under_their_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handlers_register_under_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "HANDLERS", {})
 
     def zeSomething() -> None: ...

@@ -9,7 +9,7 @@ from groundstate import knobs
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def test_every_knob_has_a_default_when_nothing_is_set() -> None:
+def test_every_knob_has_a_default() -> None:
     assert knobs.AFFINITY_MASK.get() == ""
     assert knobs.FLAT_DEVICE_HIERARCHY.get() == "COMPOSITE"
     assert knobs.ENABLE_PCI_ID_DEVICE_ORDER.get() is False
@@ -58,7 +58,7 @@ def test_duration(monkeypatch: pytest.MonkeyPatch, text: str, nanoseconds: int |
 
 
 @pytest.mark.parametrize("text", ["10q", "-1s", "s", "1 2s", "ten", "1e999s", "nan", "5 minutes"])
-def test_duration_that_is_none_is_as_if_it_were_not_set(
+def test_invalid_duration_counts_as_unset(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_KERNEL_LIMIT", text)
@@ -67,7 +67,7 @@ def test_duration_that_is_none_is_as_if_it_were_not_set(
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "4294967296", "1.5", "0x"])
-def test_number_out_of_range_is_as_if_it_were_not_set(
+def test_out_of_range_number_counts_as_unset(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_THREADS", text)
@@ -97,7 +97,7 @@ def test_size(monkeypatch: pytest.MonkeyPatch, text: str, value: object) -> None
 
 
 @pytest.mark.parametrize("text", ["much", "-1G", "0", "G", "8GG", "8X", "inf", "nan", "1e400G"])
-def test_size_that_is_none_is_as_if_it_were_not_set(
+def test_invalid_size_counts_as_unset(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_MEMORY", text)
@@ -134,7 +134,7 @@ def test_the_environment_is_read_when_asked(monkeypatch: pytest.MonkeyPatch) -> 
     assert knobs.THREADS.get() == 5
 
 
-def test_library_lies_in_the_package_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_is_in_package_unless_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
     package = Path(knobs.__file__).resolve().parent
     assert Path(knobs.library()) == package / "_native" / "libze_groundstate.so.1"
     monkeypatch.setenv("GROUNDSTATE_LIBRARY", "/elsewhere/libze.so")

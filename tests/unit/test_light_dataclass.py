@@ -37,7 +37,7 @@ class Bag:
     name: str | None = field(default=None)
 
 
-def test_fields_are_given_by_place_or_by_name_or_not_at_all() -> None:
+def test_fields_are_positional_named_or_default() -> None:
     for made in (Point(1, 2), Point(1, y=2), Point(y=2, x=1)):
         assert (made.x, made.y, made.notes) == (1, 2, [])
     assert Point(1).y == 0

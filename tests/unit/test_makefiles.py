@@ -51,7 +51,7 @@ def test_names_on_the_command_line_do_change_it() -> None:
 
 
 @pytest.mark.parametrize("build", ["../build/native", "../native/../build/native", None])
-def test_objects_have_one_name_however_the_folder_is_written(build: str | None) -> None:
+def test_object_names_ignore_folder_spelling(build: str | None) -> None:
     """Else headers that changed would not recompile what `pip install` has compiled."""
     command = ["make", "-C", str(REPOSITORY / "native"), "--no-print-directory"]
     command += [f"BUILD={build}"] if build else []

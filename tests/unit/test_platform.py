@@ -36,7 +36,7 @@ def root_of(device: int) -> int | None:
     return handle.value
 
 
-def test_one_device_without_sub_devices_by_default(tree: Tree) -> None:
+def test_default_is_one_undivided_device(tree: Tree) -> None:
     built = start(tree.root)
     assert outline(built) == [((0,), [])]
     (device,) = built.devices
@@ -68,7 +68,7 @@ def test_threads_and_memory_are_divided(tree: Tree, monkeypatch: pytest.MonkeyPa
         ("2", "4", [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]),
     ],
 )
-def test_all_cpus_are_divided_however_many_threads_there_are(
+def test_any_thread_count_divides_all_cpus(
     tree: Tree, monkeypatch: pytest.MonkeyPatch, threads: str, topology: str, cpus: list[list[int]]
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", topology)
@@ -147,7 +147,7 @@ def test_a_mask_that_names_no_device_leaves_none(
     assert start(tree.root).devices == []
 
 
-def test_flat_hierarchy_reports_sub_devices_as_devices(
+def test_flat_hierarchy_reports_only_sub_devices(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
@@ -160,9 +160,7 @@ def test_flat_hierarchy_reports_sub_devices_as_devices(
         assert not properties(device.handle).flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
 
 
-def test_combined_hierarchy_keeps_the_root_devices(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_combined_hierarchy_keeps_root_devices(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
     monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", "COMBINED")
     built = start(tree.root)
@@ -178,7 +176,7 @@ def test_combined_hierarchy_keeps_the_root_devices(
 
 
 @pytest.mark.parametrize("hierarchy", ["FLAT", "COMBINED"])
-def test_masks_count_the_devices_of_a_flat_hierarchy(
+def test_mask_counts_flat_hierarchy_devices(
     tree: Tree, monkeypatch: pytest.MonkeyPatch, hierarchy: str
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x4")
@@ -187,7 +185,7 @@ def test_masks_count_the_devices_of_a_flat_hierarchy(
     assert outline(start(tree.root)) == [((0, 1), []), ((1, 0), []), ((1, 2), [])]
 
 
-def test_devices_without_sub_devices_are_the_same_in_every_hierarchy(
+def test_hierarchy_leaves_undivided_devices_alone(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2")
@@ -199,7 +197,7 @@ def test_devices_without_sub_devices_are_the_same_in_every_hierarchy(
 
 
 @pytest.mark.parametrize("order", ["0", "1"])
-def test_devices_come_in_the_order_of_their_pci_addresses(
+def test_devices_come_in_pci_address_order(
     tree: Tree, monkeypatch: pytest.MonkeyPatch, order: str
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "4")
@@ -212,7 +210,7 @@ def test_devices_come_in_the_order_of_their_pci_addresses(
     assert len(addresses) == 4
 
 
-def test_identities_stay_when_a_mask_hides_other_devices(
+def test_mask_leaves_device_identities_unchanged(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_TOPOLOGY", "2x2")
@@ -255,7 +253,7 @@ def test_version_of_the_hardware_can_be_chosen(tree: Tree, monkeypatch: pytest.M
     assert start(tree.root).ip_version == 0x3000000
 
 
-def test_version_of_the_hardware_is_one_that_onemkl_tries_no_native_kernels_for(tree: Tree) -> None:
+def test_ip_version_has_no_onemkl_native_kernels(tree: Tree) -> None:
     """It goes by the first of the three numbers; from 9 to 30 it wants to load kernels of a GPU."""
     known, with_native_kernels = {9, 11, 12, 20, 30, 35}, {9, 11, 12, 20, 30}
     assert start(tree.root).ip_version >> 22 in known - with_native_kernels

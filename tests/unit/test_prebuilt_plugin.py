@@ -50,7 +50,7 @@ def run(folder: Path, strict: str) -> str:
     return done.stdout
 
 
-def test_test_without_kept_spirv_is_skipped_and_the_reason_names_ziglang(tmp_path: Path) -> None:
+def test_unkept_spirv_skips_test_naming_ziglang(tmp_path: Path) -> None:
     printed = run(tmp_path, strict="")
     assert "::test_marked SKIPPED" in printed
     assert "::test_not_kept SKIPPED" in printed

@@ -36,7 +36,7 @@ def test_every_type_and_constant_has_its_c_name() -> None:
         assert getattr(MODULES[constant.namespace], constant.name) == constant.value
 
 
-def test_every_enum_value_is_a_member_and_a_constant() -> None:
+def test_enum_values_are_members_and_constants() -> None:
     for fact in REGISTRY.enums.values():
         module = MODULES[fact.namespace]
         made = getattr(module, fact.name)
@@ -111,7 +111,7 @@ def test_values_unknown_to_the_enum_are_kept() -> None:
     assert "type=99" in repr(properties)
 
 
-def test_printing_a_string_pointer_does_not_follow_it() -> None:
+def test_repr_does_not_follow_string_pointer() -> None:
     desc = ze.ze_kernel_desc_t()
     ctypes.c_void_p.from_buffer(desc, ze.ze_kernel_desc_t.pKernelName.offset).value = 0x10  # type: ignore[union-attr]
     assert "pKernelName=0x10" in repr(desc)
@@ -226,7 +226,7 @@ def test_missing_functions_are_named(library: _raw.Library) -> None:
     assert "library.so" in repr(library)
 
 
-def test_module_functions_use_the_library_of_the_knob(library: _raw.Library) -> None:
+def test_functions_use_library_of_the_knob(library: _raw.Library) -> None:
     program = "from groundstate import ze\nassert ze.zeInit(0) == 0\nassert ze.zeInit(9) != 0\n"
     environment = {"GROUNDSTATE_LIBRARY": library.path, "PYTHONPATH": ":".join(sys.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)

@@ -28,7 +28,7 @@ REQUIREMENTS = {
 
 
 @pytest.mark.parametrize("requirement", sorted(REQUIREMENTS))
-def test_requirement_has_a_lower_and_an_upper_bound(requirement: str) -> None:
+def test_requirement_has_lower_and_upper_bound(requirement: str) -> None:
     versions = requirement.partition(";")[0]
     assert "==" in versions or (">=" in versions and "<" in versions)
 
@@ -77,7 +77,7 @@ OPTION = re.compile(
 )
 
 
-def test_every_package_that_the_makefile_names_has_an_upper_bound() -> None:
+def test_makefile_packages_have_upper_bounds() -> None:
     text = re.sub(r"\\\n\s*", "", (REPOSITORY / "Makefile").read_text(encoding="utf-8"))
     commands = re.findall(r"-m pip (?:install|download) ([^|;\n]*)", text)
     commands += re.findall(r"^CLIENT_TESTS = (.*)", text, re.MULTILINE)

@@ -90,7 +90,7 @@ def test_blocks_are_larger_than_the_caches(tmp_path: Path, cache: str, megabytes
     assert speed.block_bytes(device) == megabytes << 20
 
 
-def test_devices_that_are_not_parts_of_each_other_have_one_edge(built: Platform) -> None:
+def test_unrelated_devices_have_one_fabric_edge(built: Platform) -> None:
     everywhere = list(built.by_handle.values())
     uuids = set()
     for one, other in combinations(everywhere, 2):

@@ -109,14 +109,14 @@ class TestEnvironment:
         changes = standin.environment({"LD_LIBRARY_PATH": "/a"}, real_loader=True)
         assert changes == {"ZE_ENABLE_ALT_DRIVERS": str(built)}
 
-    def test_adds_the_opencl_compiler_after_other_drivers(self, built: Path) -> None:
+    def test_opencl_compiler_follows_other_drivers(self, built: Path) -> None:
         compiler = built.with_name(standin.OPENCL_NAME)
         assert "OCL_ICD_FILENAMES" not in standin.environment({})
         compiler.touch()
         changes = standin.environment({"OCL_ICD_FILENAMES": f"{compiler}::/a.so"})
         assert changes["OCL_ICD_FILENAMES"] == f"/a.so:{compiler}"
 
-    def test_any_path_adds_an_auditor_to_those_there_are(self, built: Path) -> None:
+    def test_any_path_adds_auditor_to_existing_ones(self, built: Path) -> None:
         auditor = built.with_name("libze_redirect.so")
         changes = standin.environment({"LD_AUDIT": f"/a:{auditor}"}, any_path=True)
         assert changes["LD_AUDIT"] == f"{auditor}:/a"

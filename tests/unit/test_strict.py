@@ -41,7 +41,7 @@ def test_otherwise_a_skip_is_a_skip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_a_file_left_in_the_working_tree_fails_the_run(tmp_path: Path, workers: str) -> None:
+def test_stray_file_in_working_tree_fails_run(tmp_path: Path, workers: str) -> None:
     stray = Path(__file__).parents[2] / f"stray-{os.getpid()}.tmp"
     (tmp_path / "test_it.py").write_text(f"def test(): open({str(stray)!r}, 'w').close()\n")
     try:

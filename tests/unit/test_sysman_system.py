@@ -88,7 +88,7 @@ def test_only_so_many_gauges_stay_open(tree: Tree, monkeypatch: pytest.MonkeyPat
     assert open_descriptors() == before + 3
 
 
-def test_a_gauge_survives_a_program_that_closes_all_descriptors(tree: Tree) -> None:
+def test_gauge_survives_closing_all_descriptors(tree: Tree) -> None:
     tree.write("value", 5)
     gauge = Gauge(str(tree.root / "value"))
     assert gauge.number() == 5
@@ -207,7 +207,7 @@ def test_thermal_zones_where_hwmon_knows_no_cpu(tree: Tree) -> None:
     assert (sensor.celsius(), sensor.critical_celsius) == (48.2, 95)
 
 
-def test_a_core_that_is_switched_off_has_no_temperature(tree: Tree) -> None:
+def test_core_switched_off_has_no_temperature(tree: Tree) -> None:
     tree.copy("laptop")
     hottest = tree.root / "sys/class/hwmon/hwmon2/temp3_input"
     sensors = tree.system(8).temperatures
@@ -219,7 +219,7 @@ def test_a_core_that_is_switched_off_has_no_temperature(tree: Tree) -> None:
         sensors[1].celsius()
 
 
-def test_energy_counters_that_begin_anew_do_not_go_back(tree: Tree) -> None:
+def test_reset_energy_counter_never_goes_back(tree: Tree) -> None:
     zone = "sys/class/powercap/intel-rapl:0"
     tree.write(zone, name="package-0", energy_uj=5000)
     [power] = tree.system().powers
@@ -230,7 +230,7 @@ def test_energy_counters_that_begin_anew_do_not_go_back(tree: Tree) -> None:
     assert readings == [5000, 6000, 6100, 6300]
 
 
-def test_a_device_reports_only_the_packages_that_it_has_cpus_in(tree: Tree) -> None:
+def test_device_reports_only_packages_of_its_cpus(tree: Tree) -> None:
     tree.copy("server")
     system = System(str(tree.root), range(4, 8))
     assert [each.state().actual_mhz for each in system.frequencies] == [3600]
@@ -260,7 +260,7 @@ def test_clocks_of_cores_that_differ(tree: Tree) -> None:
     assert clock.available_mhz() == [800, 5000]
 
 
-def test_a_large_machine_reads_a_sample_of_its_clocks(tree: Tree) -> None:
+def test_large_machine_samples_its_clocks(tree: Tree) -> None:
     policy = "sys/devices/system/cpu/cpufreq/policy"
     for cpu in range(128):
         tree.write(f"{policy}{cpu}", related_cpus=cpu, scaling_cur_freq=1000000 + 1000 * cpu)
@@ -286,7 +286,7 @@ print(json.dumps([psutil.cpu_freq(), psutil.sensors_temperatures(), psutil.senso
 
 
 @pytest.mark.parametrize("name", ["laptop", "server", "vm"])
-def test_psutil_reads_the_same_of_recorded_machines(name: str) -> None:
+def test_psutil_agrees_on_recorded_machines(name: str) -> None:
     child = subprocess.run(
         [sys.executable, "-c", ASK_PSUTIL, str(TREES / name)],
         check=True, capture_output=True, text=True,

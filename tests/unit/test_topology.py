@@ -38,7 +38,7 @@ def test_one_device_has_everything() -> None:
     assert device.leaves() == [device]
 
 
-def test_two_devices_of_four_sub_devices_divide_workers_and_memory() -> None:
+def test_topology_2x4_divides_workers_and_memory() -> None:
     first, second = topology.divide(2, 4, workers=16, memory_bytes=8 << 30)
     assert [part.path for part in second.parts] == [(1, 0), (1, 1), (1, 2), (1, 3)]
     assert [part.workers for part in first.parts] == [(0, 1), (2, 3), (4, 5), (6, 7)]
@@ -48,13 +48,13 @@ def test_two_devices_of_four_sub_devices_divide_workers_and_memory() -> None:
     assert first.memory_bytes == second.memory_bytes == 4 << 30
 
 
-def test_workers_that_do_not_divide_evenly_all_get_used() -> None:
+def test_uneven_workers_are_all_used() -> None:
     devices = topology.divide(3, 0, workers=8, memory_bytes=300)
     assert [device.workers for device in devices] == [(0, 1), (2, 3, 4), (5, 6, 7)]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
-def test_leaves_share_workers_when_there_are_too_few(workers: int) -> None:
+def test_leaves_share_too_few_workers(workers: int) -> None:
     devices = topology.divide(2, 4, workers=workers, memory_bytes=800)
     leaves = [leaf for device in devices for leaf in device.leaves()]
     assert len(leaves) == 8

@@ -47,7 +47,7 @@ class Watcher:
             self.seen = player.memory.read(*self.where[1:])
 
 
-def test_memory_goes_through_host_device_and_the_program(tmp_path: Path, library: Path) -> None:
+def test_play_copies_between_host_device_program(tmp_path: Path, library: Path) -> None:
     data = Random(1).randbytes(SIZE)
     program, result = 0x5555_1234_5678, 0x7FFC_0000_1230
     with Stream(tmp_path / "s.gsstream") as stream:
@@ -76,9 +76,7 @@ def test_memory_goes_through_host_device_and_the_program(tmp_path: Path, library
     assert report.calls == len(watcher.names)
 
 
-def test_new_host_memory_is_zero_and_device_memory_can_be_read(
-    tmp_path: Path, library: Path
-) -> None:
+def test_play_zeroes_host_and_reads_device_memory(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:
         context, device = stream.begin()
         host = stream.allocate("Host", context, device, SIZE)
@@ -112,9 +110,7 @@ def test_other_results_are_differences(tmp_path: Path, library: Path) -> None:
     assert report.as_json()["difference_count"] == 1
 
 
-def test_missing_devices_and_queues_are_mapped_to_what_is_there(
-    tmp_path: Path, library: Path
-) -> None:
+def test_play_remaps_missing_devices_and_queues(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:
         context, _ = stream.begin(devices=3)
         half = stream.memory()

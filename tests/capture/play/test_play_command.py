@@ -50,7 +50,7 @@ def test_a_played_recording_is_recorded_again(recording: Recording, tmp_path: Pa
     assert again["calls"] >= first["calls"]  # the player asks some questions of its own
 
 
-def test_addresses_in_buffers_are_left_unless_told(recording: Recording) -> None:
+def test_play_leaves_buffer_pointers_unless_told(recording: Recording) -> None:
     (report,) = played_elsewhere(recording("residency"), status=1)
     assert any("see --scan-pointers" in each["note"] for each in report["notes"])
     difference = report["differences"][0]

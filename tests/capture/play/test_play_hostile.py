@@ -103,7 +103,7 @@ def played(stream: Stream, library: Path) -> list[str]:
         return [each.sentence for each in player.run().differences]
 
 
-def test_more_than_there_is_is_neither_read_nor_written(tmp_path: Path, library: Path) -> None:
+def test_play_never_accesses_memory_out_of_bounds(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:
         context, device = stream.begin()
         host = stream.allocate("Host", context, device, 4096)
@@ -128,7 +128,7 @@ def test_more_than_there_is_is_neither_read_nor_written(tmp_path: Path, library:
     assert "0 of 1 arguments" in sentences[6]
 
 
-def test_chains_in_a_circle_and_of_unknown_structs_end(tmp_path: Path, library: Path) -> None:
+def test_circular_or_unknown_pnext_chain_ends(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:
         context, device = stream.begin()
         circle = made("ze_relaxed_allocation_limits_exp_desc_t", flags=1, pNext=0x500)
@@ -144,7 +144,7 @@ def test_chains_in_a_circle_and_of_unknown_structs_end(tmp_path: Path, library: 
     assert "unknown type was left out of zeMemAllocHost" in str(report.notes)
 
 
-def test_only_our_driver_sees_handles_that_never_were(tmp_path: Path, library: Path) -> None:
+def test_unknown_handles_reach_only_own_driver(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:
         context, _ = stream.begin()
         stream.call("zeContextGetStatus", 0xDEAD, result=0x78000005)
@@ -176,7 +176,7 @@ def test_no_file_of_the_player_is_reached(tmp_path: Path, library: Path) -> None
     assert "an empty one takes its place" in str(report.notes)
 
 
-def test_blocks_of_unknown_forms_and_missing_contents(tmp_path: Path, library: Path) -> None:
+def test_unknown_form_or_missing_content_reported(tmp_path: Path, library: Path) -> None:
     path = tmp_path / "s.gsstream"
     with StreamWriter(path) as writer:
         writer.add(Kind.FUNCTION, b"\0\0\0\0zeInitDrivers")

@@ -124,7 +124,7 @@ def test_ranges_are_found_by_any_address_in_them() -> None:
     assert list(ranges) == []
 
 
-def test_memory_of_the_program_keeps_its_distances() -> None:
+def test_program_memory_keeps_address_distances() -> None:
     memory, start = ProgramMemory(limit=256 * PAGE), 0x7FFC_0000_0000
     stack = memory.at(start + PAGE - 16, 32)
     assert memory.at(start + 2 * PAGE, 8) == stack + PAGE + 16

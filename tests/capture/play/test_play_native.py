@@ -97,7 +97,7 @@ def test_a_stranger_among_several_is_found(
 
 
 @pytest.mark.parametrize("size", [1 << 20, 1 << 40, (1 << 64) - 1])
-def test_a_module_reads_no_further_than_was_recorded(
+def test_module_size_beyond_recording_is_refused(
     tmp_path: Path, library: Path, own: bytes, size: int
 ) -> None:
     path = of_several(tmp_path / "s.gsstream", [own, own], [len(own), size])
@@ -117,7 +117,7 @@ def play(path: Path, *options: str, **environment: str) -> dict[str, object]:
     return dict(report)
 
 
-def test_the_command_trusts_no_recording_unless_told(tmp_path: Path, strangers: bytes) -> None:
+def test_play_refuses_native_code_unless_trusted(tmp_path: Path, strangers: bytes) -> None:
     path = of_one(tmp_path / "s.gsstream", strangers)
     refused = play(path, GROUNDSTATE_NATIVE="trusted")  # which is meant for programs
     assert "--trust-native" in str(refused["differences"])

@@ -58,7 +58,7 @@ def test_a_wait_is_released_by_another_thread(threads: bool, tmp_path: Path, lib
     assert report.calls == 4 + 2 + 150
 
 
-def test_each_recorded_thread_has_one_and_order_is_kept(tmp_path: Path, library: Path) -> None:
+def test_play_keeps_recorded_threads_and_order(tmp_path: Path, library: Path) -> None:
     stream = waiting_stream(tmp_path / "s.gsstream", 30)
     order = Order()
     with player_of(stream.path, library, Options(threads=True)) as player:
@@ -75,7 +75,7 @@ def test_each_recorded_thread_has_one_and_order_is_kept(tmp_path: Path, library:
             assert ended.issuperset(each for each in numbers if each < order.began[number])
 
 
-def test_what_many_threads_do_to_their_own_objects(tmp_path: Path, library: Path) -> None:
+def test_play_of_threads_with_own_objects_matches(tmp_path: Path, library: Path) -> None:
     with Stream(tmp_path / "s.gsstream") as stream:
         context, device = stream.begin()
         begin = stream.call("zeContextGetStatus", context) + 1

@@ -86,7 +86,7 @@ def test_blocks_that_do_not_fit_do_no_harm(blocks: tuple[Block, ...]) -> None:
     )
 
 
-def test_only_the_beginning_of_a_long_array_is_made() -> None:
+def test_long_array_formats_only_its_beginning() -> None:
     long = named(
         "zeModuleGetNativeBinary", 1, 2, 0x40, blocks=(block(0x40, bytes(8 << 20), AFTER),)
     )

@@ -65,7 +65,7 @@ def test_an_empty_stream_is_whole(tmp_path: Path) -> None:
     assert (found, reader.finished, reader.damage) == ([], True, None)
 
 
-def test_random_access_reads_only_the_chunk_it_needs(tmp_path: Path) -> None:
+def test_random_access_reads_only_needed_chunk(tmp_path: Path) -> None:
     bodies = [str(i).encode() * 50 for i in range(1000)]
     path = write(tmp_path / "many.gsstream", bodies, chunk_target=2000)
     with StreamReader(path) as reader:
@@ -79,7 +79,7 @@ def test_random_access_reads_only_the_chunk_it_needs(tmp_path: Path) -> None:
             reader.record(-1)
 
 
-def test_contents_are_stored_once_and_found_by_digest(tmp_path: Path) -> None:
+def test_content_is_stored_once_found_by_digest(tmp_path: Path) -> None:
     path = tmp_path / "contents.gsstream"
     large = random.Random(1).randbytes(formats.PIECE * 2 + 5)
     with StreamWriter(path) as stream:
@@ -94,7 +94,7 @@ def test_contents_are_stored_once_and_found_by_digest(tmp_path: Path) -> None:
             reader.content(bytes(16))
 
 
-def test_a_stream_cut_anywhere_is_good_up_to_there(small: Path, tmp_path: Path) -> None:
+def test_truncated_stream_reads_up_to_the_cut(small: Path, tmp_path: Path) -> None:
     whole, whole_reader = read(small)
     data = small.read_bytes()
     boundaries = {formats.HEADER_SIZE, *(chunk.end for chunk in whole_reader._chunks)}
@@ -117,7 +117,7 @@ def test_a_stream_cut_anywhere_is_good_up_to_there(small: Path, tmp_path: Path) 
     assert lengths[-1] == len(whole)
 
 
-def test_a_flipped_bit_is_noticed_and_nothing_wrong_is_read(small: Path, tmp_path: Path) -> None:
+def test_bit_flip_is_detected_no_wrong_data_read(small: Path, tmp_path: Path) -> None:
     whole, _ = read(small)
     data = small.read_bytes()
     flipped = tmp_path / "flipped.gsstream"
@@ -136,7 +136,7 @@ def test_a_flipped_bit_is_noticed_and_nothing_wrong_is_read(small: Path, tmp_pat
         assert reader.damage.position <= bit // 8
 
 
-def test_damage_in_the_middle_leaves_what_is_before(tmp_path: Path) -> None:
+def test_damaged_chunk_keeps_records_before_it(tmp_path: Path) -> None:
     path = write(tmp_path / "s.gsstream", [bytes([i]) * 100 for i in range(9)], chunk_target=300)
     with StreamReader(path) as reader:
         hurt = reader._chunks[1]
@@ -148,7 +148,7 @@ def test_damage_in_the_middle_leaves_what_is_before(tmp_path: Path) -> None:
     assert str(reader.damage) == f"at byte {hurt.place}: a chunk does not match its checksum"
 
 
-def test_a_newer_minor_version_is_read_and_a_major_one_refused(tmp_path: Path) -> None:
+def test_newer_minor_version_read_major_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.gsstream"
     path.write_bytes(Header(formats.MAJOR, 9, 0, 0, 0).pack())
     assert read(path)[0] == []
@@ -178,7 +178,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_sizes_are_refused_without_taking_memory(name: str, tmp_path: Path) -> None:
+def test_hostile_sizes_refused_without_allocating(name: str, tmp_path: Path) -> None:
     good = pack_chunk(ChunkKind.RECORDS, Codec.STORED, pack_record(9, b"ok"), 10, 0, 1)
     follows = HOSTILE[name]
     if name != "numbering":  # the others follow the good chunk in the right order
@@ -213,7 +213,7 @@ def test_a_lying_index_is_not_trusted(tmp_path: Path) -> None:
     assert read(path)[0] == [b"ok"]
 
 
-def test_a_call_that_says_more_than_it_has_is_refused() -> None:
+def test_truncated_call_record_is_refused() -> None:
     blocks = (Block(8, 4, Phase.AFTER, Form.BYTES, b"1234"), Block(9, 20, 1, 1, bytes(16)))
     body = Call(1, 0, 0, 0, 0, 0, (5, 6), blocks).pack()
     assert Call.unpack(body).blocks == blocks
@@ -237,7 +237,7 @@ def write_journal(stream: Path, parts: list[tuple[int, list[bytes]]]) -> Path:
     return journal_of(stream)
 
 
-def test_the_journal_of_a_killed_process_is_read_behind_its_stream(small: Path) -> None:
+def test_journal_of_killed_process_extends_stream(small: Path) -> None:
     whole, reader = read(small)
     third = reader._chunks[2]
     data = small.read_bytes()

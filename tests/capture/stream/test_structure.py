@@ -123,7 +123,7 @@ def test_lives_depend_on_what_made_them(outline: Outline) -> None:
         assert (life.ended_by is None) == kept, life
 
 
-def test_addresses_belong_to_the_memory_that_was_there(outline: Outline) -> None:
+def test_address_belongs_to_allocation_alive_then(outline: Outline) -> None:
     used, _ = lives_of(outline, "device")
     assert used.covers(used.value + 100)
     assert not used.covers(used.value + 4096 * 4)
@@ -151,7 +151,7 @@ def test_launches_of_every_form(tmp_path: Path) -> None:
     )
 
 
-def test_a_graph_of_a_python_program_runs_its_kernels(tmp_path: Path) -> None:
+def test_python_program_graph_runs_its_kernels(tmp_path: Path) -> None:
     record(tmp_path / "out", sys.executable, ROOT / "examples" / "10_graphs.py")
     with StreamReader(only_stream(tmp_path / "out")) as reader:
         submissions = Outline(reader).submissions
@@ -166,7 +166,7 @@ def test_a_graph_of_a_python_program_runs_its_kernels(tmp_path: Path) -> None:
     assert all(run and set(run) <= {x.kernel for x in submissions.launches} for run in runs)
 
 
-def test_memory_that_is_shared_inside_a_process_depends_on_its_source(tmp_path: Path) -> None:
+def test_imported_memory_depends_on_its_source(tmp_path: Path) -> None:
     record(tmp_path / "out", built(ROOT / "tests" / "guide" / "external_memory.c", tmp_path))
     with StreamReader(only_stream(tmp_path / "out")) as reader:
         outline = Outline(reader)

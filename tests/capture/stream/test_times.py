@@ -106,7 +106,7 @@ def test_every_kernel_copy_and_fill_is_measured(tmp_path: Path, way: str, pages:
     assert found["spin_long"].time.median > 20 * found["spin"].time.median
 
 
-def test_measured_times_are_those_that_the_program_measures(tmp_path: Path) -> None:
+def test_recorded_times_match_event_timestamps(tmp_path: Path) -> None:
     program = (
         HEAD
         + """
@@ -147,7 +147,7 @@ queue.synchronize()
 """
 
 
-def test_a_measured_program_sees_what_it_sees_alone_and_is_played_without_the_recorders_calls(
+def test_recorder_timing_is_hidden_and_not_played(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "out"
@@ -176,7 +176,7 @@ def test_times_are_read_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 7, 8, 39, 71])
-def test_a_record_of_times_that_is_too_short_is_refused(size: int) -> None:
+def test_truncated_times_record_is_refused(size: int) -> None:
     body = pack_times([CommandTime(1, 2, 3, 4), CommandTime(5, 6, 7, 8)])
     with pytest.raises(StreamError, match="record of times"):
         unpack_times(body[:size])

@@ -127,7 +127,7 @@ def test_what_fails_leaves_no_empty_folder(
     assert [path.name for path in tmp_path.iterdir()] == ["one.gsstream"]
 
 
-def test_record_of_a_program_without_level_zero_says_so(tmp_path: Path, library: Path) -> None:
+def test_record_notes_program_without_level_zero(tmp_path: Path, library: Path) -> None:
     done = run("record", "-o", "out", "--", "sh", "-c", "exit 7", cwd=tmp_path)
     assert done.returncode == 7
     assert done.stderr.startswith("groundstate record: nothing was recorded: sh did not open Level")
@@ -166,9 +166,7 @@ def test_record_passes_a_signal_on(tmp_path: Path, library: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["subcapture", "--list"], ["stream", "calls"]])
-def test_a_reader_that_has_seen_enough_is_no_error(
-    tmp_path: Path, recorded: Path, command: list[str]
-) -> None:
+def test_closed_output_pipe_is_no_error(tmp_path: Path, recorded: Path, command: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
@@ -181,7 +179,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_compressed_chunks_are_read_with_the_machines_library_without_the_package() -> None:
+def test_system_libzstd_reads_without_zstandard() -> None:
     payload = bytes(range(256)) * 64
     codec, frame = compression.compress(payload)
     assert codec == Codec.ZSTD
@@ -194,7 +192,7 @@ def test_compressed_chunks_are_read_with_the_machines_library_without_the_packag
             compression.decompress(codec, frame[:-9], len(payload))
 
 
-def test_a_compressed_recording_without_any_zstd_says_what_to_install() -> None:
+def test_missing_zstd_names_package_to_install() -> None:
     _, frame = compression.compress(bytes(10000))
     nothing = mock.patch.object(compression, "_library", return_value=None)
     with (

@@ -21,7 +21,7 @@ from groundstate.capture.stream.formats import PAGE
 from groundstate.capture.stream.layout import digest
 
 
-def test_memory_comes_back_and_equal_pages_are_stored_once(tmp_path: Path) -> None:
+def test_writes_read_back_equal_pages_stored_once(tmp_path: Path) -> None:
     noise = random.Random(3).randbytes(PAGE)
     data = noise + bytes(PAGE) + noise + b"the end"
     with StreamWriter(tmp_path / "s.gsstream") as stream:
@@ -62,7 +62,7 @@ def test_a_piece_of_another_size_is_refused(tmp_path: Path) -> None:
         reader.memory(Run(0, 5, (name,)))
 
 
-def test_writes_that_say_more_than_they_have_are_refused() -> None:
+def test_writes_claiming_excess_data_are_refused() -> None:
     body = Writes(1, (Run(8, PAGE + 1, (bytes(16), bytes(16))), Run(99, 1, (bytes(16),)))).pack()
     assert Writes.unpack(body).pack() == body
     for length in range(len(body)):
@@ -79,7 +79,7 @@ def test_writes_that_say_more_than_they_have_are_refused() -> None:
         Writes.unpack(struct.pack("<IIII", 2**32 - 1, 0, PAGE, 0))
 
 
-def test_chunks_are_kept_while_pages_are_looked_up_across_them(tmp_path: Path) -> None:
+def test_reader_keeps_chunks_during_page_lookup(tmp_path: Path) -> None:
     pages = [random.Random(i).randbytes(PAGE) for i in range(40)]
     with StreamWriter(tmp_path / "s.gsstream", chunk_target=5 * PAGE) as stream:
         for page in pages:

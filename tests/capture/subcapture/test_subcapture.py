@@ -100,7 +100,7 @@ def test_one_kernel(stream: Path, tmp_path: Path, name: str, occurrence: int) ->
     assert_same_memory(part, whole)
 
 
-def test_what_the_recorded_device_wrote_is_compared(tmp_path: Path) -> None:
+def test_cut_compares_recorded_device_results(tmp_path: Path) -> None:
     """The results are those of the program itself, not of a player."""
     stream, target = numbered(tmp_path, "--results"), tmp_path / "cut.gsstream"
     cut_out(stream, target, "4-5")

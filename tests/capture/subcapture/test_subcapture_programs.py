@@ -53,7 +53,7 @@ def recorded_program(name: str, folder: Path) -> Path:
         "examples/10_graphs",
     ],
 )
-def test_the_last_submission_and_one_in_the_middle(name: str, tmp_path: Path) -> None:
+def test_cut_of_last_or_middle_submission_matches(name: str, tmp_path: Path) -> None:
     stream = recorded_program(name, tmp_path)
     with StreamReader(stream) as reader:
         count = len(Outline(reader).submissions.submissions)

@@ -57,7 +57,7 @@ def test_one_recording_on_another_topology(
     assert outcome["play"]["buffers"] == 6
 
 
-def test_two_recordings_and_the_first_kernel_that_differs(
+def test_diff_names_first_kernel_that_differs(
     recorded: Path, other: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     status, outcome = compared(capfd, recorded, other)

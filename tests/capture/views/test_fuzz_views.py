@@ -26,7 +26,7 @@ def test_streams_that_are_cut(tmp_path: Path) -> None:
         assert set(look(cut, whole, tmp_path)) <= {0, 1, 2}
 
 
-def test_a_small_stream_of_many_calls_takes_little_memory(tmp_path: Path) -> None:
+def test_views_of_many_calls_use_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "many.gsstream"
     with StreamWriter(path) as stream:
         stream.add(Kind.FUNCTION, b"\0\0\0\0zeEventQueryStatus")

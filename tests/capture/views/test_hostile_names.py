@@ -160,9 +160,7 @@ def everything(descriptor: int) -> bytes:
 
 
 @pytest.mark.parametrize("command", [["info", "@"], ["stats", "@"], ["calls", "@"]], ids=" ".join)
-def test_names_that_the_locale_cannot_write_are_no_error(
-    recording: Path, command: list[str]
-) -> None:
+def test_names_unencodable_in_locale_are_no_error(recording: Path, command: list[str]) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     words = arguments(["stream", *command], recording)
     done = subprocess.run(words, capture_output=True, timeout=120, env=environment)

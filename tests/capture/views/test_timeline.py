@@ -41,7 +41,7 @@ def test_threads_have_their_calls(found: Timeline) -> None:
     assert all(earlier.end <= later.start for earlier, later in pairwise(calls))
 
 
-def test_measured_commands_are_where_the_device_says(found: Timeline) -> None:
+def test_measured_commands_use_device_timestamps(found: Timeline) -> None:
     submit = next(s for s in track(found, "thread 0").spans if s.category == "submit")
     kernel, copy = track(found, "queue 1").spans
     assert (kernel.name, kernel.category, kernel.estimated) == ("scale", "kernel", False)
@@ -58,7 +58,7 @@ def test_measured_commands_are_where_the_device_says(found: Timeline) -> None:
     assert (whole.start, whole.end) == (submit.start, wait.end)
 
 
-def test_what_nobody_measured_is_shared_evenly_and_marked(found: Timeline) -> None:
+def test_unmeasured_spans_are_even_and_estimated(found: Timeline) -> None:
     first, second = track(found, "immediate list 1").spans
     assert {first.name, second.name} == {"add_up"}
     assert first.estimated
@@ -173,7 +173,7 @@ def test_wrong_words_are_answered_with_a_sentence(
 @pytest.mark.parametrize(
     ("option", "how"), [("--no-times", "measured in a play"), ("", "measured by the recorder")]
 )
-def test_kernels_are_measured_by_playing_if_the_recorder_did_not(
+def test_play_measures_kernels_recorder_did_not(
     tmp_path: Path, library: Path, option: str, how: str
 ) -> None:
     recorded = record_program(tmp_path / "out", options=(option,) if option else ())

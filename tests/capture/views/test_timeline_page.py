@@ -147,7 +147,7 @@ def test_search_finds_marks_and_goes_to_spans(small: Page) -> None:
     ]
 
 
-def test_kinds_can_be_hidden_and_the_theme_changed(small: Page) -> None:
+def test_legend_hides_kinds_and_theme_toggles(small: Page) -> None:
     button = (
         "[...document.querySelectorAll('#legend button')].find(b => b.textContent === 'kernels')"
     )

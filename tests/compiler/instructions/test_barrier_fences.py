@@ -76,9 +76,7 @@ def aarch64_assembly(text: str, features: str) -> str:
 @pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("features", ["", "+lse"])
 @pytest.mark.parametrize("call", DEVICE_WIDE)
-def test_barrier_of_device_scope_is_a_fence_on_aarch64(
-    call: str, features: str, width: int
-) -> None:
+def test_device_scope_barrier_fences_on_aarch64(call: str, features: str, width: int) -> None:
     lines = aarch64_assembly(text_of(call, width), features).splitlines()
     fences = [number for number, line in enumerate(lines) if "dmb\tish" in line]
     atomics = [number for number, line in enumerate(lines) if "ldadd" in line or "stxr" in line]
@@ -100,16 +98,14 @@ def test_barrier_within_a_group_costs_no_fence(call: str, width: int) -> None:
     [("0x2", "acquire"), ("0x204", "release"), ("0x208", "acq_rel"), ("0x390", "seq_cst")],
 )
 @pytest.mark.parametrize("scope", [0, 1])
-def test_fence_has_the_order_that_the_barrier_states(
-    scope: int, semantics: str, order: str
-) -> None:
+def test_fence_order_follows_barrier_semantics(scope: int, semantics: str, order: str) -> None:
     """0x390 is what SYCL's `group_barrier(group, memory_scope::device)` states."""
     text = written(f"OpControlBarrier %u32:2 %u32:{scope} %u32:{semantics}")
     assert f"  fence {order}\n" in text
 
 
 @pytest.mark.parametrize("semantics", ["0x0", "0x200", "0x110", "0x188"])
-def test_barrier_of_device_scope_without_order_or_global_memory_is_no_fence(semantics: str) -> None:
+def test_fence_needs_order_and_global_memory(semantics: str) -> None:
     assert "fence" not in written(f"OpControlBarrier %u32:2 %u32:1 %u32:{semantics}")
 
 

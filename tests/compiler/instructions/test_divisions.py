@@ -31,7 +31,7 @@ define void @run(ptr %from, ptr %to) {{
 @pytest.mark.parametrize(
     ("name", "expected"), [("UDiv", 14), ("SDiv", 14), ("UMod", 2), ("SRem", 2), ("SMod", 2)]
 )
-def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> None:
+def test_undef_divisor_is_frozen_to_one_value(name: str, expected: int) -> None:
     """LLVM may take it for anything: if for a zero, it need not divide in the other lane either."""
     text = Text(ANY_CPU)
     result = WRITERS[name](text, PAIR, PAIR, ["%dividend", "<i32 7, i32 undef>"])
@@ -84,7 +84,7 @@ kernel void of_one_for_all(global const T *a, global const T *b, global T *quoti
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("width", [1, 16])
-def test_division_by_zero_gives_the_dividend_and_leaves_it(kind: str, width: int) -> None:
+def test_divide_and_modulo_by_zero_give_dividend(kind: str, width: int) -> None:
     program = program_of(DIVISION.replace("T *", f"{kind} *"))
     numbers = np.random.default_rng(3).integers(0, 256, 512, np.uint8).view(NAMES[kind])[:64]
     numbers[:2] = np.iinfo(NAMES[kind]).min, np.iinfo(NAMES[kind]).max
@@ -99,7 +99,7 @@ def test_division_by_zero_gives_the_dividend_and_leaves_it(kind: str, width: int
 
 @pytest.mark.parametrize("kind", ["char", "short", "int", "long"])
 @pytest.mark.parametrize("width", [1, 16])
-def test_least_number_divided_by_minus_one_is_itself(kind: str, width: int) -> None:
+def test_int_min_divided_by_minus_one_is_itself(kind: str, width: int) -> None:
     program = program_of(DIVISION.replace("T *", f"{kind} *"))
     least = np.full(64, np.iinfo(NAMES[kind]).min, NAMES[kind])
     for kernel in ("each", "vectors", "by_one_for_all"):
@@ -143,7 +143,7 @@ kernel void rest_in_order(global const int *a, global const int *b, global int *
 
 
 @pytest.mark.parametrize("name", ["rest", "rest_in_order"])
-def test_lanes_that_a_mask_excludes_load_a_known_number(name: str) -> None:
+def test_masked_load_passthru_is_never_poison(name: str) -> None:
     """LLVM 22 gives poison that it drops from a masked load another register at each use."""
     text = program_of(MASKED).write(name, (3, 1, 1), 16).text
     loads = re.findall(r"call .*@llvm\.masked\.(?:load|gather)\..*", text)

@@ -91,7 +91,7 @@ def test_geometric_functions(kind: str, count: int) -> None:
                 assert ulp_error(kind, found, component / exact) <= 2 + count, a[at]
 
 
-def test_directions_to_infinity_and_fast_functions() -> None:
+def test_normalize_infinity_and_fast_functions() -> None:
     text = """kernel void f(global const float *pa, global float *out) {
         size_t i = get_global_id(0), n = get_global_size(0); float4 a = vload4(i, pa);
         vstore4(normalize(a), i, out); vstore4(fast_normalize(a), i, out + 4 * n);

@@ -39,7 +39,7 @@ def test_only_the_entry_point_is_left_of_a_kernel() -> None:
     assert opcodes(text).count("OpFunction") == 1
 
 
-def test_functions_are_exported_and_static_ones_are_not() -> None:
+def test_only_non_static_functions_are_exported() -> None:
     source = "int twice(int a) { return 2 * a; } static int once(int a) { return a + 1; }"
     text = disassemble(compile_opencl(source + SIMPLE.replace("+= 1", "= twice(once(3))")))
     assert 'LinkageAttributes "twice" Export' in text
@@ -104,7 +104,7 @@ def test_name_with_odd_characters() -> None:
         compile_opencl("?", name='a "b\\" c.cl')
 
 
-def test_warnings_are_kept_and_come_from_the_cache_too() -> None:
+def test_compile_warnings_survive_the_cache() -> None:
     source = "kernel void f(global uchar *a) {\n    a[0] = 1 / 0;\n}"
     for _ in range(2):
         compiled = compile_with_log(source)
@@ -125,7 +125,7 @@ def test_no_clang(monkeypatch: pytest.MonkeyPatch) -> None:
         compile_opencl(SIMPLE)
 
 
-def test_without_any_clang_the_message_says_what_to_install(
+def test_missing_clang_error_names_pip_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("GROUNDSTATE_CLANG", raising=False)
@@ -264,7 +264,7 @@ def test_unknown_options_are_refused(option: str, sentence: str) -> None:
         "read_only image2d_t a, sampler_t b",
     ],
 )
-def test_kernel_that_prints_before_any_other_kernel(first: str, second: str) -> None:
+def test_printf_in_first_kernel_gives_valid_spirv(first: str, second: str) -> None:
     """clang 22 takes a value of the last kernel for the format, and asks for an extension."""
     source = f"""
         kernel void one({first}) {{ printf("hello %d\\n", (int)get_global_id(0)); printf("bye"); }}
@@ -302,7 +302,7 @@ def test_second_time_runs_nothing(runs: list[str]) -> None:
 
 
 @pytest.mark.needs_compiler
-def test_cache_tells_sources_options_and_names_apart(runs: list[str]) -> None:
+def test_cache_key_covers_source_options_and_name(runs: list[str]) -> None:
     compile_opencl(SIMPLE)
     for source, options, name in (
         (SIMPLE + " ", [], "kernel.cl"),

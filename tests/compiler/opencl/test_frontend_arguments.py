@@ -26,5 +26,5 @@ def test_types_base_types_and_qualifiers_are_kept() -> None:
     assert bases[0].startswith("kernel_arg_base_type.first.uint*,float*,uchar,record,float")
 
 
-def test_a_module_without_arguments_has_no_such_strings() -> None:
+def test_kernel_without_arguments_has_no_strings() -> None:
     assert read(compile_opencl("kernel void nothing(void) {}")).strings == {}

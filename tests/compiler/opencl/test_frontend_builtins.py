@@ -38,7 +38,7 @@ def operands(text: str, opcode: str) -> list[str]:
     return [numbers.get(word, word) for word in found.split()]
 
 
-def test_element_of_a_vector_in_memory_repeated_is_valid() -> None:
+def test_splat_of_loaded_vector_element_is_valid() -> None:
     """LLVM would load it as a vector of one element, which SPIR-V does not have."""
     parameters = "global float4 *x, global float4 *out"
     validate(compile_opencl(f"kernel void k({parameters}) {{ *out = (float4)(x->s0); }}"))

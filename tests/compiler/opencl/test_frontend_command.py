@@ -39,7 +39,7 @@ def test_every_kind_of_option(project: Path) -> None:
     assert "%uint 1022" in disassemble((project / "out.spv").read_bytes())
 
 
-def test_files_beside_the_source_are_found_from_anywhere(
+def test_include_beside_source_found_from_any_cwd(
     project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))

@@ -40,7 +40,7 @@ def test_very_many_options_are_told_in_few_lines() -> None:
 
 
 @pytest.mark.parametrize("word", ["-Wp,-MD,/tmp/x", "-Wl,-o,x", "-Wa,-o,x", "-W", "@file"])
-def test_warnings_are_the_only_thing_that_begins_so(word: str) -> None:
+def test_w_option_that_is_no_warning_is_refused(word: str) -> None:
     with pytest.raises(CompileError, match="there is no option"):
         compile_opencl("", options=[word])
 

@@ -32,7 +32,7 @@ def put(source: str = SOURCE, words: list[str] = WORDS, spirv: bytes = SPIRV) ->
     prebuilt.put(source, "old.cl", options.parse(words), log, spirv)
 
 
-def test_what_was_put_is_taken_where_there_is_no_clang(folder: Path, no_clang: None) -> None:
+def test_prebuilt_spirv_is_used_without_clang(folder: Path, no_clang: None) -> None:
     put()
     compiled = compile_with_log(SOURCE, options=WORDS, name="new.cl")
     assert compiled.spirv == SPIRV
@@ -51,7 +51,7 @@ def test_other_sources_and_options_are_told_apart(folder: Path, no_clang: None) 
             compile_opencl(source, options=words)
 
 
-def test_source_that_cannot_be_compiled_is_an_error_again(folder: Path, no_clang: None) -> None:
+def test_prebuilt_compile_error_is_raised_again(folder: Path, no_clang: None) -> None:
     put(spirv=b"")
     with pytest.raises(CompileError, match=r"new\.cl:1:2: warning: a"):
         compile_opencl(SOURCE, options=WORDS, name="new.cl")
@@ -60,15 +60,13 @@ def test_source_that_cannot_be_compiled_is_an_error_again(folder: Path, no_clang
 @pytest.mark.parametrize(
     "source", ['#include "a.h"\n', "#embed <a>\n", "constant char *name = __FILE__;"]
 )
-def test_source_that_depends_on_more_than_its_text_has_no_entry(folder: Path, source: str) -> None:
+def test_source_with_include_or_file_has_no_entry(folder: Path, source: str) -> None:
     put(source + SOURCE)
     assert not folder.exists()
     assert prebuilt.get(source + SOURCE, options.parse(WORDS)) is None
 
 
-def test_include_folders_make_no_difference_where_nothing_is_included(
-    folder: Path, no_clang: None
-) -> None:
+def test_include_folders_ignored_without_includes(folder: Path, no_clang: None) -> None:
     put(words=[*WORDS, "-I", "/somewhere"])
     assert compile_opencl(SOURCE, options=[*WORDS, "-I/elsewhere"]) == SPIRV
 
@@ -92,7 +90,7 @@ def test_entries_are_found_in_zip_files(folder: Path, no_clang: None) -> None:
     assert compile_opencl(SOURCE, options=WORDS) == SPIRV
 
 
-def test_folder_that_cannot_be_written_is_no_error(
+def test_unwritable_prebuilt_folder_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")

@@ -92,7 +92,7 @@ def update(case: Case, result: str) -> None:
 
 
 @pytest.mark.parametrize("step", PASSES)
-def test_pass_has_a_case_that_changes_and_one_that_does_not(step: str) -> None:
+def test_pass_has_changed_and_unchanged_case(step: str) -> None:
     own = [case.is_unchanged for case in CASES if case.step == step]
     assert True in own
     assert False in own

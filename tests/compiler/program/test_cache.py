@@ -48,7 +48,7 @@ def test_a_later_value_replaces_the_first() -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 40])
-def test_a_damaged_entry_counts_as_absent_and_goes(folder: Path, damage: bytes) -> None:
+def test_damaged_entry_is_a_miss_and_is_deleted(folder: Path, damage: bytes) -> None:
     disk.put(b"key", b"value")
     (path,) = files(folder)
     path.write_bytes(damage)
@@ -62,7 +62,7 @@ def test_the_folder_is_private(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
-def test_a_folder_that_others_can_write_to_is_not_used(
+def test_folder_writable_by_others_is_not_used(
     folder: Path, capsys: pytest.CaptureFixture[str], mode: int
 ) -> None:
     disk.put(b"key", b"value")
@@ -75,9 +75,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 @pytest.mark.parametrize("level", ["folder", "file"])
-def test_nothing_below_it_that_others_can_write_to_is_used(
-    folder: Path, level: str, mode: int
-) -> None:
+def test_entry_path_writable_by_others_is_ignored(folder: Path, level: str, mode: int) -> None:
     disk.put(b"key", b"value")
     (path,) = files(folder)
     (path if level == "file" else path.parent).chmod(mode)
@@ -95,7 +93,7 @@ def test_what_another_user_owns_is_not_used(folder: Path, level: str) -> None:
     assert disk.get(b"key") is None
 
 
-def test_an_entry_with_a_plain_digest_is_not_believed(folder: Path) -> None:
+def test_entry_with_unkeyed_digest_is_not_trusted(folder: Path) -> None:
     """Whoever cannot read the key cannot write an entry."""
     disk.put(b"key", b"value")
     (path,) = files(folder)
@@ -103,7 +101,7 @@ def test_an_entry_with_a_plain_digest_is_not_believed(folder: Path) -> None:
     assert disk.get(b"key") is None
 
 
-def test_an_entry_under_another_name_is_not_believed(folder: Path) -> None:
+def test_entry_under_another_name_is_not_trusted(folder: Path) -> None:
     disk.put(b"key", b"value")
     disk.put(b"other", b"something else")
     own, other = (folder.joinpath(*disk._place(key)) for key in (b"key", b"other"))
@@ -126,7 +124,7 @@ def test_a_key_that_others_can_read_is_replaced(folder: Path) -> None:
 
 @pytest.mark.parametrize("what", ["entry", "key", "growth"])
 @pytest.mark.parametrize("how", ["pipe", "link", "folder", "socket"])
-def test_what_is_no_regular_file_neither_hangs_nor_counts(
+def test_non_regular_file_does_not_hang_or_count(
     folder: Path, tmp_path: Path, what: str, how: str
 ) -> None:
     disk.put(b"key", b"value")
@@ -148,7 +146,7 @@ def test_what_is_no_regular_file_neither_hangs_nor_counts(
     disk.put(b"another", b"value")
 
 
-def test_the_same_key_for_processes_that_start_at_once(folder: Path) -> None:
+def test_concurrent_processes_agree_on_one_key(folder: Path) -> None:
     program = (
         "from groundstate import private_files\n"
         "from groundstate.compiler.cache import disk\n"
@@ -211,7 +209,7 @@ def age(key: bytes, seconds: int) -> None:
     os.utime(path, (then, then))
 
 
-def test_a_process_does_not_count_what_others_have_counted(
+def test_cache_size_is_not_recounted_per_process(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk.put(b"first", b"x" * 1000)

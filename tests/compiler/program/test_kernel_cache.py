@@ -67,7 +67,7 @@ def test_what_is_kept_is_what_was_found_out() -> None:
     assert second.signature("twice") == first.signature("twice")
 
 
-def test_another_group_size_or_option_or_constant_is_another_entry() -> None:
+def test_key_covers_group_size_option_constant() -> None:
     spirv = compile_opencl(SOURCE)
     Program(spirv).compile("twice", (8, 1, 1))
     for program, size in (
@@ -79,7 +79,7 @@ def test_another_group_size_or_option_or_constant_is_another_entry() -> None:
     assert Program(spirv).cache.get("twice", 8, 1, 1, 0) is not None
 
 
-def test_a_compiler_that_was_changed_meanwhile_keeps_nothing(
+def test_compiler_changed_midway_caches_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kernel_cache, "compiler_state", lambda: "changed")

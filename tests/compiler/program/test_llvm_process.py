@@ -72,13 +72,13 @@ def test_it_is_kept_for_the_next_kernel() -> None:
     assert pid() == first != os.getpid()
 
 
-def test_an_abort_is_a_failed_build_and_the_next_one_works() -> None:
+def test_llvm_abort_fails_only_that_build() -> None:
     with pytest.raises(BuildError, match=r"LLVM gave up on it: .*Cannot select"):
         service.object_code(FATAL, 1)
     assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
 
 
-def test_what_a_pass_gives_up_on_is_compiled_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_pass_retries_without_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
     def give_up(text: str, lanes: int, optimised: bool) -> bytes:
         if optimised:
             raise process.GaveUpError("an assertion of a pass")
@@ -107,7 +107,7 @@ def test_one_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
     assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
 
 
-def test_one_that_was_killed_meanwhile_is_replaced() -> None:
+def test_killed_llvm_process_is_replaced() -> None:
     service.object_code(GOOD, 1)
     before = pid()
     os.kill(before, signal.SIGKILL)
@@ -211,7 +211,7 @@ def test_the_driver_answers_with_a_failed_build() -> None:
     assert second.strip() == "''"
 
 
-def test_a_program_may_close_all_its_files_and_open_others(tmp_path: Path) -> None:
+def test_llvm_survives_program_closing_its_files(tmp_path: Path) -> None:
     code = """if True:
         import os, sys
         from groundstate.compiler.llvm import process
@@ -246,7 +246,7 @@ def test_without_a_python_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     assert process.descriptors() == ()
 
 
-def test_without_files_it_is_here_until_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_llvm_runs_in_process_while_out_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str, flags: int) -> int:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
@@ -258,7 +258,7 @@ def test_without_files_it_is_here_until_there_are_some(monkeypatch: pytest.Monke
     assert pid() != os.getpid()
 
 
-def test_want_of_memory_there_is_want_of_memory_here() -> None:
+def test_llvm_out_of_memory_raises_memory_error() -> None:
     service.object_code(GOOD, 1)
     status = Path(f"/proc/{pid()}/status").read_text(encoding="ascii")
     used = next(int(line.split()[1]) << 10 for line in status.splitlines() if "VmSize" in line)

@@ -90,7 +90,7 @@ def test_a_whole_one_is_taken(content: bytes) -> None:
     assert NativeBinary.unpack(content).pack() == content
 
 
-def test_mutants_without_our_signature_are_not_even_read(
+def test_unsigned_mutants_are_refused_unread(
     content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_NATIVE", "own")
@@ -214,7 +214,7 @@ def test_a_forged_description_is_refused(content: bytes, how: str) -> None:
     assert "native binary" in refused(HOSTILE[how](*head_of(content)))
 
 
-def test_sections_on_top_of_each_other_take_no_memory() -> None:
+def test_overlapping_sections_allocate_nothing() -> None:
     """65535 sections of the same megabyte would be 64 GiB."""
     data = bytes(1 << 20)
     table = object_loader.HEADER.size + len(data)

@@ -200,7 +200,7 @@ OpFunctionEnd
 READ = "%r = OpLoad %u32 %total"
 
 
-def test_initializers_run_once_before_kernels_and_finalizers_after() -> None:
+def test_initializers_run_once_finalizers_after() -> None:
     spirv = module(
         each_item([READ], [], ["u32"], CONSTRUCTOR_BODIES),
         kernels=("kernel", "grow"),
@@ -217,7 +217,7 @@ def test_initializers_run_once_before_kernels_and_finalizers_after() -> None:
     assert outputs(program, 8, variables).tolist() == [16] * COUNT
 
 
-def test_constructors_run_in_the_order_of_their_priorities() -> None:
+def test_constructors_run_in_priority_order() -> None:
     declarations = f"""
     {CONSTRUCTORS}
     %f*nothing = OpTypePointer CodeSectionINTEL %nothing
@@ -246,7 +246,7 @@ def test_constructors_run_in_the_order_of_their_priorities() -> None:
 # --- Several modules ------------------------------------------------------------------------------
 
 
-def test_addresses_lead_to_variables_of_other_modules() -> None:
+def test_address_reaches_variable_of_other_module() -> None:
     user = module(
         each_item(["%pointer = OpLoad %g*u32 %holder\n%r = OpLoad %u32 %pointer"], [], ["u32"]),
         declarations="%value = OpVariable %g*u32 CrossWorkgroup\n"
@@ -264,7 +264,7 @@ def test_addresses_lead_to_variables_of_other_modules() -> None:
     assert outputs(program, 8).tolist() == [77] * COUNT
 
 
-def test_a_variable_that_modules_have_in_common_is_one() -> None:
+def test_link_once_variable_is_shared_by_modules() -> None:
     def part(name: str, body: str) -> bytes:
         text = each_item([body], [], ["u32"]).replace("%kernel", f"%{name}")
         return module(

@@ -230,7 +230,7 @@ def test_misdeclared(name: str) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 3, 7, 22, 24, 33, 100, 128])
-def test_integers_of_any_width_need_their_extension(width: int) -> None:
+def test_arbitrary_integer_width_needs_extension(width: int) -> None:
     """Those of 22 and 24 bits once ended the program: LLVM found no alignment for them."""
     types = f"%odd = OpTypeInt {width} 0\n%p_odd = OpTypePointer CrossWorkgroup %odd"
     body = """

@@ -340,7 +340,7 @@ def test_without_values_the_defaults_hold() -> None:
     assert module.constants[size].value == 64
 
 
-def test_values_change_everything_that_depends_on_them() -> None:
+def test_specialization_updates_dependent_values() -> None:
     base = read(module_data("specialise"))
     module = base.specialise(
         {

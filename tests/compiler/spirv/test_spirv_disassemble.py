@@ -43,7 +43,7 @@ def test_the_modules_of_these_tests_are_valid(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", MODULE_NAMES)
-def test_assembled_again_the_text_gives_the_same_words(name: str) -> None:
+def test_assembled_disassembly_gives_same_words(name: str) -> None:
     data = module_data(name)
     assert words_of(assemble("\n".join(assembly(data)))) == words_of(data)
 
@@ -102,9 +102,7 @@ TEXT_TYPES = """
         (Float(16, 0), 0x3F80, "0x3f80"),
     ],
 )
-def test_floating_point_numbers_have_as_few_digits_as_can_be(
-    kind: Float, bits: int, text: str
-) -> None:
+def test_floats_print_with_fewest_digits(kind: Float, bits: int, text: str) -> None:
     assert float_text(kind, bits) == text
 
 
@@ -117,13 +115,13 @@ def test_numbers_and_names() -> None:
     assert enumerant_text("Capability", 65000) == "!65000"
 
 
-def test_unknown_instructions_are_shown_as_numbers() -> None:
+def test_unknown_instructions_print_as_numbers() -> None:
     lines = list(assembly(binary(instruction(60000, 7), instruction(Op.TypeVoid, 1, 9))))
     assert lines[1].split() == [f"!{2 << 16 | 60000}", "!7"]
     assert lines[2].split() == ["%1", "=", "OpTypeVoid", "!9"]
 
 
-def test_what_comes_before_a_broken_instruction_is_shown() -> None:
+def test_text_before_broken_instruction_is_shown() -> None:
     lines = assembly(binary(instruction(Op.TypeVoid, 1), [0]))
     assert "Version: 1.2" in next(lines)
     assert next(lines).endswith("OpTypeVoid")
@@ -138,7 +136,7 @@ def shown(name: str) -> str:
     return "\n".join(disassemble(read(module_data(name))))
 
 
-def test_a_function_is_shown_with_types_and_values_in_place() -> None:
+def test_function_prints_types_and_values_inline() -> None:
     text = shown("loop")
     assert '; kernel "sum_of_cases": LocalSize 16 2 1, ContractionOff' in text
     assert "f32 %helper(f32 %" in text

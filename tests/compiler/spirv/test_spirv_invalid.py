@@ -213,7 +213,7 @@ def test_a_phi_needs_a_value_for_each_way_in() -> None:
     assert "the phi %11 in block %10 has no value for block %5" in refusal(data)
 
 
-def test_extended_instructions_are_checked_against_their_set() -> None:
+def test_extended_instruction_checked_against_set() -> None:
     start = [VOID, UINT, TAKES, SEVEN, instruction(Op.ExtInstImport, 9, "OpenCL.std"), BEGIN, LABEL]
     many = binary(*start, instruction(Op.ExtInst, 2, 10, 9, 0, 6, 6), RETURN, END)
     unknown = binary(*start, instruction(Op.ExtInst, 2, 10, 9, 999, 6), RETURN, END)
@@ -238,7 +238,7 @@ def test_groups_cannot_multiply_without_limit() -> None:
     assert "applied too often" in refusal(binary(*decorations, *uses))
 
 
-def test_shared_parts_cannot_multiply_without_limit() -> None:
+def test_nested_constants_are_limited_in_parts() -> None:
     parts, element = [UINT, SEVEN, instruction(Op.Constant, 2, 7, 8)], 2
     value = 6
     for level in range(10, 74, 2):
@@ -265,7 +265,7 @@ def test_arrays_of_arrays_cannot_outgrow_memory() -> None:
     assert "larger than any memory" in refusal(binary(*parts))
 
 
-def test_definitions_cannot_wait_for_one_another_without_limit() -> None:
+def test_chain_of_pending_definitions_is_limited() -> None:
     chain = [instruction(Op.TypeStruct, at, at + 1) for at in range(1, 90)]
     assert "wait for one another" in refusal(binary(*chain, instruction(Op.TypeBool, 90)))
 

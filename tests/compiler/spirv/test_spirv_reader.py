@@ -58,7 +58,7 @@ def test_what_is_not_spirv_is_told_apart() -> None:
     assert not is_spirv(b"")
 
 
-def test_the_addressing_model_is_kept_for_who_wants_to_refuse_it() -> None:
+def test_reader_keeps_physical32_addressing_model() -> None:
     module = read(assemble("OpMemoryModel Physical32 OpenCL"))
     assert module.addressing_model == AddressingModel.Physical32
 
@@ -80,7 +80,7 @@ def test_execution_modes() -> None:
     assert modes[ExecutionMode.VecTypeHint] == (0,)
 
 
-def test_execution_modes_given_by_constants_carry_their_values() -> None:
+def test_execution_mode_ids_resolve_to_values() -> None:
     module = read(module_data("specialise"))
     modes = module.execution_modes[module.entry_points["scale"].function]
     assert modes[ExecutionMode.LocalSizeId] == (64, 1, 1)
@@ -120,7 +120,7 @@ def test_decorations_of_groups_and_members() -> None:
     assert module.member_names[natural, 1] == "value"
 
 
-def test_several_attributes_of_a_parameter_are_all_kept() -> None:
+def test_all_attributes_of_parameter_are_kept() -> None:
     module = read(module_data("loop"))
     parameter = module.function(by_name(module, "main")).parameters[0]
     assert module.decorations[parameter.result][Decoration.FuncParamAttr] == (
@@ -156,7 +156,7 @@ def test_the_cases_of_a_wide_switch() -> None:
     assert cases == [(1, helper.blocks[1].label), (1 << 32, helper.blocks[2].label)]
 
 
-def test_functions_are_read_once_and_only_when_asked_for() -> None:
+def test_functions_are_read_lazily_and_once() -> None:
     broken = instruction(Op.Function, 1, 3, 0, 2) + instruction(Op.FunctionEnd)
     module = read(
         binary(
@@ -233,7 +233,7 @@ def test_variables_may_refer_to_one_another() -> None:
     assert second.initializer.value == Address(first.id)
 
 
-def test_what_nobody_knows_is_kept_and_does_no_harm() -> None:
+def test_reader_keeps_unknown_parts_without_error() -> None:
     module = read(
         binary(
             instruction(Op.Capability, 65000),
@@ -258,7 +258,7 @@ def test_what_nobody_knows_is_kept_and_does_no_harm() -> None:
     assert len(module.function(5).blocks[0].instructions) == 2
 
 
-def test_a_block_may_stand_in_front_of_one_that_dominates_it() -> None:
+def test_block_may_precede_its_dominator() -> None:
     module = read_text(
         """
         %takes = OpTypeFunction %void %uint
@@ -306,6 +306,6 @@ def test_untyped_pointers() -> None:
     assert module.variables[3].data_type is module.types[1]
 
 
-def test_text_that_is_not_utf8_is_read_all_the_same() -> None:
+def test_invalid_utf8_is_read_with_replacement() -> None:
     module = read(binary(instruction(Op.Name, 1, 0x00FFFEFD)))
     assert module.names[1] == "\ufffd\ufffd\ufffd"

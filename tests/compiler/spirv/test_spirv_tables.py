@@ -20,7 +20,7 @@ from registry.generators import spirv as generate_spirv
 
 
 @pytest.mark.parametrize("path", generate_spirv.OUTPUTS, ids=lambda path: path.name)
-def test_the_checked_in_tables_are_what_the_generator_prints(path: Path) -> None:
+def test_checked_in_tables_match_generator(path: Path) -> None:
     if not generate_spirv.CORE.exists():
         pytest.skip("the package spirv-headers is not installed")
     expected = "\n".join(generate_spirv.OUTPUTS[path]()) + "\n"
@@ -68,12 +68,12 @@ def test_a_row_says_what_an_instruction_takes(
         ("GroupLogicalXorKHR", 6408),
     ],
 )
-def test_the_extensions_of_compilers_for_kernels_are_known(name: str, number: int) -> None:
+def test_kernel_compiler_extensions_are_known(name: str, number: int) -> None:
     assert getattr(Op, name) == number
     assert ROWS[number].name == f"Op{name}"
 
 
-def test_names_that_mean_the_same_number_are_all_there() -> None:
+def test_aliases_of_one_opcode_are_all_known() -> None:
     assert Op.SDot == Op.SDotKHR
     assert ROWS[Op.SDot].name == "OpSDot"
 

@@ -117,7 +117,7 @@ def test_parts_of_composites() -> None:
     assert [member_count(kind) for kind in (struct, Array(INT, 7), INT)] == [2, 7, 0]
 
 
-def test_compatible_types_differ_in_no_more_than_their_pointers() -> None:
+def test_compatible_types_differ_only_in_pointers() -> None:
     assert compatible(Pointer(GLOBAL, INT), Pointer(GLOBAL, CHAR))
     assert not compatible(INT, FLOAT)
     assert not compatible(INT, LONG)
@@ -143,13 +143,13 @@ def repeated(times: int) -> Type:
     return kind
 
 
-def test_function_types_that_repeat_themselves_stay_short() -> None:
+def test_repeated_function_types_print_short() -> None:
     kind = repeated(8)
     assert len(str(kind)) < 100
     assert len(repr(kind)) < 100
 
 
-def test_function_types_that_repeat_themselves_too_often_are_refused() -> None:
+def test_overly_repeated_function_type_is_refused() -> None:
     """Nobody could compare two of them."""
     with pytest.raises(InvalidModule, match="more than 65536 members"):
         repeated(100)

@@ -160,7 +160,7 @@ def log_of(spirv: bytes) -> str:
     return problem.value.log
 
 
-def test_a_refused_instruction_is_named_with_its_function_and_a_reason() -> None:
+def test_refusal_names_opcode_function_and_reason() -> None:
     expected = {name: f"in function 'kernel', Op{name}: {REFUSED[name]}" for name in IN_BODIES}
     found = {name: log_of(with_instruction(name)) for name in IN_BODIES}
     intro = "kernel 'kernel' cannot be compiled:\n  "
@@ -212,11 +212,11 @@ kernel 'other' cannot be compiled:
   in function 'other', OpGetDefaultQueue: {REFUSED["GetDefaultQueue"]}"""
 
 
-def test_a_module_of_which_no_kernel_can_be_compiled_is_refused_with_every_reason() -> None:
+def test_module_refusal_lists_every_kernel_reason() -> None:
     assert log_of(refused_module("kernel", "other")) == f"{ABOUT_KERNEL}\n{ABOUT_OTHER}"
 
 
-def test_one_kernel_that_cannot_be_compiled_does_not_spoil_the_others() -> None:
+def test_one_refused_kernel_leaves_others_usable() -> None:
     program = Program(refused_module("kernel", "good", "other"))
     assert program.log == f"{ABOUT_KERNEL}\n{ABOUT_OTHER}"
     program.check("good")
@@ -225,7 +225,7 @@ def test_one_kernel_that_cannot_be_compiled_does_not_spoil_the_others() -> None:
     assert problem.value.log == ABOUT_KERNEL
 
 
-def test_sets_of_instructions_for_shaders_are_refused_by_name() -> None:
+def test_shader_instruction_sets_refused_by_name() -> None:
     spirv = module(
         each_item(["%r = OpExtInst %u32 %glsl 4 %u32:1"], [], ["u32"]),
         before='%glsl = OpExtInstImport "GLSL.std.450"',
@@ -234,7 +234,7 @@ def test_sets_of_instructions_for_shaders_are_refused_by_name() -> None:
         Program(spirv)
 
 
-def test_a_rounding_mode_that_the_device_does_not_have_is_refused() -> None:
+def test_unsupported_rounding_mode_is_refused() -> None:
     spirv = module(
         each_item(["%r = OpFAdd %f32 %f32:1 %f32:2"], [], ["f32"]),
         before="OpExecutionMode %kernel RoundingModeRTZ 32",
@@ -244,7 +244,7 @@ def test_a_rounding_mode_that_the_device_does_not_have_is_refused() -> None:
         Program(spirv)
 
 
-def test_types_that_do_not_fit_are_a_build_error_that_names_the_instruction() -> None:
+def test_type_mismatch_error_names_instruction() -> None:
     body = "%bad = OpFAdd %f32 %u32:1 %v2u32:1,2\n%r = OpExtInst %u32 %cl fmax %u32:1 %u32:2"
     program = Program(module(each_item([body], [], ["u32"])))
     with pytest.raises(BuildError) as problem:
@@ -254,7 +254,7 @@ def test_types_that_do_not_fit_are_a_build_error_that_names_the_instruction() ->
     assert re.match(r"  in function 'kernel', OpFAdd: ", lines[1])
 
 
-def test_a_module_without_anything_refused_costs_no_look_at_its_functions() -> None:
+def test_nothing_refused_leaves_functions_unread() -> None:
     program = Program(module(each_item(["%r = OpIAdd %u32 %u32:1 %u32:2"], [], ["u32"])))
     assert program.refusals == {}
     assert program.log == ""

@@ -13,7 +13,7 @@ from tests.compiler.instructions.instruction_support import Shape, check, each_i
 from tests.compiler.runner import program_of, run
 
 
-def test_component_of_a_builtin_through_a_typed_chain() -> None:
+def test_builtin_component_through_typed_chain() -> None:
     def local_ids(shape: Shape) -> np.ndarray:
         return np.tile(np.arange(shape.group, dtype=np.uint64), 4)
 
@@ -28,7 +28,7 @@ def test_component_of_a_builtin_through_a_typed_chain() -> None:
     )
 
 
-def test_component_of_a_builtin_through_a_step_in_bytes() -> None:
+def test_builtin_component_through_byte_offset() -> None:
     check(
         """
         %bytes = OpBitcast %i*u8 %in:NumWorkgroups
@@ -47,7 +47,7 @@ def test_component_of_a_builtin_through_a_step_in_bytes() -> None:
     )
 
 
-def test_component_of_a_builtin_by_a_variable_index() -> None:
+def test_builtin_component_by_variable_index() -> None:
     which = np.array([0, 1, 2, 1, 0, 2, 2, 1] * 11, np.uint32)
 
     def sizes(shape: Shape) -> np.ndarray:
@@ -171,9 +171,7 @@ EXACT = POSITIVE.astype(np.float64)
         ("_Z3maxff", np.maximum(EXACT, np.roll(EXACT, 3))),
     ],
 )
-def test_function_of_opencl_by_its_name_in_c_plus_plus(
-    name: str, expected: NDArray[np.float64]
-) -> None:
+def test_call_of_opencl_function_by_mangled_name(name: str, expected: NDArray[np.float64]) -> None:
     """As numba-dpex calls them."""
     inputs = [("f32", POSITIVE), ("f32", np.roll(POSITIVE, 3))][: 1 + name.endswith("ff")]
     body = f"%r = OpFunctionCall %f32 %known {'%a %b' if len(inputs) == 2 else '%a'}"
@@ -181,7 +179,7 @@ def test_function_of_opencl_by_its_name_in_c_plus_plus(
     check(body, inputs, "f32", expected, ulp=16.0, **declared)
 
 
-def test_power_of_vectors_by_its_name_in_c_plus_plus() -> None:
+def test_vector_ldexp_by_its_mangled_name() -> None:
     numbers = np.stack([POSITIVE, POSITIVE[::-1]], axis=1)
     exponents = np.stack([NUMBERS % 5, OTHERS % 5], axis=1)
     inputs = [("v2f32", numbers), ("v2u32", exponents)]
@@ -217,7 +215,7 @@ def test_intrinsic_of_llvm_for_vectors() -> None:
     check_known("llvm.usub.sat.v2i32", [("v2u32", first), ("v2u32", second)], "v2u32", expected)
 
 
-def test_conversions_of_bfloat16_through_a_pointer() -> None:
+def test_bfloat16_conversions_through_pointer() -> None:
     """Widening is exact; narrowing takes the nearest, and an even one of two."""
     bits = np.array(
         [0x0000, 0x3FC0, 0xBF80, 0x7F80, 0x0001, 0x4049, 0xC2F7, 0x8000] * 11, np.uint16
@@ -271,13 +269,13 @@ def imports_of(*calls: str) -> tuple[str, ...]:
     return Program(spirv).imports
 
 
-def test_a_module_needs_what_it_calls_and_nobody_knows() -> None:
+def test_module_imports_unknown_functions_called() -> None:
     assert imports_of() == ()
     assert imports_of("f0") == ()
     assert imports_of("f0", "f1") == ("elsewhere",)
 
 
-def test_pointers_of_a_definition_count_where_a_declaration_has_others() -> None:
+def test_definition_pointer_types_override_import() -> None:
     """The caller has pointers to pairs; the function behind the import has pointers to numbers."""
     user = module(
         each_item(["%r = OpFunctionCall %u32 %known %at.a"], ["v2u32"], ["u32"])

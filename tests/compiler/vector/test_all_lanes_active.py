@@ -277,7 +277,7 @@ def test_bounds_that_are_checked(program: Program, n: int, m: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["strides", "rounds", "within", "checked"])
-def test_blocks_are_written_twice_without_mask_registers(program: Program, name: str) -> None:
+def test_blocks_duplicate_without_mask_registers(program: Program, name: str) -> None:
     written_twice = "\nall" in program.write(name, (32, 1, 1)).text
     assert written_twice != host().has_mask_registers
 

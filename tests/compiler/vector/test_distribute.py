@@ -100,7 +100,7 @@ def test_sums(program: Program, name: str, size: tuple[int, int, int]) -> None:
     np.testing.assert_array_equal(out, sums_of(a, b, move))
 
 
-def test_what_was_loaded_before_the_loop_is_not_loaded_again(program: Program) -> None:
+def test_load_before_loop_is_not_repeated(program: Program) -> None:
     a, b = matrices(8, 1)
     out = np.zeros((8, COLUMNS, 2, 4), np.float32)
     given = b.copy()

@@ -88,7 +88,7 @@ def test_structures_are_copied_by_active_lanes(floats: int, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_memory_is_cleared_in_whole_and_between_other_things(width: int) -> None:
+def test_zero_fill_is_complete_and_spares_others(width: int) -> None:
     """Of private memory, of neighbours in memory, at other steps, and of active lanes only."""
     program = program_of(
         """typedef struct { char v[13]; } S;

@@ -111,7 +111,7 @@ def test_what_goes_up_as_the_rest_goes_down(
         np.testing.assert_array_equal(z[places], i)
 
 
-def test_neighbours_are_read_as_a_vector_if_the_increment_is_one(program: Program) -> None:
+def test_unit_increment_reads_adjacent_as_vector(program: Program) -> None:
     text = program.write("scaled", (32, 1, 1)).text
     assert "near." in text
     assert "far." in text

@@ -147,7 +147,7 @@ def test_one_loop_reads_vectors_without_a_look(program: Program, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["unsteady", "searching"])
-def test_a_loop_stays_one_if_its_last_index_is_not_known(program: Program, name: str) -> None:
+def test_loop_of_unknown_last_index_is_not_split(program: Program, name: str) -> None:
     [shapes] = shapes_of_addresses(program, name)
     assert VARYING in shapes
 

@@ -202,7 +202,7 @@ def test_results(program: Program, name: str, width: int | None) -> None:
 
 
 @pytest.mark.parametrize("width", [4, 8, 16, None])
-def test_each_subgroup_finds_its_own_behind_a_barrier(program: Program, width: int | None) -> None:
+def test_subgroups_keep_own_copy_across_barrier(program: Program, width: int | None) -> None:
     given = np.arange(64, dtype=np.int32)
     out = np.zeros(64, np.int32)
     name = "same_behind_a_barrier"
@@ -217,7 +217,7 @@ def test_each_subgroup_finds_its_own_behind_a_barrier(program: Program, width: i
     ("name", "passing"),
     [("same_for_all", 1), ("same_until_a_barrier", 1), ("same_behind_a_barrier", 0)],
 )
-def test_what_no_barrier_outlives_needs_no_lasting_place(
+def test_variable_not_crossing_barrier_uses_stack(
     program: Program, name: str, passing: int
 ) -> None:
     found = analysed(program, name)
@@ -248,7 +248,7 @@ def test_lanes_that_met_again_came_the_same_way(program: Program) -> None:
     assert [found.stride(each) for each in conditions].count(VARYING) == 1
 
 
-def test_the_life_of_a_variable_is_no_use_of_its_address() -> None:
+def test_lifetime_marker_is_no_use_of_address() -> None:
     body = """
         %v = OpVariable %p*u32 Function
         %life = OpBitcast %p*u8 %v

@@ -95,7 +95,7 @@ def last_page() -> Iterator[np.ndarray]:
 
 @pytest.mark.parametrize("width", [*WIDTHS, None])
 @pytest.mark.parametrize(("name", "kind", "step"), [("seconds", "f4", 2), ("fourths", "i4", 4)])
-def test_nothing_is_read_beyond_the_first_and_the_last(
+def test_strided_load_reads_nothing_out_of_bounds(
     near_program: Program,
     last_page: np.ndarray,
     name: str,

@@ -308,7 +308,7 @@ def test_a_loop_that_ends_where_another_begins(n: int, width: int | None) -> Non
 
 
 @pytest.mark.parametrize("rounds", [0, 3, 4])
-def test_another_function_of_one_number_is_no_limit(rounds: int) -> None:
+def test_clz_is_not_taken_for_trip_count_limit(rounds: int) -> None:
     text = TWO_IN_A_ROW.replace("OpSelect %u64 %few %n %four", "OpExtInst %u64 %opencl clz %n")
     text = text.replace("OpMemoryModel", '%opencl = OpExtInstImport "OpenCL.std"\nOpMemoryModel')
     x, y = np.arange(4 * ITEMS, dtype=np.uint32), np.zeros(ITEMS, np.uint32)

@@ -167,7 +167,7 @@ def test_lanes_take_their_own_ways(program: Program, size: int, width: int) -> N
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_count_keeps_the_round_in_which_each_lane_left(program: Program, width: int) -> None:
+def test_loop_counter_keeps_each_lane_exit_round(program: Program, width: int) -> None:
     given = (numbers(256) ** 2).astype(np.int32)
     out = np.zeros(256, np.int32)
     run(program, "last_round", (4, 1, 1), (64, 1, 1), given, out, width=width)
@@ -276,7 +276,7 @@ def test_a_damaged_native_binary_is_refused(damage: bytes) -> None:
         Program.from_native(damage)
 
 
-def test_a_native_binary_with_one_wrong_bit_is_refused(program: Program) -> None:
+def test_native_binary_with_one_bad_bit_refused(program: Program) -> None:
     binary = program.native_binary()
     chance = random.Random(1)
     for _ in range(200):

@@ -37,7 +37,7 @@ def program() -> Program:
     return program_of(SOURCE)
 
 
-def test_lanes_that_search_have_two_registers_for_each_value(program: Program) -> None:
+def test_search_lanes_use_two_registers_per_value(program: Program) -> None:
     natural = host().lanes
     assert pipeline.specialise(program, "search", (64, 1, 1)).width == 2 * natural
     assert pipeline.specialise(program, "count", (64, 1, 1)).width == natural

@@ -43,7 +43,7 @@ def test_a_root_device_has_no_root_device(device: int) -> None:
     assert root.value is None
 
 
-def test_without_a_topology_there_are_no_sub_devices(device: int) -> None:
+def test_no_topology_means_no_sub_devices(device: int) -> None:
     count = ctypes.c_uint32(7)
     handles = (ctypes.c_void_p * 7)()
     check(ze.zeDeviceGetSubDevices(device, ctypes.byref(count), handles))
@@ -66,7 +66,7 @@ def test_timer_resolution_of_the_newer_struct(device: int) -> None:
     assert properties.timerResolution == 1_000_000_000
 
 
-def test_an_uninitialised_struct_is_filled_without_following_its_chain(device: int) -> None:
+def test_uninitialised_struct_fills_without_chain(device: int) -> None:
     properties = ze.ze_device_properties_t()
     ctypes.memset(ctypes.byref(properties), 0x5A, ctypes.sizeof(properties))
     check(ze.zeDeviceGetProperties(device, ctypes.byref(properties)))
@@ -194,7 +194,7 @@ def test_status(device: int) -> None:
     assert ze.zeDeviceGetStatus(device) == ze.ZE_RESULT_SUCCESS
 
 
-def test_global_timestamps_tick_together_in_nanoseconds(device: int) -> None:
+def test_host_and_device_timestamps_tick_together(device: int) -> None:
     def both() -> tuple[int, int]:
         host, ticks = ctypes.c_uint64(), ctypes.c_uint64()
         check(ze.zeDeviceGetGlobalTimestamps(device, ctypes.byref(host), ctypes.byref(ticks)))

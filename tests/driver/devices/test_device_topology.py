@@ -135,7 +135,7 @@ def test_a_mask_counts_flat_devices(everything: Any) -> None:
     assert [device["uuid"] for device in seen] == expected
 
 
-def test_order_by_pci_address_is_the_order_of_the_devices(everything: Any) -> None:
+def test_pci_order_equals_device_order(everything: Any) -> None:
     seen = outline(ZE_ENABLE_PCI_ID_DEVICE_ORDER="1")
     assert [device["uuid"] for device in seen] == [device["uuid"] for device in everything]
 

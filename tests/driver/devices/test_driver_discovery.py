@@ -54,7 +54,7 @@ def test_api_version(driver: int) -> None:
     assert version.value == ze.ZE_API_VERSION_1_17
 
 
-def test_properties_promise_handles_that_carry_their_tables(driver: int) -> None:
+def test_driver_properties_promise_ddi_handles(driver: int) -> None:
     handles = ze.ze_driver_ddi_handles_ext_properties_t()
     properties = ze.ze_driver_properties_t(pNext=ctypes.addressof(handles))
     check(ze.zeDriverGetProperties(driver, ctypes.byref(properties)))
@@ -77,7 +77,7 @@ def extensions(driver: int) -> dict[str, int]:
     return {entry.name.decode(): entry.version for entry in array}
 
 
-def test_extensions_are_named_as_the_specification_names_them(driver: int) -> None:
+def test_extension_names_follow_specification(driver: int) -> None:
     reported = extensions(driver)
     assert reported["ZE_extension_driver_ddi_handles"] == ze.ZE_MAKE_VERSION(1, 1)
     assert all(name.startswith(("ZE_extension_", "ZE_experimental_")) for name in reported)
@@ -89,7 +89,7 @@ def function_address(driver: int, name: bytes) -> tuple[int, int | None]:
     return result, address.value
 
 
-def test_every_function_of_an_advertised_extension_can_be_found(driver: int) -> None:
+def test_advertised_extension_functions_are_found(driver: int) -> None:
     from groundstate.driver.extensions import advertised
 
     for extension in advertised():
@@ -110,7 +110,7 @@ def test_a_function_found_by_name_can_be_called(driver: int) -> None:
 
 
 @pytest.mark.parametrize("name", [b"zexDriverImportExternalPointer", b"", b"main", b"ze\xff"])
-def test_an_unknown_function_is_refused_with_a_sentence(driver: int, name: bytes) -> None:
+def test_unknown_function_is_refused_with_message(driver: int, name: bytes) -> None:
     result, address = function_address(driver, name)
     assert result == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
     assert address is None

@@ -28,9 +28,7 @@ def rows(heading: str) -> dict[str, str]:
     return found
 
 
-def test_the_page_says_where_the_running_driver_has_each_function(
-    driver: int, library: Path
-) -> None:
+def test_page_says_where_each_function_runs(driver: int, library: Path) -> None:
     symbols = subprocess.run(
         ["nm", "--defined-only", library], check=True, capture_output=True, text=True
     ).stdout
@@ -43,7 +41,7 @@ def test_the_page_says_where_the_running_driver_has_each_function(
     assert rows("function") == expected
 
 
-def test_the_page_lists_what_the_driver_advertises(driver: int) -> None:
+def test_page_lists_advertised_extensions(driver: int) -> None:
     count = ctypes.c_uint32()
     check(ze.zeDriverGetExtensionProperties(driver, ctypes.byref(count), None))
     answer = (ze.ze_driver_extension_properties_t * count.value)()
@@ -73,7 +71,7 @@ def unsupported() -> list[Function]:
 
 
 @pytest.mark.parametrize("function", unsupported(), ids=lambda function: str(function.name))
-def test_what_the_page_calls_unsupported_is_refused(bench: Bench, function: Function) -> None:
+def test_function_unsupported_on_page_is_refused(bench: Bench, function: Function) -> None:
     registry, memory = load(), ctypes.create_string_buffer(b"\1" * 4096)
     live = {"DRIVER": bench.driver, "DEVICE": bench.device, "CONTEXT": bench.context}
     live["COMMAND_LIST"] = bench.immediate()

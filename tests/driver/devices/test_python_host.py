@@ -37,9 +37,7 @@ def collections() -> Iterator[list[bool]]:
     gc.callbacks.remove(note)
 
 
-def test_objects_of_the_program_are_not_destroyed_inside_of_the_driver(
-    bench: Bench, collections: list[bool]
-) -> None:
+def test_garbage_collection_stays_out_of_driver(bench: Bench, collections: list[bool]) -> None:
     for _ in range(20):
         properties = ze.ze_device_properties_t()
         check(ze.zeDeviceGetProperties(bench.device, ctypes.byref(properties)))

@@ -52,7 +52,7 @@ if len(ALLOWED) >= 2:
     )
 
 
-def test_the_threads_of_a_divided_machine_are_held_to_its_parts() -> None:
+def test_threads_are_pinned_to_their_device_cpus() -> None:
     """Two threads for each of two devices; with one CPU, all of them are there."""
     run(
         KERNELS
@@ -78,7 +78,7 @@ assert os.sched_getaffinity(0) == ALLOWED  # the program's own threads stay free
     )
 
 
-def test_short_and_cooperative_work_runs_there_too() -> None:
+def test_short_and_cooperative_work_is_pinned() -> None:
     """Short launches would otherwise run on the thread that appends them, wherever that is."""
     run(
         KERNELS
@@ -104,7 +104,7 @@ if len(ALLOWED) >= 2:
     )
 
 
-def test_a_whole_machine_is_left_to_the_operating_system() -> None:
+def test_undivided_machine_pins_no_thread() -> None:
     run(
         KERNELS
         + """
@@ -151,7 +151,7 @@ check(ze.zeContextDestroy(context))
 """
 
 
-def test_memory_is_taken_near_the_cpus_of_its_device(tmp_path: Path) -> None:
+def test_memory_is_allocated_near_device_cpus(tmp_path: Path) -> None:
     """A recorded machine with two nodes, of which this one has at least the first."""
     tree = tmp_path / "sys/devices/system"
     for path, text in {

@@ -12,7 +12,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-def test_every_device_is_the_peer_of_every_other_and_its_own() -> None:
+def test_every_device_is_peer_of_all_and_itself() -> None:
     run("""
         flags = ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
         for device in everywhere:
@@ -118,7 +118,7 @@ owner.close()
     )
 
 
-def test_a_module_of_a_device_serves_its_parts_and_nobody_else() -> None:
+def test_module_serves_sub_devices_but_no_other() -> None:
     run(
         KERNELS
         + """
@@ -188,7 +188,7 @@ for bench in benches:
     )
 
 
-def test_events_are_signalled_on_one_device_and_awaited_on_another() -> None:
+def test_event_signal_on_one_device_wakes_another() -> None:
     """A chain through every device; each waits for the one before, started from the last."""
     run("""
         bench = Bench(driver, first)
@@ -220,7 +220,7 @@ def test_events_are_signalled_on_one_device_and_awaited_on_another() -> None:
     """)
 
 
-def test_queues_of_devices_may_say_that_scaling_is_explicit() -> None:
+def test_device_queues_accept_explicit_only_flag() -> None:
     """A list made for a device runs on a queue of that device, with the flag and without."""
     run("""
         for device in everywhere:

@@ -119,7 +119,7 @@ def test_a_valid_call_is_accepted(calls: Calls, function: Function) -> None:
 
 
 @pytest.mark.parametrize("function", hardware_functions(), ids=lambda each: str(each.name))
-def test_a_valid_call_for_other_hardware_is_unsupported(calls: Calls, function: Function) -> None:
+def test_call_for_other_hardware_is_unsupported(calls: Calls, function: Function) -> None:
     assert calls.of(function).run() == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
     assert function.name in last_error()
 

@@ -41,7 +41,7 @@ def test_a_queue_that_runs_cannot_be_destroyed(bench: Bench) -> None:
     bench.end(queue)
 
 
-def test_a_regular_list_that_runs_cannot_be_destroyed(bench: Bench) -> None:
+def test_running_regular_list_refuses_destroy(bench: Bench) -> None:
     go = bench.event()
     queue, commands = bench.queue(), bench.list()
     barrier(commands, waits=[go])
@@ -52,7 +52,7 @@ def test_a_regular_list_that_runs_cannot_be_destroyed(bench: Bench) -> None:
     bench.end(commands)
 
 
-def test_an_immediate_list_that_runs_cannot_be_destroyed(bench: Bench) -> None:
+def test_running_immediate_list_refuses_destroy(bench: Bench) -> None:
     go = bench.event()
     commands = bench.immediate()
     barrier(commands, waits=[go])
@@ -63,9 +63,7 @@ def test_an_immediate_list_that_runs_cannot_be_destroyed(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("immediate", [True, False])
-def test_events_that_the_device_refers_to_cannot_be_destroyed(
-    bench: Bench, immediate: bool
-) -> None:
+def test_events_in_use_by_device_refuse_destroy(bench: Bench, immediate: bool) -> None:
     go, other, done = bench.events(3)
     queue = bench.queue()
     commands = bench.immediate() if immediate else bench.list()
@@ -82,7 +80,7 @@ def test_events_that_the_device_refers_to_cannot_be_destroyed(
     finish_queue(queue)
 
 
-def test_a_context_whose_queues_run_cannot_be_destroyed(bench: Bench) -> None:
+def test_context_of_running_queue_refuses_destroy(bench: Bench) -> None:
     go = bench.event()
     commands = bench.immediate()
     barrier(commands, waits=[go])
@@ -91,7 +89,7 @@ def test_a_context_whose_queues_run_cannot_be_destroyed(bench: Bench) -> None:
     finish(commands)
 
 
-def test_physical_memory_that_is_mapped_cannot_be_destroyed(bench: Bench) -> None:
+def test_mapped_physical_memory_refuses_destroy(bench: Bench) -> None:
     size = 4096
     start, physical = ctypes.c_void_p(), ctypes.c_void_p()
     description = ze.ze_physical_mem_desc_t(size=size)
@@ -110,7 +108,7 @@ def test_physical_memory_that_is_mapped_cannot_be_destroyed(bench: Bench) -> Non
     check(ze.zeVirtualMemFree(bench.context, start, size))
 
 
-def test_an_event_may_go_as_soon_as_the_wait_for_it_is_over(bench: Bench) -> None:
+def test_event_may_be_destroyed_after_its_wait(bench: Bench) -> None:
     commands = bench.immediate()
     for _ in range(300):
         event = bench.event()
@@ -131,7 +129,7 @@ def test_what_an_open_list_refers_to_may_go_first(bench: Bench) -> None:
 # --- Use after destroy ----------------------------------------------------------------------------
 
 
-def test_each_kind_of_handle_is_dead_once_it_is_destroyed(bench: Bench) -> None:
+def test_destroyed_handle_of_each_kind_is_invalid(bench: Bench) -> None:
     queue, commands, pool = bench.queue(), bench.immediate(), bench.pool(1)
     event, fence = bench.event_in(pool), bench.fence(queue)
     value = ctypes.c_uint32()
@@ -151,7 +149,7 @@ def test_each_kind_of_handle_is_dead_once_it_is_destroyed(bench: Bench) -> None:
         assert endings[handle](handle) == NO_HANDLE, "destroyed twice"
 
 
-def test_a_destroyed_context_is_dead_for_every_use(bench: Bench, driver: int) -> None:
+def test_destroyed_context_is_refused_everywhere(bench: Bench, driver: int) -> None:
     context, pointer = ctypes.c_void_p(), ctypes.c_void_p()
     description = ze.ze_context_desc_t()
     check(ze.zeContextCreate(driver, ctypes.byref(description), ctypes.byref(context)))
@@ -163,7 +161,7 @@ def test_a_destroyed_context_is_dead_for_every_use(bench: Bench, driver: int) ->
     assert result == NO_HANDLE
 
 
-def test_stale_handles_stay_stale_while_others_come_and_go(bench: Bench) -> None:
+def test_stale_handle_is_not_reused_at_once(bench: Bench) -> None:
     """A slot is not handed out again at once."""
     event = bench.event()
     bench.end(event)
@@ -173,7 +171,7 @@ def test_stale_handles_stay_stale_while_others_come_and_go(bench: Bench) -> None
         assert ze.zeEventQueryStatus(event) == NO_HANDLE
 
 
-def test_objects_of_a_destroyed_context_do_not_crash(driver: int, device: int) -> None:
+def test_objects_survive_their_destroyed_context(driver: int, device: int) -> None:
     """Destroying the context first is a mistake; what is left of it can still be taken down."""
     bench = Bench(driver, device)
     queue, commands, event = bench.queue(), bench.immediate(), bench.event()
@@ -207,7 +205,7 @@ def test_dead_events_among_wait_events(bench: Bench) -> None:
     assert append(commands, None, 2, handles(good, 0)) == NO_HANDLE
 
 
-def test_a_refused_append_leaves_the_list_as_it_was(bench: Bench) -> None:
+def test_refused_append_leaves_list_unchanged(bench: Bench) -> None:
     memory = bench.bytes(2, fill=0)
     queue, commands = bench.queue(), bench.list()
     fill(commands, address(memory), b"\1", 1)
@@ -221,7 +219,7 @@ def test_a_refused_append_leaves_the_list_as_it_was(bench: Bench) -> None:
     assert memory.tolist() == [1, 0]
 
 
-def test_a_blocked_device_says_not_ready_everywhere(bench: Bench) -> None:
+def test_blocked_device_reports_not_ready(bench: Bench) -> None:
     go, done = bench.events(2)
     queue, commands, immediate = bench.queue(), bench.list(), bench.immediate()
     fence = bench.fence(queue)

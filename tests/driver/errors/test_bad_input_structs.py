@@ -77,7 +77,7 @@ QUERIES = {
 
 @pytest.mark.parametrize("struct", QUERIES)
 @pytest.mark.parametrize("make", [loop, unknown, astray, forbidden])
-def test_properties_with_a_chain_that_loops_or_is_unknown(
+def test_query_ignores_looping_or_unknown_chain(
     bench: Bench, struct: str, make: Callable[[], Link]
 ) -> None:
     """The answer is the same as without the chain, and the call returns."""
@@ -105,7 +105,7 @@ def test_properties_that_were_never_initialised(bench: Bench, struct: str) -> No
             assert getattr(dirty, name) == value, name
 
 
-def test_a_known_struct_behind_unknown_ones_is_found(bench: Bench) -> None:
+def test_known_struct_behind_unknown_is_found(bench: Bench) -> None:
     handles_struct = ze.ze_driver_ddi_handles_ext_properties_t()
     second, first = unknown(), unknown()
     second.pNext = ctypes.addressof(handles_struct)
@@ -123,9 +123,7 @@ def created(bench: Bench, name: str, ending: Any, arguments: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("make", [loop, unknown, astray, forbidden])
-def test_descriptors_with_a_chain_that_loops_or_is_unknown(
-    bench: Bench, make: Callable[[], Link]
-) -> None:
+def test_create_ignores_looping_or_unknown_chain(bench: Bench, make: Callable[[], Link]) -> None:
     link = make()
     chain = {"pNext": ctypes.addressof(link)}
     context, device, queue = bench.context, bench.device, bench.queue()
@@ -190,7 +188,7 @@ def test_allocation_properties_with_such_a_chain(bench: Bench, make: Callable[[]
     assert properties.type == ze.ZE_MEMORY_TYPE_HOST
 
 
-def test_descriptors_with_garbage_for_a_type_are_accepted(bench: Bench) -> None:
+def test_garbage_stype_in_descriptor_is_accepted(bench: Bench) -> None:
     """`stype` of the descriptor itself is not looked at: many programs leave it out."""
     description = ze.ze_command_queue_desc_t(stype=0x12345678)
     queue = ctypes.c_void_p()
@@ -205,7 +203,7 @@ def test_descriptors_with_garbage_for_a_type_are_accepted(bench: Bench) -> None:
 # --- Functions that take a pNext for extensions to come -------------------------------------------
 
 
-def test_commands_refuse_extensions_that_do_not_exist(bench: Bench) -> None:
+def test_commands_refuse_unknown_extensions(bench: Bench) -> None:
     memory = bench.bytes(64, fill=0)
     commands, regular = bench.immediate(), close_list(bench.list())
     link = ctypes.byref(unknown())

@@ -9,7 +9,7 @@ from tests.conftest import check, last_error
 from tests.driver.support import MILLISECOND, Bench, handles
 
 
-def test_the_description_stays_until_the_next_error(bench: Bench) -> None:
+def test_error_description_lasts_until_next_error(bench: Bench) -> None:
     assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
     said = last_error()
     assert "zeContextDestroy" in said
@@ -65,7 +65,7 @@ def blocked(bench: Bench) -> dict[str, Callable[[], int]]:
     }
 
 
-def test_not_ready_takes_the_place_of_an_earlier_description(bench: Bench) -> None:
+def test_not_ready_replaces_error_description(bench: Bench) -> None:
     for name, ask in blocked(bench).items():
         assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
         assert ask() == ze.ZE_RESULT_NOT_READY, name
@@ -75,7 +75,7 @@ def test_not_ready_takes_the_place_of_an_earlier_description(bench: Bench) -> No
         assert last_error().startswith("zeContextDestroy: "), name
 
 
-def test_an_answer_of_no_leaves_the_description_of_the_last_error(bench: Bench) -> None:
+def test_query_answering_no_keeps_last_error(bench: Bench) -> None:
     assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
     layout = ze.ZE_IMAGE_FORMAT_LAYOUT_8
     wide = ze.ze_image_desc_t(width=1 << 40, height=1, depth=1, format=ze.ze_image_format_t(layout))
@@ -86,7 +86,7 @@ def test_an_answer_of_no_leaves_the_description_of_the_last_error(bench: Bench) 
     assert last_error().startswith("zeContextDestroy: ")
 
 
-def test_not_ready_in_one_thread_leaves_the_description_of_another(bench: Bench) -> None:
+def test_not_ready_keeps_error_of_another_thread(bench: Bench) -> None:
     asks = blocked(bench)
     assert ze.zeContextDestroy(None) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
     threads = [threading.Thread(target=ask) for ask in asks.values()]

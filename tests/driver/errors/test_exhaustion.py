@@ -49,7 +49,7 @@ def last_error(driver: int) -> str:
 
 
 @pytest.mark.parametrize(("problem", "result", "words"), PROBLEMS, ids=lambda each: str(each)[:40])
-def test_exception_of_a_handler_has_the_result_that_it_stands_for(
+def test_handler_exception_maps_to_its_result(
     driver: int,
     kernels: KernelBench,
     monkeypatch: pytest.MonkeyPatch,
@@ -72,7 +72,7 @@ def test_exception_of_a_handler_has_the_result_that_it_stands_for(
     check(ze.zeModuleGetKernelNames(handle, ctypes.byref(count), None))
 
 
-def test_module_that_there_is_no_memory_to_build_may_be_built_later(
+def test_module_build_without_memory_can_retry(
     driver: int, kernels: KernelBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*inputs: object) -> object:
@@ -87,13 +87,13 @@ def test_module_that_there_is_no_memory_to_build_may_be_built_later(
     check(ze.zeModuleDestroy(handle))
 
 
-def test_compiler_asks_for_room_before_it_needs_it() -> None:
+def test_compiler_checks_memory_before_using_it() -> None:
     headroom.require(1 << 20, "something small")
     with pytest.raises(MemoryError, match="something large takes up to"):
         headroom.require(1 << 62, "something large")
 
 
-def test_a_file_that_cannot_be_looked_at_was_not_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_readlink_does_not_mean_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: str) -> str:
         raise of_system(errno.ENOMEM)
 

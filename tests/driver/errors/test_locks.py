@@ -65,7 +65,7 @@ print("ended")
     ],
     ids=["by the host", "by the device"],
 )
-def test_sharing_memory_while_a_kernel_waits_holds_up_nobody(driver: int, release: str) -> None:
+def test_ipc_share_during_kernel_blocks_nobody(driver: int, release: str) -> None:
     """A kernel waits for a word while zeMemGetIpcHandle waits for the kernel."""
     text = f"""
 import numpy as np
@@ -124,7 +124,7 @@ def ended(kind: str, checks: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_wait_with_the_lock_of_the_interpreter_ends_the_process(driver: int) -> None:
+def test_wait_holding_interpreter_lock_aborts(driver: int) -> None:
     with_lock = ended("PyDLL", "1")
     assert with_lock.returncode == -signal.SIGABRT
     assert "while it holds the interpreter's lock" in with_lock.stderr

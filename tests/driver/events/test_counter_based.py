@@ -79,7 +79,7 @@ def test_a_list_that_is_not_in_order_is_refused(bench: Bench, event: int, immedi
     assert not memory.any()
 
 
-def test_the_flags_say_for_which_lists_an_event_is(bench: Bench) -> None:
+def test_flags_decide_which_lists_may_use_event(bench: Bench) -> None:
     for_immediate = bench.counter_event_in_pool(IMMEDIATE)
     for_regular = bench.counter_event_in_pool(REGULAR)
     by_default = bench.counter_event_in_pool()
@@ -122,7 +122,7 @@ def test_an_event_is_used_again_without_a_reset(bench: Bench, event: int) -> Non
         assert memory[0] == value
 
 
-def test_an_event_is_used_again_before_it_is_signalled(bench: Bench, event: int) -> None:
+def test_pending_event_reused_means_last_command(bench: Bench, event: int) -> None:
     """It then stands for the last command only."""
     first, second = bench.events(2)
     commands = bench.immediate(in_order=True)
@@ -134,9 +134,7 @@ def test_an_event_is_used_again_before_it_is_signalled(bench: Bench, event: int)
     check(ze.zeEventHostSynchronize(event, FOREVER))
 
 
-def test_a_signalled_event_is_unsignalled_as_soon_as_it_is_given_to_a_new_command(
-    bench: Bench, event: int
-) -> None:
+def test_new_command_unsignals_its_event_at_once(bench: Bench, event: int) -> None:
     go = bench.event()
     commands = bench.immediate(in_order=True)
     barrier(commands, signal=event)
@@ -147,7 +145,7 @@ def test_a_signalled_event_is_unsignalled_as_soon_as_it_is_given_to_a_new_comman
     check(ze.zeEventHostSynchronize(event, FOREVER))
 
 
-def test_several_lists_use_one_event_and_the_last_counts(bench: Bench, event: int) -> None:
+def test_event_of_several_lists_follows_last_one(bench: Bench, event: int) -> None:
     go = bench.event()
     blocked, free = bench.immediate(in_order=True), bench.immediate(in_order=True)
     barrier(free, signal=event)
@@ -160,7 +158,7 @@ def test_several_lists_use_one_event_and_the_last_counts(bench: Bench, event: in
     assert is_signalled(event)
 
 
-def test_a_list_that_ran_further_does_not_signal_for_another_list(bench: Bench, event: int) -> None:
+def test_count_of_one_list_signals_no_other_list(bench: Bench, event: int) -> None:
     """Counters belong to lists: a high count of one says nothing of the other."""
     go = bench.event()
     busy, fresh = bench.immediate(in_order=True), bench.immediate(in_order=True)
@@ -172,7 +170,7 @@ def test_a_list_that_ran_further_does_not_signal_for_another_list(bench: Bench, 
     assert ze.zeEventHostSynchronize(event, MILLISECOND) == ze.ZE_RESULT_NOT_READY
 
 
-def test_an_event_outlives_the_list_it_was_signalled_by(bench: Bench, event: int) -> None:
+def test_event_outlives_list_that_signalled_it(bench: Bench, event: int) -> None:
     commands = bench.immediate(in_order=True)
     barrier(commands, signal=event)
     finish(commands)
@@ -195,9 +193,7 @@ def test_an_event_that_was_never_used_is_complete(bench: Bench, event: int) -> N
 
 
 @pytest.mark.parametrize("immediate", [True, False])
-def test_an_event_can_be_destroyed_while_commands_refer_to_it(
-    bench: Bench, event: int, immediate: bool
-) -> None:
+def test_event_may_be_destroyed_while_in_use(bench: Bench, event: int, immediate: bool) -> None:
     """It owns no state: what waits for the counter goes on waiting, and ends."""
     memory = bench.bytes(1, fill=0)
     go = bench.event()
@@ -219,7 +215,7 @@ def test_an_event_can_be_destroyed_while_commands_refer_to_it(
 # --- Waits ----------------------------------------------------------------------------------------
 
 
-def test_a_wait_takes_what_the_event_meant_when_it_was_appended(bench: Bench, event: int) -> None:
+def test_wait_binds_to_event_state_at_append(bench: Bench, event: int) -> None:
     """The event moves on to a blocked list; the wait that was appended before does not."""
     memory = bench.bytes(1, fill=0)
     go, never = bench.events(2)
@@ -234,7 +230,7 @@ def test_a_wait_takes_what_the_event_meant_when_it_was_appended(bench: Bench, ev
     assert not is_signalled(event)
 
 
-def test_lists_that_are_not_in_order_may_wait_for_it(bench: Bench, event: int) -> None:
+def test_out_of_order_lists_may_wait_for_event(bench: Bench, event: int) -> None:
     memory = bench.bytes(1, fill=0)
     go = bench.event()
     signalling, waiting = bench.immediate(in_order=True), bench.immediate()
@@ -246,7 +242,7 @@ def test_lists_that_are_not_in_order_may_wait_for_it(bench: Bench, event: int) -
     assert memory[0] == 1
 
 
-def test_a_chain_through_many_lists_with_one_event(bench: Bench, event: int) -> None:
+def test_one_event_chains_many_lists(bench: Bench, event: int) -> None:
     """Each list waits for the event as the list before left it, and takes it over."""
     memory = bench.bytes(33, fill=0)
     memory[0] = 6
@@ -285,7 +281,7 @@ def test_a_list_that_runs_again_signals_again(bench: Bench, event: int) -> None:
         assert memory[0] == value
 
 
-def test_the_next_run_of_a_list_unsignals_its_event(bench: Bench, event: int) -> None:
+def test_next_run_of_list_unsignals_its_event(bench: Bench, event: int) -> None:
     go = bench.event()
     queue, commands = bench.queue(), bench.list(in_order=True)
     barrier(commands, signal=event, waits=[go])
@@ -301,7 +297,7 @@ def test_the_next_run_of_a_list_unsignals_its_event(bench: Bench, event: int) ->
     check(ze.zeEventHostSynchronize(event, FOREVER))
 
 
-def test_runs_of_two_lists_wait_for_each_other_each_time(bench: Bench, event: int) -> None:
+def test_each_run_waits_for_latest_signalling_run(bench: Bench, event: int) -> None:
     """The waiting list runs on another queue, and each run waits for the latest run."""
     memory = bench.bytes(2, fill=0)
     value = bench.bytes(1, fill=0)
@@ -335,7 +331,7 @@ def test_reset_and_recording_anew(bench: Bench, event: int) -> None:
         check(ze.zeCommandListReset(commands))
 
 
-def test_lists_appended_to_an_immediate_list_signal(bench: Bench, event: int) -> None:
+def test_appended_lists_signal_counter_event(bench: Bench, event: int) -> None:
     memory = bench.bytes(1, fill=0)
     go = bench.event()
     regular, commands = bench.list(in_order=True), bench.immediate(in_order=True)
@@ -355,7 +351,7 @@ def test_lists_appended_to_an_immediate_list_signal(bench: Bench, event: int) ->
 # --- Pools ----------------------------------------------------------------------------------------
 
 
-def test_a_counter_based_pool_for_other_processes_is_refused(bench: Bench) -> None:
+def test_counter_based_ipc_pool_is_refused(bench: Bench) -> None:
     pool = ctypes.c_void_p()
     chained = ze.ze_event_pool_counter_based_exp_desc_t(flags=IMMEDIATE)
     description = ze.ze_event_pool_desc_t(
@@ -368,7 +364,7 @@ def test_a_counter_based_pool_for_other_processes_is_refused(bench: Bench) -> No
     assert "zeEventPoolCreate" in last_error()
 
 
-def test_unknown_flags_of_a_counter_based_pool_are_refused(bench: Bench) -> None:
+def test_counter_pool_refuses_unknown_flags(bench: Bench) -> None:
     pool = ctypes.c_void_p()
     chained = ze.ze_event_pool_counter_based_exp_desc_t(flags=0x100)
     description = ze.ze_event_pool_desc_t(count=1, pNext=ctypes.addressof(chained))

@@ -73,7 +73,7 @@ def test_flags_are_told_back(bench: Bench, flags: int) -> None:
     assert flags_of(bench.counter_event(flags)) == flags
 
 
-def test_an_event_is_for_immediate_lists_by_default(bench: Bench) -> None:
+def test_event_defaults_to_immediate_lists(bench: Bench) -> None:
     event = bench.counter_event()
     barrier(bench.immediate(in_order=True), signal=event)
     result = ze.zeCommandListAppendSignalEvent(bench.list(in_order=True), event)
@@ -159,7 +159,7 @@ def read(where: int) -> int:
     return ctypes.c_uint64.from_address(where).value
 
 
-def test_the_counter_reaches_the_completion_value_when_the_event_is_signalled(
+def test_counter_hits_completion_value_on_signal(
     bench: Bench,
 ) -> None:
     event, go = bench.counter_event(IMMEDIATE), bench.event()
@@ -174,7 +174,7 @@ def test_the_counter_reaches_the_completion_value_when_the_event_is_signalled(
         check(ze.zeEventHostReset(go))
 
 
-def test_the_completion_value_follows_each_run_of_a_list(bench: Bench) -> None:
+def test_completion_value_follows_each_list_run(bench: Bench) -> None:
     event, go = bench.counter_event(REGULAR), bench.event()
     queue, commands = bench.queue(), bench.list(in_order=True)
     barrier(commands, signal=event, waits=[go])
@@ -189,7 +189,7 @@ def test_the_completion_value_follows_each_run_of_a_list(bench: Bench) -> None:
         check(ze.zeEventHostReset(go))
 
 
-def test_an_event_that_was_never_used_has_no_address(bench: Bench) -> None:
+def test_unused_event_has_no_device_address(bench: Bench) -> None:
     value, where = ctypes.c_uint64(), ctypes.c_uint64()
     get = ze.zeEventCounterBasedGetDeviceAddress
     for event in (bench.counter_event(), bench.event()):
@@ -218,7 +218,7 @@ def aggregate_storage(word: npt.NDArray[np.uint64], increment: int, completion: 
     )
 
 
-def test_an_external_event_is_complete_when_the_application_says_so(bench: Bench) -> None:
+def test_external_event_completes_by_host_write(bench: Bench) -> None:
     word, memory = word_of(bench), bench.bytes(1, fill=0)
     event = bench.counter_event(chained=sync_allocation(word, 10))
     commands = bench.immediate(in_order=True)
@@ -237,7 +237,7 @@ def test_an_external_event_is_complete_when_the_application_says_so(bench: Bench
     assert device_address(event) == (10, address(word))
 
 
-def test_a_wait_from_the_host_sees_what_another_thread_writes(bench: Bench) -> None:
+def test_host_wait_sees_write_of_another_thread(bench: Bench) -> None:
     word = word_of(bench)
     event = bench.counter_event(chained=sync_allocation(word, 3))
 
@@ -287,7 +287,7 @@ def test_each_signal_adds_to_an_aggregate(bench: Bench) -> None:
     assert device_address(event) == (121, address(word))
 
 
-def test_an_aggregate_holds_up_a_list_until_all_have_signalled(bench: Bench) -> None:
+def test_aggregate_event_blocks_until_all_signal(bench: Bench) -> None:
     word, memory = word_of(bench), bench.bytes(1, fill=0)
     event, go = bench.counter_event(chained=aggregate_storage(word, 1, 8)), bench.event()
     waiting = bench.immediate()
@@ -327,7 +327,7 @@ def max_value(device: int) -> int:
     return value.value
 
 
-def test_completion_values_end_where_the_device_says(bench: Bench) -> None:
+def test_completion_value_beyond_limit_is_refused(bench: Bench) -> None:
     word = word_of(bench)
     largest = max_value(bench.device)
     event = bench.counter_event(chained=sync_allocation(word, largest))
@@ -337,7 +337,7 @@ def test_completion_values_end_where_the_device_says(bench: Bench) -> None:
     assert try_event(bench, chained=aggregate_storage(word, 1, largest + 1)) == INVALID
 
 
-def test_words_that_cannot_be_counters_are_refused(bench: Bench) -> None:
+def test_null_or_unaligned_counter_is_refused(bench: Bench) -> None:
     word = word_of(bench)
     null, odd = sync_allocation(word, 1), sync_allocation(word, 1)
     null.hostAddress = None
@@ -351,7 +351,7 @@ def test_words_that_cannot_be_counters_are_refused(bench: Bench) -> None:
     assert try_event(bench, chained=odd_storage) == INVALID
 
 
-def test_external_word_and_aggregate_exclude_each_other(bench: Bench) -> None:
+def test_external_word_with_aggregate_is_refused(bench: Bench) -> None:
     word = word_of(bench)
     storage = aggregate_storage(word, 1, 1)
     both = sync_allocation(word, 1)

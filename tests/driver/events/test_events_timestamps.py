@@ -73,7 +73,7 @@ def test_the_time_spent_waiting_is_not_counted(bench: Bench) -> None:
     assert timestamps(event).context.kernelStart >= released
 
 
-def test_commands_that_follow_each_other_have_times_that_do(bench: Bench) -> None:
+def test_consecutive_commands_have_ordered_times(bench: Bench) -> None:
     events = bench.events(5, STAMPED)
     commands = bench.immediate(in_order=True)
     size = 1 << 20
@@ -94,7 +94,7 @@ def test_a_signal_from_the_host_is_timed_too(bench: Bench) -> None:
     assert_within(timestamps(event), before, after)
 
 
-def test_timestamps_are_not_ready_before_the_signal(bench: Bench) -> None:
+def test_timestamps_not_ready_before_signal(bench: Bench) -> None:
     event = bench.event(STAMPED)
     result = ze.ze_kernel_timestamp_result_t()
     answer = ze.zeEventQueryKernelTimestamp(event, ctypes.byref(result))
@@ -159,7 +159,7 @@ def test_timestamps_with_the_count_protocol(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("function", ["QueryTimestampsExp", "QueryKernelTimestampsExt"])
-def test_the_count_protocol_of_an_event_without_timestamps(bench: Bench, function: str) -> None:
+def test_timestamp_count_refuses_untimed_event(bench: Bench, function: str) -> None:
     count = ctypes.c_uint32()
     name = f"zeEvent{function}"
     answer = getattr(ze, name)(bench.event(), bench.device, ctypes.byref(count), None)
@@ -204,7 +204,7 @@ def test_the_device_writes_timestamps_to_memory(
     assert not target[4 * size :].any()
 
 
-def test_the_device_refuses_events_without_timestamps(bench: Bench) -> None:
+def test_timestamp_append_refuses_untimed_event(bench: Bench) -> None:
     target = bench.bytes(4096, fill=0)
     commands = bench.immediate()
     answer = ze.zeCommandListAppendQueryKernelTimestamps(
@@ -214,7 +214,7 @@ def test_the_device_refuses_events_without_timestamps(bench: Bench) -> None:
     assert "zeCommandListAppendQueryKernelTimestamps" in last_error()
 
 
-def test_timestamps_keep_to_the_bits_that_are_valid(bench: Bench, device: int) -> None:
+def test_timestamps_fit_their_valid_bits(bench: Bench, device: int) -> None:
     properties = ze.ze_device_properties_t()
     check(ze.zeDeviceGetProperties(device, ctypes.byref(properties)))
     event = bench.event(STAMPED)

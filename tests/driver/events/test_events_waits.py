@@ -34,7 +34,7 @@ def test_a_wait_ends_no_sooner_than_it_was_given(bench: Bench, nanoseconds: int)
 
 
 @pytest.mark.parametrize("timeout", [FOREVER, FOREVER - 1, 2**63, 2**63 - 1, 10**18])
-def test_long_waits_end_with_a_signal_from_another_thread(bench: Bench, timeout: int) -> None:
+def test_long_wait_ends_on_signal_of_other_thread(bench: Bench, timeout: int) -> None:
     """Numbers beyond what the system's clock can say are not taken for small ones."""
     event = bench.event()
 
@@ -169,7 +169,7 @@ def test_a_handler_that_raises_something_else() -> None:
     assert said == ["caught LookupError", "closed"]
 
 
-def test_a_handler_that_returns_lets_the_wait_go_on() -> None:
+def test_wait_resumes_after_handler_returns() -> None:
     setup = """
         def release(*_):
             print("handled", flush=True)
@@ -234,7 +234,7 @@ def test_ctrl_c_just_as_a_wait_begins_is_not_lost() -> None:
     assert output == "lost []\n"
 
 
-def test_a_signal_without_a_handler_of_python_does_not_end_the_wait(bench: Bench) -> None:
+def test_signal_without_python_handler_keeps_wait(bench: Bench) -> None:
     """A timer's signal that C handles only wakes the thread for a moment."""
     event = bench.event()
     library = ctypes.CDLL(None)

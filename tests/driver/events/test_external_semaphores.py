@@ -206,7 +206,7 @@ def test_a_graph_signals_and_waits_in_each_run(bench: Bench, counter: int) -> No
     assert count_of(counter) == 3
 
 
-def test_a_semaphore_keeps_on_when_its_maker_closes_it(bench: Bench) -> None:
+def test_semaphore_survives_close_by_its_maker(bench: Bench) -> None:
     fd = os.eventfd(1)
     handle, commands = semaphore(bench, fd), bench.immediate()
     os.close(fd)
@@ -225,7 +225,7 @@ assert "groundstate" not in sys.modules
 """
 
 
-def test_a_program_without_the_driver_waits_and_signals(bench: Bench) -> None:
+def test_program_without_driver_uses_semaphore(bench: Bench) -> None:
     answer, question = os.eventfd(0), os.eventfd(0)
     child = subprocess.Popen(
         [sys.executable, "-I", "-c", PLAIN, str(answer), str(question)],

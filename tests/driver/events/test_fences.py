@@ -21,7 +21,7 @@ from tests.driver.support import (
 )
 
 
-def test_a_fence_is_signalled_when_the_lists_have_run(bench: Bench) -> None:
+def test_fence_signals_when_its_lists_have_run(bench: Bench) -> None:
     memory = bench.bytes(2, fill=0)
     go = bench.event()
     queue, first, second = bench.queue(), bench.list(), bench.list()
@@ -38,7 +38,7 @@ def test_a_fence_is_signalled_when_the_lists_have_run(bench: Bench) -> None:
     assert memory.tolist() == [1, 1]
 
 
-def test_a_fence_stays_signalled_until_it_is_reset(bench: Bench) -> None:
+def test_fence_stays_signalled_until_reset(bench: Bench) -> None:
     queue, commands = bench.queue(), close_list(bench.list())
     fence = bench.fence(queue)
     for _ in range(3):
@@ -59,7 +59,7 @@ def test_a_fence_begins_as_its_flag_says(bench: Bench, flags: int, result: int) 
     assert ze.zeFenceHostSynchronize(fence, 0) == result
 
 
-def test_a_fence_waits_for_its_own_submission_and_all_before(bench: Bench) -> None:
+def test_fence_covers_own_and_earlier_submissions(bench: Bench) -> None:
     go, later = bench.events(2)
     queue = bench.queue()
     first, second = bench.list(), bench.list()
@@ -97,7 +97,7 @@ def test_a_fence_in_use_cannot_be_destroyed(bench: Bench) -> None:
     finish_queue(queue)
 
 
-def test_a_fence_can_be_destroyed_as_soon_as_it_is_signalled(bench: Bench) -> None:
+def test_fence_may_be_destroyed_once_signalled(bench: Bench) -> None:
     queue, commands = bench.queue(), close_list(bench.list())
     for _ in range(200):
         fence = ctypes.c_void_p()

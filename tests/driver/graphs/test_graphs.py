@@ -94,7 +94,7 @@ def test_arguments_are_those_of_the_append(kernels: KernelBench) -> None:
     assert (first[0], second[0]) == (4, 10)
 
 
-def test_the_list_runs_commands_again_after_the_capture(bench: Bench, commands: int) -> None:
+def test_list_runs_commands_again_after_capture(bench: Bench, commands: int) -> None:
     memory = bench.bytes(8, fill=0)
     with recorded(bench, commands):
         fill(commands, address(memory), b"\x01", 8)
@@ -223,7 +223,7 @@ def test_a_graph_knows_whether_it_is_empty(bench: Bench, commands: int) -> None:
     assert is_empty(graph.value) == ze.ZE_RESULT_QUERY_FALSE
 
 
-def test_a_graph_can_be_made_before_it_is_recorded(bench: Bench, commands: int) -> None:
+def test_graph_may_be_created_before_recording(bench: Bench, commands: int) -> None:
     memory = bench.bytes(4, fill=0)
     graph = bench._made(ze.zeGraphDestroyExt, ze.zeGraphCreateExt, bench.context, None)
     assert is_empty(graph) == ze.ZE_RESULT_QUERY_TRUE
@@ -235,7 +235,7 @@ def test_a_graph_can_be_made_before_it_is_recorded(bench: Bench, commands: int) 
     assert memory.tolist() == [9] * 4
 
 
-def test_the_primary_list_is_known_as_long_as_it_lives(bench: Bench) -> None:
+def test_primary_list_is_known_while_it_lives(bench: Bench) -> None:
     commands = bench.immediate()
     graph = bench._made(ze.zeGraphDestroyExt, ze.zeGraphCreateExt, bench.context, None)
     found = ctypes.c_void_p()
@@ -291,7 +291,7 @@ def test_instances_of_a_graph_are_independent(kernels: KernelBench) -> None:
     assert counter[0] == 3
 
 
-def test_runs_of_one_instance_come_one_after_the_other(bench: Bench) -> None:
+def test_runs_of_one_graph_instance_are_serial(bench: Bench) -> None:
     """Also on different lists: the second run is behind the first, which waits for the host."""
     log: list[int] = []
     commands, other = bench.immediate(), bench.immediate()

@@ -24,7 +24,7 @@ def lose(bench: KernelBench, commands: int) -> int:
     return executable
 
 
-def test_destroying_a_lost_context_takes_its_graphs_along(kernels: KernelBench) -> None:
+def test_destroy_of_lost_context_frees_its_graphs(kernels: KernelBench) -> None:
     bench = KernelBench(kernels.driver, kernels.device)
     commands, other = bench.immediate(in_order=True), bench.immediate()
     called: list[int] = []
@@ -43,7 +43,7 @@ def test_destroying_a_lost_context_takes_its_graphs_along(kernels: KernelBench) 
     assert append(kernels.immediate(), executable) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
 
 
-def test_graphs_of_a_lost_context_can_be_destroyed_one_by_one(kernels: KernelBench) -> None:
+def test_graphs_of_lost_context_are_destroyable(kernels: KernelBench) -> None:
     bench = KernelBench(kernels.driver, kernels.device)
     lose(bench, bench.immediate())
     for handle in reversed(list(bench._endings)):

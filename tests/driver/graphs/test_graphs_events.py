@@ -24,7 +24,7 @@ def commands(request: pytest.FixtureRequest, bench: Bench) -> int:
     return bench.immediate(in_order=request.param)
 
 
-def test_external_counter_events_follow_the_latest_run(bench: Bench) -> None:
+def test_external_event_follows_latest_graph_run(bench: Bench) -> None:
     commands, other = bench.immediate(in_order=True), bench.immediate(in_order=True)
     memory, event = bench.bytes(8, fill=0), bench.counter_event(EXTERNAL)
     gate = bench.event()
@@ -45,7 +45,7 @@ def test_external_counter_events_follow_the_latest_run(bench: Bench) -> None:
         assert memory.tolist() == [1] * 8
 
 
-def test_waits_for_external_counter_events_are_those_of_the_append(bench: Bench) -> None:
+def test_graph_wait_binds_counter_event_at_append(bench: Bench) -> None:
     """A graph waits for what the event stands for when the run is appended."""
     commands, other = bench.immediate(in_order=True), bench.immediate(in_order=True)
     memory, event = bench.bytes(8, fill=0), bench.counter_event(EXTERNAL)
@@ -82,7 +82,7 @@ def test_internal_counter_events_stay_inside(bench: Bench) -> None:
     assert is_signalled(event)
 
 
-def test_a_reset_inside_a_graph_makes_it_wait_for_the_outside(bench: Bench, commands: int) -> None:
+def test_event_reset_in_graph_waits_for_outside(bench: Bench, commands: int) -> None:
     memory, event = bench.bytes(4, fill=0), bench.event()
     with recorded(bench, commands) as recording:
         barrier(commands, signal=event)
@@ -116,7 +116,7 @@ def test_aggregates_are_added_to_in_each_run(bench: Bench) -> None:
     assert words.view("uint64")[0] == 2
 
 
-def test_timestamps_of_internal_events_are_written(bench: Bench) -> None:
+def test_internal_event_timestamps_are_written(bench: Bench) -> None:
     commands = bench.immediate(in_order=True)
     flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
     event, stamps = bench.counter_event(flags), bench.bytes(32, fill=0)

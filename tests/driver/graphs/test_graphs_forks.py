@@ -38,7 +38,7 @@ KINDS = ("plain", "counter-based")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_list_that_waits_for_a_captured_event_captures_too(bench: Bench, kind: str) -> None:
+def test_wait_for_captured_event_forks_capture(bench: Bench, kind: str) -> None:
     memory = bench.bytes(12, fill=0)
     parent, child = lists(bench)
     fork, join = events(bench, 2, kind)
@@ -121,7 +121,7 @@ def test_work_after_the_join_is_unjoined(bench: Bench) -> None:
     end(bench, parent, UNJOINED)
 
 
-def test_waits_and_signals_after_the_join_are_allowed(bench: Bench) -> None:
+def test_wait_and_signal_after_join_are_allowed(bench: Bench) -> None:
     parent, child = lists(bench)
     memory = bench.bytes(4, fill=0)
     fork, join, later = bench.events(3)
@@ -163,7 +163,7 @@ def test_two_captures_cannot_be_merged(bench: Bench) -> None:
     end(bench, second)
 
 
-def test_a_forked_list_takes_no_part_in_another_capture(bench: Bench) -> None:
+def test_forked_list_refuses_another_capture(bench: Bench) -> None:
     first, second = lists(bench)
     one, two = bench.events(2)
     begin(first)
@@ -176,7 +176,7 @@ def test_a_forked_list_takes_no_part_in_another_capture(bench: Bench) -> None:
     end(bench, first)
 
 
-def test_lists_that_cannot_capture_cannot_be_forked_to(bench: Bench) -> None:
+def test_list_unable_to_capture_cannot_be_forked(bench: Bench) -> None:
     parent = bench.immediate(in_order=True)
     regular = bench.list(in_order=True)
     synchronous = bench.immediate(mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
@@ -191,7 +191,7 @@ def test_lists_that_cannot_capture_cannot_be_forked_to(bench: Bench) -> None:
     end(bench, parent)
 
 
-def test_internal_events_of_a_capture_cannot_be_signalled_outside(bench: Bench) -> None:
+def test_internal_event_refuses_outside_signal(bench: Bench) -> None:
     parent, other = lists(bench)
     internal, external = bench.counter_event(), bench.counter_event(EXTERNAL)
     begin(parent)
@@ -216,7 +216,7 @@ def test_events_of_an_ended_capture_make_no_forks(bench: Bench) -> None:
     finish(other)
 
 
-def test_a_forked_list_may_be_destroyed_after_its_join(bench: Bench) -> None:
+def test_forked_list_may_be_destroyed_after_join(bench: Bench) -> None:
     parent, child = lists(bench)
     memory = bench.bytes(4, fill=0)
     fork, join = bench.events(2)

@@ -40,7 +40,7 @@ def new_graph(bench: Bench) -> int:
     return bench._made(ze.zeGraphDestroyExt, ze.zeGraphCreateExt, bench.context, None)
 
 
-def test_only_asynchronous_immediate_lists_capture(bench: Bench) -> None:
+def test_only_async_immediate_lists_capture(bench: Bench) -> None:
     synchronous = bench.immediate(mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
     graph = new_graph(bench)
     for wrong in (bench.list(), synchronous):
@@ -57,14 +57,14 @@ def test_a_list_captures_once_at_a_time(bench: Bench, commands: int) -> None:
     end(bench, commands)
 
 
-def test_without_a_capture_there_is_nothing_to_end(bench: Bench, commands: int) -> None:
+def test_end_without_capture_is_refused(bench: Bench, commands: int) -> None:
     handle = ctypes.c_void_p(1)
     assert ze.zeCommandListEndGraphCaptureExt(commands, None, ctypes.byref(handle)) == NOT_CAPTURING
     assert ze.zeCommandListGetGraphExt(commands, ctypes.byref(handle)) == NOT_CAPTURING
     assert handle.value is None
 
 
-def test_a_graph_that_is_not_empty_takes_no_capture(bench: Bench, commands: int) -> None:
+def test_nonempty_graph_refuses_capture(bench: Bench, commands: int) -> None:
     with recorded(bench, commands) as recording:
         barrier(commands)
     again = ze.zeCommandListBeginCaptureIntoGraphExt
@@ -78,7 +78,7 @@ def test_a_graph_that_is_not_empty_takes_no_capture(bench: Bench, commands: int)
     assert end(bench, other) == graph
 
 
-def test_the_host_cannot_wait_for_what_is_recorded(bench: Bench, commands: int) -> None:
+def test_host_cannot_wait_for_recorded_commands(bench: Bench, commands: int) -> None:
     event = bench.event()
     begin(commands)
     barrier(commands, signal=event)
@@ -101,7 +101,7 @@ def test_shared_external_events_are_refused(bench: Bench, commands: int) -> None
     assert is_empty(graph) == ze.ZE_RESULT_QUERY_TRUE
 
 
-def test_a_graph_in_the_making_is_not_instantiated(bench: Bench, commands: int) -> None:
+def test_unfinished_graph_is_not_instantiated(bench: Bench, commands: int) -> None:
     graph, unused = ctypes.c_void_p(), ctypes.byref(ctypes.c_void_p())
     begin(commands)
     check(ze.zeCommandListGetGraphExt(commands, ctypes.byref(graph)))
@@ -127,7 +127,7 @@ def test_nothing_is_known_to_extend_graphs(bench: Bench, commands: int) -> None:
     assert ze.zeGraphDumpContentsExt(graph, b"unused", extra) == UNSUPPORTED
 
 
-def test_a_graph_runs_on_lists_like_the_one_that_recorded_it(bench: Bench, commands: int) -> None:
+def test_graph_runs_on_lists_like_its_recorder(bench: Bench, commands: int) -> None:
     with recorded(bench, commands) as recording:
         barrier(commands)
     executable = instantiate(bench, recording.graph)
@@ -152,7 +152,7 @@ def test_a_graph_of_another_context_is_refused(bench: Bench, driver: int, device
     other.close()
 
 
-def test_a_signal_that_the_list_cannot_give_leaves_the_graph_alone(bench: Bench) -> None:
+def test_refused_signal_leaves_graph_unchanged(bench: Bench) -> None:
     """The counter-based event of the graph must not come to follow a run that never happens."""
     ordered, commands = bench.immediate(in_order=True), bench.immediate()
     event = bench.counter_event(EXTERNAL)
@@ -192,7 +192,7 @@ def test_a_running_graph_is_not_destroyed(bench: Bench, commands: int) -> None:
     bench.end(executable)
 
 
-def test_everything_that_was_recorded_may_be_destroyed_before_the_run(
+def test_graph_outlives_all_recorded_objects(
     kernels: KernelBench,
 ) -> None:
     counter = kernels.array(1)
@@ -210,7 +210,7 @@ def test_everything_that_was_recorded_may_be_destroyed_before_the_run(
     assert counter[0] == 8
 
 
-def test_every_callback_is_called_when_the_graph_is_destroyed(bench: Bench, commands: int) -> None:
+def test_graph_destroy_calls_every_callback(bench: Bench, commands: int) -> None:
     called: list[int] = []
     callback = ze.zex_mem_graph_free_callback_fn_t(lambda data: called.append(int(data)))
     begin(commands)
@@ -229,7 +229,7 @@ def test_every_callback_is_called_when_the_graph_is_destroyed(bench: Bench, comm
     assert called == [1, 2, 3]
 
 
-def test_a_capture_ends_in_vain_when_its_list_is_destroyed(bench: Bench, commands: int) -> None:
+def test_destroying_list_discards_its_capture(bench: Bench, commands: int) -> None:
     called: list[int] = []
     callback = ze.zex_mem_graph_free_callback_fn_t(lambda data: called.append(1))
     child, fork = bench.immediate(), bench.event()
@@ -247,7 +247,7 @@ def test_a_capture_ends_in_vain_when_its_list_is_destroyed(bench: Bench, command
     finish(child)
 
 
-def test_a_graph_that_was_made_before_stays_when_its_list_goes(bench: Bench, commands: int) -> None:
+def test_destroying_list_keeps_premade_graph(bench: Bench, commands: int) -> None:
     graph = new_graph(bench)
     check(ze.zeCommandListBeginCaptureIntoGraphExt(commands, graph, None))
     barrier(commands)
@@ -267,9 +267,7 @@ def dump(graph: int, path: Path, mode: int | None = None) -> str:
     return path.read_text()
 
 
-def test_a_description_shows_commands_arguments_and_waits(
-    kernels: KernelBench, tmp_path: Path
-) -> None:
+def test_dump_shows_commands_arguments_and_waits(kernels: KernelBench, tmp_path: Path) -> None:
     counter, memory = kernels.array(1), kernels.bytes(64)
     parent, child = kernels.immediate(in_order=True), kernels.immediate(in_order=True)
     fork, join, outside = kernels.events(3)
@@ -299,7 +297,7 @@ def test_a_description_shows_commands_arguments_and_waits(
         subprocess.run(["dot", "-Tsvg", "-o", "/dev/null", tmp_path / "detailed.dot"], check=True)
 
 
-def test_a_description_goes_where_it_can_and_as_it_is_known(bench: Bench, tmp_path: Path) -> None:
+def test_dump_refuses_bad_path_and_unknown_mode(bench: Bench, tmp_path: Path) -> None:
     graph = new_graph(bench)
     wrong = str(tmp_path / "no such folder" / "graph.dot").encode()
     assert ze.zeGraphDumpContentsExt(graph, wrong, None) == INVALID

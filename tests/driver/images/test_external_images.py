@@ -42,7 +42,7 @@ def exported(bench: Bench, of: int, flags: int = OPAQUE_FD) -> int:
 
 
 @pytest.mark.parametrize("flags", [OPAQUE_FD, DMA_BUF])
-def test_a_file_becomes_an_image_and_shows_what_is_drawn(bench: Bench, flags: int) -> None:
+def test_file_imports_as_image_and_shows_writes(bench: Bench, flags: int) -> None:
     texels = RNG.integers(0, 256, (30, 50, 4), np.uint8)
     fd = os.memfd_create("picture")
     os.write(fd, texels.tobytes())
@@ -56,7 +56,7 @@ def test_a_file_becomes_an_image_and_shows_what_is_drawn(bench: Bench, flags: in
     os.close(fd)
 
 
-def test_an_imported_image_has_the_pitches_of_its_maker(bench: Bench) -> None:
+def test_imported_image_has_pitches_of_its_maker(bench: Bench) -> None:
     rows = RNG.integers(0, 256, (3, 7, 64), np.uint8)
     fd = os.memfd_create("picture")
     os.write(fd, rows.tobytes())

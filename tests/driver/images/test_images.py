@@ -54,14 +54,14 @@ def properties_of(bench: Bench, description: ze.ze_image_desc_t) -> tuple[int, b
 # --- Formats ------------------------------------------------------------------------------------
 
 
-def test_every_layout_of_the_api_is_in_the_tables_of_these_tests() -> None:
+def test_tables_cover_every_layout_of_the_api() -> None:
     known = {layout(name) for name in (*ALLOWED, *MEDIA, *PLANAR, *REFUSED)}
     assert known == {int(each) for each in ze.ze_image_format_layout_t if each < 0x7FFFFFFF}
 
 
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("name", ALLOWED)
-def test_a_layout_has_the_types_that_the_guide_names(bench: Bench, name: str, type_: str) -> None:
+def test_layout_supports_types_named_by_guide(bench: Bench, name: str, type_: str) -> None:
     description = describe("2D", (4, 4), format_of(name, type_))
     filters, supported = properties_of(bench, description)
     assert supported == (type_ in ALLOWED[name])
@@ -126,7 +126,7 @@ def test_where_the_channels_of_a_texel_are(bench: Bench, name: str) -> None:
         ("8_8", "gr01", [1, 0, "0", "1"], [1, 0], 0x10B2),
     ],
 )
-def test_a_swizzle_connects_components_with_channels(
+def test_swizzle_maps_components_to_channels(
     bench: Bench,
     name: str,
     swizzle: str,
@@ -184,7 +184,7 @@ def test_a_value_that_no_format_has(bench: Bench, field: str, value: int) -> Non
 
 
 @pytest.mark.parametrize("name", MEDIA)
-def test_a_media_format_of_one_plane_ignores_type_and_swizzle(bench: Bench, name: str) -> None:
+def test_one_plane_media_ignores_type_and_swizzle(bench: Bench, name: str) -> None:
     description = describe("2D", (4, 4), format_of(name, "FLOAT", "xxxx"))
     assert properties_of(bench, description) == (3, True)
     view = view_of(create(bench, description))
@@ -317,7 +317,7 @@ def test_an_image_that_does_not_fit_into_memory(bench: Bench) -> None:
     assert used_memory(bench) == before
 
 
-def test_an_image_may_be_destroyed_while_a_copy_from_it_waits(bench: Bench) -> None:
+def test_image_may_be_destroyed_while_copy_waits(bench: Bench) -> None:
     texels = np.random.default_rng(5).integers(0, 256, (512, 512, 4), np.uint8)
     commands, gate = bench.immediate(), bench.event()
     handle = image(bench, "2D", (512, 512))
@@ -339,7 +339,7 @@ def test_an_image_may_be_destroyed_while_a_copy_from_it_waits(bench: Bench) -> N
     assert np.array_equal(result, texels)
 
 
-def test_a_view_of_nothing_is_left_when_nobody_can_need_the_image(bench: Bench) -> None:
+def test_unneeded_image_leaves_an_empty_view(bench: Bench) -> None:
     handle = image(bench, "2D", (8, 8))
     view = view_of(handle)
     bench.end(handle)
@@ -373,7 +373,7 @@ def test_an_image_outlives_its_context(driver: int, device: int) -> None:
     bench.close()
 
 
-def test_properties_of_a_struct_that_the_caller_left_uninitialised(bench: Bench) -> None:
+def test_image_properties_fill_garbage_struct(bench: Bench) -> None:
     properties = ze.ze_image_properties_t(stype=0x5A5A5A5A, pNext=0x5A5A5A5A5A5A5A5A)
     description = describe("2D", (4, 4), format_of("8"))
     check(
@@ -382,7 +382,7 @@ def test_properties_of_a_struct_that_the_caller_left_uninitialised(bench: Bench)
     assert properties.samplerFilterFlags == ze.ZE_IMAGE_SAMPLER_FILTER_FLAG_POINT
 
 
-def test_texels_do_not_move_when_other_commands_run(bench: Bench) -> None:
+def test_texels_stay_put_while_other_commands_run(bench: Bench) -> None:
     commands, done = bench.immediate(), bench.event()
     first = image(bench, "2D", (64, 64))
     before: Any = View.from_buffer_copy(view_of(first))

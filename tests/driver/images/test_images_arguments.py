@@ -74,7 +74,7 @@ def test_a_kernel_gets_the_view_of_an_image(kernels: KernelBench) -> None:
     assert view.extents == (4, 3, 1, 0)
 
 
-def test_without_an_image_a_kernel_sees_one_of_no_texels(kernels: KernelBench) -> None:
+def test_kernel_without_image_sees_no_texels(kernels: KernelBench) -> None:
     view, flags = look(kernels, bytes(8), bytes(8))
     assert (view.extents, flags) == ((0, 0, 0, 0), 0)
     kernel = kernels.kernel("look")
@@ -92,7 +92,7 @@ def test_what_is_no_image_or_sampler(kernels: KernelBench) -> None:
         assert result == ze.ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE
 
 
-def test_an_image_of_several_planes_is_no_argument(kernels: KernelBench) -> None:
+def test_multi_plane_image_argument_is_refused(kernels: KernelBench) -> None:
     kernel = kernels.kernel("look")
     handle = create(kernels, describe("2D", (4, 4), format_of("NV12")))
     result = ze.zeKernelSetArgumentValue(kernel, 0, 8, handle_bytes(handle))
@@ -112,7 +112,7 @@ def test_a_sampler_may_go_once_it_was_set(kernels: KernelBench) -> None:
     assert out[13] == 1 | 4 << 1 | 1 << 4
 
 
-def test_an_image_may_go_while_a_launch_with_it_waits(kernels: KernelBench) -> None:
+def test_waiting_launch_keeps_destroyed_image(kernels: KernelBench) -> None:
     gate, out = kernels.event(), kernels.array(14)
     handle = image(kernels, "2D", (40, 30))
     before = bytes(view_of(handle))
@@ -125,7 +125,7 @@ def test_an_image_may_go_while_a_launch_with_it_waits(kernels: KernelBench) -> N
     assert out[:13].tobytes() == before
 
 
-def test_a_list_keeps_the_image_that_was_set_when_it_was_recorded(kernels: KernelBench) -> None:
+def test_list_keeps_image_set_at_recording(kernels: KernelBench) -> None:
     first, second = image(kernels, "2D", (4, 4)), image(kernels, "2D", (5, 5))
     outs = [kernels.array(14), kernels.array(14)]
     kernel = kernels.kernel("look", size=(1, 1, 1))

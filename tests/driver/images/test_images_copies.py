@@ -139,7 +139,7 @@ def test_texels_of_every_size(bench: Bench, name: str) -> None:
     assert np.array_equal(part, texels[2:7, 3:11])
 
 
-def test_a_large_image_is_copied_in_parallel_pieces(bench: Bench) -> None:
+def test_large_image_is_copied_in_parallel(bench: Bench) -> None:
     """So large that it is written past the cache, from any address on."""
     texels = random_texels((2100, 2300))
     commands, handle = bench.immediate(), image(bench, "2D", (2300, 2100))
@@ -150,7 +150,7 @@ def test_a_large_image_is_copied_in_parallel_pieces(bench: Bench) -> None:
     assert np.array_equal(download(bench, commands, handle, texels), texels)
 
 
-def test_a_region_says_nothing_of_axes_that_the_image_does_not_have(bench: Bench) -> None:
+def test_region_ignores_axes_that_image_lacks(bench: Bench) -> None:
     texels = random_texels((4, 4))
     commands, handle = bench.immediate(), image(bench, "2D", (4, 4))
     upload(bench, commands, handle, texels, region(0, 0, 1, 4, 4, 7))
@@ -206,9 +206,7 @@ def test_memory_with_gaps(
 
 
 @pytest.mark.parametrize(("row", "slice_"), [(75, 0), (76, 835), (80, 879)])
-def test_a_pitch_must_leave_room_for_what_it_steps_over(
-    bench: Bench, row: int, slice_: int
-) -> None:
+def test_pitch_smaller_than_its_span_is_refused(bench: Bench, row: int, slice_: int) -> None:
     commands, handle = bench.immediate(), image(bench, "3D", KINDS["3D"])
     memory = bench.bytes(1 << 16)
     result = ze.zeCommandListAppendImageCopyFromMemoryExt(

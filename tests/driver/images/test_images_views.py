@@ -35,7 +35,7 @@ def view_failure(bench: Bench, description: ze.ze_image_desc_t, of: int) -> int:
 # --- Views ----------------------------------------------------------------------------------------
 
 
-def test_a_view_sees_the_same_texels_in_another_format(bench: Bench) -> None:
+def test_view_shows_same_texels_in_other_format(bench: Bench) -> None:
     commands, handle = bench.immediate(), image(bench, "2D", (16, 8), "8_8_8_8")
     description = describe("2D", (16, 8), format_of("32", "FLOAT", "r001"))
     seen = create_view(bench, description, handle)
@@ -104,7 +104,7 @@ def test_a_view_has_texels_of_the_same_size(bench: Bench) -> None:
     assert result == ze.ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT
 
 
-def test_a_view_belongs_to_the_context_of_its_image(bench: Bench, driver: int) -> None:
+def test_view_of_image_in_other_context_refused(bench: Bench, driver: int) -> None:
     handle = image(bench, "2D", (16, 8))
     other = Bench(driver, bench.device)
     description = describe("2D", (16, 8), format_of("32"))
@@ -152,7 +152,7 @@ def test_planes_hold_their_own_texels(bench: Bench, name: str, older: bool) -> N
         assert np.array_equal(download(bench, commands, seen, texels), texels)
 
 
-def test_nv12_is_a_plane_of_luma_and_then_one_of_chroma(bench: Bench) -> None:
+def test_nv12_has_luma_plane_then_chroma_plane(bench: Bench) -> None:
     handle = create(bench, describe("2D", (8, 4), format_of("NV12")))
     chroma = describe(
         "2D", (4, 2), format_of("8_8"), ze.ze_image_view_planar_ext_desc_t(planeIndex=1)
@@ -279,7 +279,7 @@ def test_a_buffer_image_over_memory(bench: Bench) -> None:
 # --- Bindless and sRGB ----------------------------------------------------------------------------
 
 
-def test_a_bindless_image_that_is_sampled_knows_its_sampler(bench: Bench) -> None:
+def test_sampled_bindless_image_has_its_sampler(bench: Bench) -> None:
     sampler = ze.ze_sampler_desc_t(
         addressMode=ze.ZE_SAMPLER_ADDRESS_MODE_REPEAT,
         filterMode=ze.ZE_SAMPLER_FILTER_MODE_LINEAR,

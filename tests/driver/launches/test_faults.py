@@ -128,7 +128,7 @@ kernel void divide(global const int *a, global const int *b, global int *out, in
 """
 
 
-def test_division_by_zero_is_no_fault_and_gives_the_dividend(driver: int, device: int) -> None:
+def test_division_by_zero_gives_dividend_no_fault(driver: int, device: int) -> None:
     bench = KernelBench(driver, device)
     a, b, out = (bench.array(64, "int32") for _ in range(3))
     a[:], b[:] = 100, 7
@@ -246,7 +246,7 @@ def test_other_contexts_go_on(kernels: KernelBench, doomed: KernelBench) -> None
     assert ze.zeContextGetStatus(kernels.context) == ze.ZE_RESULT_SUCCESS
 
 
-def test_a_new_context_works_and_the_memory_is_back(kernels: KernelBench) -> None:
+def test_lost_context_returns_memory_for_new_one(kernels: KernelBench) -> None:
     used = ctypes.CDLL(os.environ.get("GROUNDSTATE_LIBRARY") or str(ze_library()))
     used.gs_device_memory_used.restype = ctypes.c_uint64
     used.gs_device_memory_used.argtypes = [ctypes.c_void_p]
@@ -275,7 +275,7 @@ def ze_library() -> object:
     return standin.library()
 
 
-def test_objects_of_a_lost_context_can_be_destroyed_one_by_one(kernels: KernelBench) -> None:
+def test_objects_of_lost_context_are_destroyable(kernels: KernelBench) -> None:
     bench = KernelBench(kernels.driver, kernels.device)
     bench.local(4096)
     bench.fence(bench.queue())
@@ -289,7 +289,7 @@ def test_objects_of_a_lost_context_can_be_destroyed_one_by_one(kernels: KernelBe
 # --- Nobody waits for ever ------------------------------------------------------------------------
 
 
-def test_whoever_waits_for_the_lost_launch_is_told(doomed: KernelBench) -> None:
+def test_waiters_for_lost_launch_get_device_lost(doomed: KernelBench) -> None:
     event, follower, queue = doomed.event(), doomed.immediate(), doomed.queue()
     fence, never = doomed.fence(queue), doomed.event()
     waiting = doomed.list()
@@ -311,14 +311,14 @@ def test_whoever_waits_for_the_lost_launch_is_told(doomed: KernelBench) -> None:
     assert answers == [LOST] * 4
 
 
-def test_other_launches_of_the_context_are_stopped(doomed: KernelBench) -> None:
+def test_lost_context_stops_its_other_launches(doomed: KernelBench) -> None:
     flag, busy = doomed.array(1, "uint32"), doomed.immediate()
     launch(busy, doomed.kernel("spin", flag), 8)
     strike_through_queue(doomed)
     assert ze.zeCommandListHostSynchronize(busy, FOREVER) == LOST
 
 
-def test_groups_that_wait_for_a_lost_one_are_stopped(doomed: KernelBench) -> None:
+def test_groups_waiting_for_lost_group_stop(doomed: KernelBench) -> None:
     kernel = doomed.kernel("desert", doomed.array(1, "uint32"))
     most, commands = ctypes.c_uint32(), doomed.immediate()
     check(ze.zeKernelSuggestMaxCooperativeGroupCount(kernel, ctypes.byref(most)))
@@ -361,9 +361,7 @@ def hole() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("size", [16, 4 << 20])
-def test_copies_and_fills_of_memory_that_is_not_there(
-    kernels: KernelBench, hole: int, size: int
-) -> None:
+def test_unmapped_copy_or_fill_loses_context(kernels: KernelBench, hole: int, size: int) -> None:
     for number in range(4):
         bench = KernelBench(kernels.driver, kernels.device)
         commands, own = bench.immediate(), bench.host(size)
@@ -402,7 +400,7 @@ def test_group_counts_in_memory_that_is_not_there(doomed: KernelBench, hole: int
     assert "kernel 'empty' read from address" in last_error()
 
 
-def test_a_string_that_is_not_there_can_be_printed(doomed: KernelBench, capfd: object) -> None:
+def test_printf_of_unmapped_string_says_nowhere(doomed: KernelBench, capfd: object) -> None:
     commands = doomed.immediate()
     kernel = doomed.kernel("quote", NOWHERE)
     counts = ctypes.byref(group_count(1))
@@ -415,7 +413,7 @@ def test_a_string_that_is_not_there_can_be_printed(doomed: KernelBench, capfd: o
 # --- The rest of the process ----------------------------------------------------------------------
 
 
-def test_the_rounding_mode_of_the_thread_comes_back(doomed: KernelBench) -> None:
+def test_rounding_mode_is_restored_after_fault(doomed: KernelBench) -> None:
     math, commands = ctypes.CDLL("libm.so.6"), doomed.immediate()
     kernel = doomed.kernel("strike", WRITE, 0, NOWHERE, size=(64, 1, 1))
     counts = ctypes.byref(group_count(1))
@@ -466,7 +464,7 @@ check(copy_from(ctypes.addressof(good)))
     )
 
 
-def test_the_default_context_can_be_lost_and_made_anew(driver: int) -> None:
+def test_lost_default_context_can_be_recreated(driver: int) -> None:
     done = program(
         """
 assert copy_from(16, default=True) == ze.ZE_RESULT_ERROR_DEVICE_LOST
@@ -484,17 +482,17 @@ def test_faults_of_the_program_itself_are_its_own(driver: int) -> None:
     assert "Fatal Python error: Segmentation fault" in done.stderr
 
 
-def test_a_program_without_handlers_dies_of_its_fault(driver: int) -> None:
+def test_program_fault_without_handler_is_fatal(driver: int) -> None:
     done = program("ctypes.string_at(16)")
     assert done.returncode == -signal.SIGSEGV
 
 
-def test_a_signal_that_is_sent_is_the_programs_own(driver: int) -> None:
+def test_sent_signal_is_left_to_the_program(driver: int) -> None:
     done = program("import os, signal; os.kill(os.getpid(), signal.SIGFPE)")
     assert done.returncode == -signal.SIGFPE
 
 
-def test_a_handler_that_came_later_does_not_hinder(driver: int) -> None:
+def test_handler_installed_later_does_no_harm(driver: int) -> None:
     done = program(
         """
 faulthandler.enable(file=open("/dev/null", "w"))

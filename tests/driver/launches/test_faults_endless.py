@@ -99,7 +99,7 @@ def test_kernel_that_runs_for_too_long_is_stopped(driver: int, kernel: str, grou
     assert program(text, GROUNDSTATE_KERNEL_LIMIT="500ms") == "ended\n"
 
 
-def test_kernel_on_the_thread_that_appends_it_is_stopped(driver: int) -> None:
+def test_kernel_on_appending_thread_is_stopped(driver: int) -> None:
     """A kernel that was short so far runs there; with other arguments it may be endless."""
     text = """
 bench = Bench()
@@ -185,7 +185,7 @@ print("ended")
     assert program(text) == "ended\n"
 
 
-def test_with_block_that_ends_well_lets_kernels_run_on(driver: int) -> None:
+def test_normal_with_block_exit_stops_no_kernel(driver: int) -> None:
     text = """
 bench = Bench()
 with bench.context:
@@ -211,16 +211,16 @@ except KeyboardInterrupt:
 """
 
 
-def test_process_ends_after_ctrl_c_while_a_kernel_runs(driver: int) -> None:
+def test_process_ends_after_ctrl_c_in_kernel(driver: int) -> None:
     assert program(INTERRUPTED) == "interrupted\n"
 
 
-def test_process_ends_with_objects_closed_while_a_kernel_runs(driver: int) -> None:
+def test_process_ends_if_closed_while_kernel_runs(driver: int) -> None:
     text = "bench.commands.close(); bench.out.close(); del bench; import gc; gc.collect()\n"
     assert program(INTERRUPTED + text) == "interrupted\n"
 
 
-def test_interrupt_that_leaves_a_with_block_stops_the_kernel(driver: int) -> None:
+def test_interrupt_in_with_block_stops_kernel(driver: int) -> None:
     text = """
 bench = Bench()
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -263,13 +263,11 @@ print("ended")
         "assert zes.zesDeviceResetExt(device.handle, ctypes.byref(force)) == 0",
     ],
 )
-def test_forced_reset_loses_all_contexts_until_the_program_has_seen_it(
-    driver: int, reset: str
-) -> None:
+def test_forced_reset_loses_contexts_until_seen(driver: int, reset: str) -> None:
     assert program(RESET.format(reset=reset)) == "ended\n"
 
 
-def test_reset_of_one_device_leaves_the_others_alone(driver: int) -> None:
+def test_reset_of_one_device_spares_the_others(driver: int) -> None:
     text = """
 first, second = gs.devices()[:2]
 contexts = [gs.Context(each) for each in (first, second)]

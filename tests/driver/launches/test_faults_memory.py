@@ -118,22 +118,20 @@ def run_program(kernel: str, *indices: int, limit: int = 0) -> subprocess.Comple
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_index_far_out_of_bounds_loses_the_context_and_the_process_ends_well(
-    driver: int, kernel: str
-) -> None:
+def test_far_out_of_bounds_index_loses_context(driver: int, kernel: str) -> None:
     done = run_program(kernel, *FAR)
     assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_index_a_little_out_of_bounds_harms_nobody(driver: int, kernel: str) -> None:
+def test_index_slightly_out_of_bounds_is_harmless(driver: int, kernel: str) -> None:
     done = run_program(kernel, 16, 17, 70, -1, -70, *NEAR)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("ended\n")
 
 
 @pytest.mark.parametrize("kernel", ["local_write", "private_write"])
-def test_guards_are_small_where_address_space_is_limited(driver: int, kernel: str) -> None:
+def test_guards_shrink_in_limited_address_space(driver: int, kernel: str) -> None:
     done = run_program(kernel, *NEAR, limit=8 << 30)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("ended\n")

@@ -76,16 +76,14 @@ ALL = [huge_fill, huge_fill_of_a_pattern, huge_copy, huge_region, huge_launch]
 
 
 @pytest.mark.parametrize("work", ALL)
-def test_work_on_an_immediate_list_stops_at_the_first_fault(
-    doomed: KernelBench, work: Append
-) -> None:
+def test_immediate_list_stops_at_first_fault(doomed: KernelBench, work: Append) -> None:
     commands = doomed.immediate()
     assert work(doomed, commands) in (ze.ZE_RESULT_SUCCESS, LOST)
     assert ze.zeCommandListHostSynchronize(commands, FOREVER) == LOST
 
 
 @pytest.mark.parametrize("work", ALL)
-def test_work_of_a_closed_list_stops_at_the_first_fault(doomed: KernelBench, work: Append) -> None:
+def test_closed_list_stops_at_first_fault(doomed: KernelBench, work: Append) -> None:
     commands, queue = doomed.list(), doomed.queue()
     for _ in range(10):
         check(work(doomed, commands))
@@ -107,7 +105,7 @@ def test_work_of_a_graph_stops_at_the_first_fault(doomed: KernelBench, work: App
     assert ze.zeCommandListHostSynchronize(commands, FOREVER) == LOST
 
 
-def test_commands_of_a_lost_context_wait_for_nobody(doomed: KernelBench) -> None:
+def test_commands_of_lost_context_do_not_wait(doomed: KernelBench) -> None:
     """Each would look up only after a twentieth of a second, so all of them after hours."""
     never, commands, queue = doomed.event(), doomed.list(), doomed.queue()
     check(huge_fill(doomed, commands))
@@ -119,7 +117,7 @@ def test_commands_of_a_lost_context_wait_for_nobody(doomed: KernelBench) -> None
     assert ze.zeCommandQueueSynchronize(queue, FOREVER) == LOST
 
 
-def test_a_context_is_destroyed_while_its_work_is_being_stopped(kernels: KernelBench) -> None:
+def test_context_destroy_while_its_work_stops(kernels: KernelBench) -> None:
     bench = KernelBench(kernels.driver, kernels.device)
     assert huge_fill(bench, bench.immediate()) in (ze.ZE_RESULT_SUCCESS, LOST)
     check(ze.zeContextDestroy(bench.context))
@@ -164,7 +162,7 @@ def test_range_that_wraps_around_is_refused(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("offset", [None, 32, 1 << 46, 2**64 - 1])
-def test_timestamps_beyond_an_allocation_are_refused(bench: Bench, offset: int | None) -> None:
+def test_timestamps_beyond_allocation_are_refused(bench: Bench, offset: int | None) -> None:
     memory, commands = bench.bytes(63, fill=0), bench.immediate()
     timed = bench.events(2, ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP)
     offsets = None if offset is None else (ctypes.c_size_t * 2)(0, offset)

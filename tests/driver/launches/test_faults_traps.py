@@ -76,9 +76,7 @@ def test_failed_assertion_is_a_trap(driver: int, device: int, function: str) -> 
 
 
 @pytest.mark.parametrize("bad", NOT_A_FUNCTION)
-def test_call_through_a_pointer_to_no_function_is_a_trap(
-    driver: int, device: int, bad: int
-) -> None:
+def test_call_through_bad_function_pointer_traps(driver: int, device: int, bad: int) -> None:
     code = module(*WHOLE, before=WHOLE_BEFORE)
     bench = KernelBench(driver, device)
     built, out = bench.module_of(code), bench.array(ITEMS, "uint32")

@@ -13,7 +13,7 @@ from tests.driver.kernels import KernelBench, group_count, launch, set_arguments
 from tests.driver.support import address, finish
 
 
-def test_an_unknown_kernel_is_refused_with_the_names_there_are(kernels: KernelBench) -> None:
+def test_unknown_kernel_error_lists_known_names(kernels: KernelBench) -> None:
     handle = ctypes.c_void_p()
     description = ze.ze_kernel_desc_t(pKernelName=b"subtract")
     module = kernels.module("add", "empty")
@@ -77,7 +77,7 @@ def test_nothing_and_half_a_pointer_are_refused(
     assert f"argument {index}" in last_error()
 
 
-def test_values_of_another_size_are_cut_or_filled_with_zeros(kernels: KernelBench) -> None:
+def test_argument_of_wrong_size_is_cut_or_padded(kernels: KernelBench) -> None:
     out, commands = kernels.array(5, "int64"), kernels.immediate()
     kernel = kernels.kernel("values", b"\1", -1, b"\1" * 32, out, size=(1, 1, 1))
     check(ze.zeKernelSetArgumentValue(kernel, 0, 4, b"\5\6\7\x08"))
@@ -110,7 +110,7 @@ def test_system_memory_can_be_an_argument(kernels: KernelBench) -> None:
     assert (c == 3).all()
 
 
-def test_local_arguments_follow_static_local_memory(kernels: KernelBench) -> None:
+def test_local_arguments_follow_static_locals(kernels: KernelBench) -> None:
     """100 bytes are static; each argument begins at a multiple of 128."""
     out, commands = kernels.array(30), kernels.immediate()
     kernel = kernels.kernel("locals", out, size=(1, 1, 1))
@@ -121,7 +121,7 @@ def test_local_arguments_follow_static_local_memory(kernels: KernelBench) -> Non
     assert (out.reshape(10, 3) == [128, 384, 384 + 16384]).all()
 
 
-def test_sizes_of_local_memory_are_captured_when_appending(kernels: KernelBench) -> None:
+def test_local_memory_size_is_bound_at_append(kernels: KernelBench) -> None:
     first, second, commands = kernels.array(3), kernels.array(3), kernels.immediate()
     kernel = kernels.kernel("locals", first, size=(1, 1, 1))
     for out, size in ((first, 128), (second, 256)):
@@ -181,7 +181,7 @@ def append_one_group(kernels: KernelBench, kernel: int) -> int:
     return int(result)
 
 
-def test_a_size_that_is_set_but_not_launched_is_not_compiled(kernels: KernelBench) -> None:
+def test_unlaunched_group_size_is_not_compiled(kernels: KernelBench) -> None:
     kernel = kernels.kernel("empty")
     fake_compiler.compiled.clear()
     for size in range(1, 65):
@@ -189,7 +189,7 @@ def test_a_size_that_is_set_but_not_launched_is_not_compiled(kernels: KernelBenc
     assert fake_compiler.compiled == []
 
 
-def test_a_kernel_is_compiled_once_for_each_group_size(kernels: KernelBench) -> None:
+def test_kernel_compiles_once_per_group_size(kernels: KernelBench) -> None:
     fake_compiler.compiled.clear()
     module = kernels.module("empty")
     for _ in range(2):
@@ -200,7 +200,7 @@ def test_a_kernel_is_compiled_once_for_each_group_size(kernels: KernelBench) -> 
     assert fake_compiler.compiled == [("empty", (8, 1, 1)), ("empty", (4, 2, 1))]
 
 
-def test_a_kernel_that_cannot_be_compiled_says_why(kernels: KernelBench) -> None:
+def test_compile_failure_of_kernel_says_why(kernels: KernelBench) -> None:
     kernel = kernels.kernel("empty", size=(2, 2, 1))
     check(ze.zeKernelSetGroupSize(kernel, 13, 13, 1))
     assert append_one_group(kernels, kernel) == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
@@ -272,7 +272,7 @@ def test_an_empty_range_has_no_group_size(kernels: KernelBench) -> None:
     assert result == ze.ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION
 
 
-def test_a_fault_of_the_compiler_is_a_failed_build(
+def test_compiler_exception_is_a_build_failure(
     kernels: KernelBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_down(*_: object) -> None:

@@ -81,7 +81,7 @@ def test_local_arguments_and_barriers(real: KernelBench) -> None:
     assert (sums == values.reshape(64, 256).sum(1)).all()
 
 
-def test_a_kernel_that_waits_for_the_host_is_not_run_by_the_caller(real: KernelBench) -> None:
+def test_caller_does_not_run_kernel_awaiting_host(real: KernelBench) -> None:
     source = "kernel void wait(global volatile int *flag) { while (*flag == 0) ; flag[1] = 2; }"
     flag, commands = real.array(2, "int32"), real.immediate()
     launch(commands, real.kernel_in(real.module_of(spirv(source)), "wait", flag, size=(1, 1, 1)), 1)
@@ -165,7 +165,7 @@ def test_several_inputs_make_one_program(real: KernelBench) -> None:
     assert run_use(real, module) == EXPECTED
 
 
-def test_a_declared_import_that_is_not_used_does_no_harm(real: KernelBench) -> None:
+def test_unused_declared_import_is_harmless(real: KernelBench) -> None:
     source = "int helper(int x); kernel void use(global int *out) { out[get_global_id(0)] = 7; }"
     assert run_use(real, real.module_of(spirv(source))) == [7] * 8
 
@@ -179,7 +179,7 @@ def test_a_native_binary_is_made_again(real: KernelBench) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "version", "garbage"])
-def test_a_damaged_native_binary_is_refused_with_a_log(real: KernelBench, damage: str) -> None:
+def test_damaged_native_binary_refused_with_log(real: KernelBench, damage: str) -> None:
     binary = native_binary(real.module_of(spirv(IDS)))
     damaged = {
         "cut": binary[: len(binary) // 2],
@@ -192,7 +192,7 @@ def test_a_damaged_native_binary_is_refused_with_a_log(real: KernelBench, damage
     assert log
 
 
-def test_specialization_constants_replace_defaults(real: KernelBench) -> None:
+def test_specialization_constant_replaces_default(real: KernelBench) -> None:
     source = """
     int __attribute__((overloadable)) __spirv_SpecConstant(int number, int value);
     double __attribute__((overloadable)) __spirv_SpecConstant(int number, double value);

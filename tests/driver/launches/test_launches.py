@@ -55,7 +55,7 @@ def test_every_work_item_runs_once(
     assert not visits[total:].any()
 
 
-def test_a_launch_of_more_than_2_to_the_32_work_items_runs_them_all(kernels: KernelBench) -> None:
+def test_launch_beyond_32_bit_work_items_runs_all(kernels: KernelBench) -> None:
     counter = kernels.array(1)
     commands = kernels.immediate()
     groups = 3_000_000, 5, 2
@@ -75,7 +75,7 @@ def test_a_launch_of_no_groups_still_signals(
     assert counter[0] == 0
 
 
-def test_more_groups_than_can_be_counted_are_refused(kernels: KernelBench) -> None:
+def test_group_count_overflow_is_refused(kernels: KernelBench) -> None:
     kernel = kernels.kernel("empty")
     groups = ctypes.byref(group_count(0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF))
     result = ze.zeCommandListAppendLaunchKernel(kernels.immediate(), kernel, groups, None, 0, None)
@@ -134,7 +134,7 @@ def test_the_global_offset_is_that_of_the_append(kernels: KernelBench) -> None:
     assert list(second[:3]) == [0, 0, 0]
 
 
-def test_arguments_and_group_size_are_captured_when_appending(kernels: KernelBench) -> None:
+def test_arguments_and_group_size_bind_at_append(kernels: KernelBench) -> None:
     outs = [kernels.array(12) for _ in range(10)]
     commands, queue = kernels.list(in_order=True), kernels.queue()
     kernel = kernels.kernel("describe")
@@ -148,7 +148,7 @@ def test_arguments_and_group_size_are_captured_when_appending(kernels: KernelBen
     assert [int(out[6]) for out in outs] == list(range(1, 11))
 
 
-def test_a_list_with_launches_runs_again_and_can_be_cloned(kernels: KernelBench) -> None:
+def test_list_with_launches_reruns_and_clones(kernels: KernelBench) -> None:
     counter = kernels.array(1)
     queue, commands = kernels.queue(), kernels.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
     kernel = kernels.kernel("tally", counter, size=(10, 1, 1))
@@ -160,7 +160,7 @@ def test_a_list_with_launches_runs_again_and_can_be_cloned(kernels: KernelBench)
     assert counter[0] == 210
 
 
-def test_a_kernel_and_its_module_may_go_before_their_launch_ends(kernels: KernelBench) -> None:
+def test_launch_outlives_its_kernel_and_module(kernels: KernelBench) -> None:
     flag = kernels.array(1, "uint32")
     module = kernels.module("spin")
     kernel = kernels.kernel_in(module, "spin", flag)
@@ -211,7 +211,7 @@ def test_a_launch_waits_and_signals(kernels: KernelBench) -> None:
     assert counter[0] == 5 * fake_compiler.LANES
 
 
-def test_launches_and_copies_of_an_in_order_list_see_each_other(kernels: KernelBench) -> None:
+def test_in_order_list_orders_launches_and_copies(kernels: KernelBench) -> None:
     size = 4096
     a, b, c = (kernels.array(size, "float32") for _ in range(3))
     commands = kernels.immediate(in_order=True)
@@ -229,7 +229,7 @@ def test_launches_and_copies_of_an_in_order_list_see_each_other(kernels: KernelB
     assert (a == 2 + 50 * 3).all()
 
 
-def test_a_kernel_that_waits_for_the_host_does_not_hold_up_the_caller(
+def test_launch_of_kernel_awaiting_host_returns(
     kernels: KernelBench,
 ) -> None:
     flag = kernels.array(1, "uint32")
@@ -240,7 +240,7 @@ def test_a_kernel_that_waits_for_the_host_does_not_hold_up_the_caller(
     finish(commands)
 
 
-def test_launches_on_several_lists_run_at_the_same_time(kernels: KernelBench) -> None:
+def test_launches_on_several_lists_run_at_once(kernels: KernelBench) -> None:
     flag, counter = kernels.array(1, "uint32"), kernels.array(1)
     stuck, free = kernels.immediate(), kernels.immediate(index=1)
     launch(stuck, kernels.kernel("spin", flag), 4)
@@ -276,7 +276,7 @@ def test_a_counter_based_event_follows_a_launch(kernels: KernelBench) -> None:
 # --- Indirect -------------------------------------------------------------------------------------
 
 
-def test_indirect_group_counts_are_read_when_the_launch_runs(kernels: KernelBench) -> None:
+def test_indirect_group_count_is_read_at_run(kernels: KernelBench) -> None:
     counter, counts = kernels.array(1), kernels.array(3, "uint32")
     queue, commands = kernels.queue(), kernels.list(in_order=True)
     kernel = kernels.kernel("tally", counter, size=(1, 1, 1))
@@ -320,7 +320,7 @@ def multiple(
 
 
 @pytest.mark.parametrize(("number", "expected"), [(0, 0), (1, 2), (2, 32), (3, 432), (9, 432)])
-def test_as_many_of_several_kernels_run_as_memory_says(
+def test_count_in_memory_limits_kernels_launched(
     kernels: KernelBench, number: int, expected: int
 ) -> None:
     counter, limit = kernels.array(1), kernels.array(1, "uint32")
@@ -331,7 +331,7 @@ def test_as_many_of_several_kernels_run_as_memory_says(
     assert counter[0] == expected
 
 
-def test_an_unaligned_buffer_of_group_counts_is_refused(kernels: KernelBench) -> None:
+def test_unaligned_group_count_buffer_is_refused(kernels: KernelBench) -> None:
     counts = kernels.array(16, "uint8")
     result = ze.zeCommandListAppendLaunchKernelIndirect(
         kernels.immediate(),
@@ -368,7 +368,7 @@ def test_cooperating_groups_wait_for_each_other(kernels: KernelBench) -> None:
         assert arrived[0] == groups, f"in launch {number}"
 
 
-def test_more_cooperating_groups_than_can_run_are_refused(kernels: KernelBench) -> None:
+def test_excess_cooperative_groups_are_refused(kernels: KernelBench) -> None:
     kernel = kernels.kernel("empty")
     groups = group_count(most_groups(kernel), 2)
     result = ze.zeCommandListAppendLaunchCooperativeKernel(
@@ -396,7 +396,7 @@ def with_parameters(kernels: KernelBench, kernel: int, groups: int, chained: obj
     return int(result)
 
 
-def test_a_launch_with_parameters_may_be_cooperative(kernels: KernelBench) -> None:
+def test_launch_parameter_makes_it_cooperative(kernels: KernelBench) -> None:
     arrived = kernels.array(1, "uint32")
     kernel = kernels.kernel("meet", arrived)
     parameter = ze.ze_command_list_append_launch_kernel_param_cooperative_desc_t(isCooperative=1)
@@ -407,14 +407,14 @@ def test_a_launch_with_parameters_may_be_cooperative(kernels: KernelBench) -> No
     assert refused == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
 
 
-def test_a_launch_with_parameters_works_without_any(kernels: KernelBench) -> None:
+def test_launch_with_null_parameters_works(kernels: KernelBench) -> None:
     counter = kernels.array(1)
     kernel = kernels.kernel("tally", counter, size=(2, 1, 1))
     assert with_parameters(kernels, kernel, 3, None) == ze.ZE_RESULT_SUCCESS
     assert counter[0] == 6
 
 
-def test_parameters_that_are_not_known_are_refused(kernels: KernelBench) -> None:
+def test_unknown_launch_parameters_are_refused(kernels: KernelBench) -> None:
     unknown = ze.ze_context_desc_t()
     result = with_parameters(kernels, kernels.kernel("empty"), 1, unknown)
     assert result == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
@@ -445,7 +445,7 @@ def with_arguments(
     )
 
 
-def test_a_launch_with_arguments_sets_them_and_the_group_size(kernels: KernelBench) -> None:
+def test_launch_sets_its_arguments_and_group_size(kernels: KernelBench) -> None:
     out, commands = kernels.array(12), kernels.immediate()
     kernel = kernels.kernel("describe")
     where = ctypes.c_void_p(address(out))
@@ -458,7 +458,7 @@ def test_a_launch_with_arguments_sets_them_and_the_group_size(kernels: KernelBen
     assert list(out[6:9]) == [4, 2, 1]
 
 
-def test_a_launch_with_arguments_takes_sizes_of_local_memory(kernels: KernelBench) -> None:
+def test_launch_with_arguments_takes_local_sizes(kernels: KernelBench) -> None:
     out, commands = kernels.array(3), kernels.immediate()
     kernel = kernels.kernel("locals")
     left, right = ctypes.c_size_t(200), ctypes.c_size_t(1)
@@ -475,7 +475,7 @@ def test_a_launch_with_arguments_takes_sizes_of_local_memory(kernels: KernelBenc
     assert result == ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER
 
 
-def test_a_launch_with_arguments_checks_the_group_size(kernels: KernelBench) -> None:
+def test_launch_with_arguments_checks_group_size(kernels: KernelBench) -> None:
     result = with_arguments(kernels.immediate(), kernels.kernel("empty"), (1, 1, 1), (0, 1, 1))
     assert result == ze.ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION
 
@@ -483,7 +483,7 @@ def test_a_launch_with_arguments_checks_the_group_size(kernels: KernelBench) -> 
 # --- Threads --------------------------------------------------------------------------------------
 
 
-def test_a_large_launch_uses_the_threads_of_the_device(kernels: KernelBench) -> None:
+def test_large_launch_uses_device_threads(kernels: KernelBench) -> None:
     groups = 20_000
     out = kernels.array(2 * groups, "uint32")
     kernel = kernels.kernel("threads", out, size=(1, 1, 1))
@@ -501,7 +501,7 @@ FLOATS = {"x86_64": (0xC00, 0x1F80), "aarch64": (0xC00000, 0)}
 """FE_TOWARDZERO, and the control register when floats are rounded to the nearest number."""
 
 
-def test_kernels_round_to_nearest_whatever_the_program_does(kernels: KernelBench) -> None:
+def test_kernels_ignore_program_rounding_mode(kernels: KernelBench) -> None:
     """The calling thread sets another rounding mode; neither its launch nor the device sees it."""
     toward_zero, default = FLOATS[platform.machine()]
     mathematics = ctypes.CDLL("libm.so.6")

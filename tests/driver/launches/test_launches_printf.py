@@ -26,7 +26,7 @@ def test_every_kind_of_argument_is_printed(
     assert capfd.readouterr().out == HELLO
 
 
-def test_output_is_there_when_the_event_is_signalled(
+def test_printf_output_precedes_event_signal(
     kernels: KernelBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     commands, event = kernels.immediate(), kernels.event()
@@ -36,7 +36,7 @@ def test_output_is_there_when_the_event_is_signalled(
     assert sorted(lines) == sorted(f"group {number}" for number in range(100))
 
 
-def test_what_does_not_fit_is_refused_and_the_rest_is_printed(
+def test_full_printf_buffer_refuses_only_excess(
     kernels: KernelBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     module = ze.ze_device_module_properties_t()

@@ -126,7 +126,7 @@ def run(
 
 @pytest.mark.parametrize("front_end", ["OpenCL C", "SPIR-V"])
 @pytest.mark.parametrize("size", [1, 50])
-def test_calls_without_room_return_minus_one_and_only_they_are_lost(
+def test_only_printf_calls_without_room_are_lost(
     real: KernelBench, capfd: pytest.CaptureFixture[str], front_end: str, size: int
 ) -> None:
     room = PRINTF_BUFFER_SIZE // 16
@@ -158,7 +158,7 @@ def test_lines_of_large_vectors_are_whole(
     assert len(lines) == len(expected)
 
 
-def test_calls_of_different_sizes_are_whole_or_lost(
+def test_printf_of_mixed_sizes_is_whole_or_lost(
     real: KernelBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     results = run(real, spirv(), "sizes", 120000, 60)
@@ -187,7 +187,7 @@ def test_long_strings_are_whole(real: KernelBench, capfd: pytest.CaptureFixture[
     assert sorted(lines) == sorted(f"{LONG} {LONG} {i}" for i in range(64))
 
 
-def test_launches_that_print_at_once_have_room_each(
+def test_parallel_printf_launches_have_own_room(
     real: KernelBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     items, module, go = 100_000, real.module_of(spirv()), real.event()
@@ -204,7 +204,7 @@ def test_launches_that_print_at_once_have_room_each(
     assert sorted(map(int, lines)) == sorted(list(range(items)) * len(lists))
 
 
-def test_loss_is_said_on_standard_error_if_failures_are() -> None:
+def test_printf_loss_reaches_stderr_like_errors() -> None:
     program = (
         "import sys, ctypes\n"
         "from tests.conftest import first_driver\n"

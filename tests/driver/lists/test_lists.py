@@ -33,7 +33,7 @@ def get(function: object, handle: int, kind: type = ctypes.c_uint32) -> int | No
     return answer
 
 
-def test_commands_of_a_regular_list_run_when_the_list_is_executed(bench: Bench) -> None:
+def test_regular_list_runs_only_when_executed(bench: Bench) -> None:
     memory = bench.bytes(8, fill=0)
     queue, commands = bench.queue(), bench.list()
     fill(commands, address(memory), b"\1", 8)
@@ -89,7 +89,7 @@ def test_a_list_runs_a_thousand_times(bench: Bench) -> None:
     assert memory[1000] == 77
 
 
-def test_commands_of_an_in_order_list_see_what_came_before(bench: Bench) -> None:
+def test_in_order_command_sees_earlier_results(bench: Bench) -> None:
     size = 3 << 20
     steps = [bench.bytes(size, fill=0) for _ in range(5)]
     first = bench.random_bytes(size)
@@ -139,7 +139,7 @@ def test_reset_empties_a_list_and_opens_it(bench: Bench) -> None:
     assert memory.tolist() == [0, 2]
 
 
-def test_reset_lets_a_run_that_was_submitted_finish(bench: Bench) -> None:
+def test_list_reset_lets_submitted_run_finish(bench: Bench) -> None:
     memory = bench.bytes(2, fill=0)
     go = bench.event()
     queue, commands = bench.queue(), bench.list()
@@ -161,7 +161,7 @@ def test_reset_lets_go_of_events(bench: Bench) -> None:
     bench.end(event)
 
 
-def test_immediate_list_needs_no_close_and_accepts_close_and_reset(bench: Bench) -> None:
+def test_immediate_list_accepts_close_and_reset(bench: Bench) -> None:
     memory = bench.bytes(1, fill=0)
     commands = bench.immediate()
     check(ze.zeCommandListClose(commands))
@@ -200,7 +200,7 @@ def test_getters_of_a_regular_list(bench: Bench, ordinal: int) -> None:
 @pytest.mark.parametrize(
     "getter", ["GetIndex", "GetFlags", "GetMode", "GetPriority"], ids=lambda name: str(name)
 )
-def test_getters_of_immediate_lists_refuse_regular_ones(bench: Bench, getter: str) -> None:
+def test_immediate_getters_refuse_regular_lists(bench: Bench, getter: str) -> None:
     function = f"zeCommandListImmediate{getter}"
     value = ctypes.c_uint32()
     result = getattr(ze, function)(bench.list(), ctypes.byref(value))
@@ -225,7 +225,7 @@ def test_host_synchronise_honours_its_timeout(bench: Bench) -> None:
     check(ze.zeCommandListHostSynchronize(commands, 0))
 
 
-def test_synchronous_immediate_list_returns_when_the_command_has_run(bench: Bench) -> None:
+def test_synchronous_immediate_returns_when_done(bench: Bench) -> None:
     size = 8 << 20
     source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
     commands = bench.immediate(mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
@@ -236,7 +236,7 @@ def test_synchronous_immediate_list_returns_when_the_command_has_run(bench: Benc
 # --- Clones ---------------------------------------------------------------------------------------
 
 
-def test_a_clone_does_the_same_and_lives_by_itself(bench: Bench) -> None:
+def test_cloned_list_works_without_its_original(bench: Bench) -> None:
     source, target = bench.random_bytes(5000), bench.bytes(5000, fill=0)
     stamp = bench.bytes(8, fill=0)
     event = bench.event()
@@ -259,7 +259,7 @@ def test_a_clone_does_the_same_and_lives_by_itself(bench: Bench) -> None:
     assert not is_immediate(clone)
 
 
-def test_a_list_must_be_made_cloneable_and_be_closed(bench: Bench) -> None:
+def test_clone_needs_cloneable_closed_list(bench: Bench) -> None:
     clone = ctypes.c_void_p()
     plain = close_list(bench.list())
     still_open = bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
@@ -281,7 +281,7 @@ def test_a_clone_can_be_cloned(bench: Bench) -> None:
     assert memory[0] == 7
 
 
-def test_counter_based_events_follow_the_list_that_ran_last(bench: Bench) -> None:
+def test_counter_event_follows_last_list_that_ran(bench: Bench) -> None:
     queue, gate = bench.queue(), bench.event()
     event = bench.counter_event(ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE)
     original = bench.list(in_order=True, flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
@@ -303,7 +303,7 @@ def test_counter_based_events_follow_the_list_that_ran_last(bench: Bench) -> Non
     finish_queue(queue)
 
 
-def test_several_threads_clone_a_list_while_it_runs(bench: Bench) -> None:
+def test_threads_clone_list_while_it_runs(bench: Bench) -> None:
     memory, gate = bench.bytes(1, fill=0), bench.event()
     original = bench.list(in_order=True, flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
     event = bench.counter_event(ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE)
@@ -352,7 +352,7 @@ def test_appended_lists_run_between_the_events(bench: Bench, with_parameters: bo
     finish(commands)
 
 
-def test_only_regular_lists_of_the_same_group_can_be_appended(bench: Bench) -> None:
+def test_append_refuses_other_list_kind_or_group(bench: Bench) -> None:
     commands = bench.immediate()
     wrong = ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
     append = ze.zeCommandListImmediateAppendCommandListsExp
@@ -364,7 +364,7 @@ def test_only_regular_lists_of_the_same_group_can_be_appended(bench: Bench) -> N
     assert "zeCommandListImmediateAppendCommandListsExp" in last_error()
 
 
-def test_a_list_that_is_still_open_cannot_be_appended(bench: Bench) -> None:
+def test_open_list_cannot_be_appended(bench: Bench) -> None:
     result = ze.zeCommandListImmediateAppendCommandListsExp(
         bench.immediate(), 1, handles(bench.list()), None, 0, None
     )

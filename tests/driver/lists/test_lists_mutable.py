@@ -35,7 +35,7 @@ def test_a_list_knows_whether_it_is_mutable(kernels: KernelBench) -> None:
         assert answer.value == expected
 
 
-def test_arguments_counts_sizes_and_offsets_change(kernels: KernelBench) -> None:
+def test_arguments_counts_sizes_offsets_change(kernels: KernelBench) -> None:
     first, second = (kernels.array(12) for _ in range(2))
     commands, queue = mutable(kernels), kernels.queue()
     command = next_id(commands)
@@ -55,7 +55,7 @@ def test_arguments_counts_sizes_and_offsets_change(kernels: KernelBench) -> None
     assert not first.any()
 
 
-def test_a_changed_list_must_be_closed_before_it_runs(kernels: KernelBench) -> None:
+def test_changed_list_must_close_before_it_runs(kernels: KernelBench) -> None:
     counter, queue = kernels.array(1), kernels.queue()
     commands = mutable(kernels)
     command = next_id(commands)
@@ -82,7 +82,7 @@ def test_other_commands_stay_as_they_are(kernels: KernelBench) -> None:
     assert [int(counter[0]) for counter in counters] == [1, 10, 1]
 
 
-def test_kernels_and_modules_may_go_before_their_launch_changes(kernels: KernelBench) -> None:
+def test_launch_mutates_after_kernel_is_destroyed(kernels: KernelBench) -> None:
     first, second = kernels.array(1), kernels.array(1)
     commands, queue = mutable(kernels), kernels.queue()
     module = kernels.module("tally")
@@ -120,7 +120,7 @@ def test_a_command_changes_its_kernel(kernels: KernelBench) -> None:
     assert (visits == 1).all()
 
 
-def test_a_kernel_needs_all_its_arguments_when_the_list_is_closed(kernels: KernelBench) -> None:
+def test_list_close_needs_all_kernel_arguments(kernels: KernelBench) -> None:
     counter = kernels.array(1)
     tally, bare = kernels.kernel("tally", counter), kernels.kernel("tally", size=(1, 1, 1))
     commands, queue = mutable(kernels), kernels.queue()
@@ -168,7 +168,7 @@ def test_events_change(kernels: KernelBench, in_order: bool) -> None:
     assert waits(commands, command, 2, handles(gate, other)) == ze.ZE_RESULT_ERROR_INVALID_SIZE
 
 
-def test_a_counter_based_event_takes_the_place_of_another(kernels: KernelBench) -> None:
+def test_counter_event_replaces_counter_event(kernels: KernelBench) -> None:
     commands, queue = mutable(kernels, ze.ZE_COMMAND_LIST_FLAG_IN_ORDER), kernels.queue()
     old, new = (
         kernels.counter_event(ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE) for _ in range(2)
@@ -183,7 +183,7 @@ def test_a_counter_based_event_takes_the_place_of_another(kernels: KernelBench) 
     assert is_signalled(new)
 
 
-def test_what_a_command_was_not_to_change_is_refused(kernels: KernelBench) -> None:
+def test_change_not_declared_mutable_is_refused(kernels: KernelBench) -> None:
     commands, target = mutable(kernels), kernels.bytes(8, fill=0)
     only_counts = next_id(commands, ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT)
     launch(commands, kernels.kernel("tally", kernels.array(1)), 1)
@@ -242,7 +242,7 @@ def test_a_reset_forgets_the_names(kernels: KernelBench) -> None:
     assert update(commands, counts(command, 1)) == INVALID
 
 
-def test_a_clone_has_the_same_names_and_changes_alone(kernels: KernelBench) -> None:
+def test_clone_has_same_ids_and_changes_alone(kernels: KernelBench) -> None:
     counter, queue = kernels.array(1), kernels.queue()
     commands = mutable(kernels, ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
     barrier(commands)

@@ -155,7 +155,7 @@ def test_compiled_kernels_take_turns(driver: int, device: int) -> None:
 # --- One name for a command -----------------------------------------------------------------------
 
 
-def test_a_command_has_one_name_however_often_it_is_asked_for(kernels: KernelBench) -> None:
+def test_command_keeps_one_id_when_asked_again(kernels: KernelBench) -> None:
     counter, queue = kernels.array(1), kernels.queue()
     tally = kernels.kernel("tally", counter, size=(1, 1, 1))
     double = kernels.kernel("tally", counter, size=(2, 1, 1))
@@ -281,7 +281,7 @@ def test_a_chain_without_end_is_refused(kernels: KernelBench) -> None:
     assert "leads to address 0x3000000000" in last_error()
 
 
-def test_launches_that_read_their_counts_keep_them(kernels: KernelBench) -> None:
+def test_indirect_launches_keep_their_counts(kernels: KernelBench) -> None:
     memory, number = kernels.array(6, "uint32"), kernels.array(1, "uint32")
     memory[:], number[:] = 1, 2
     counter = kernels.array(1)
@@ -310,7 +310,7 @@ def test_launches_that_read_their_counts_keep_them(kernels: KernelBench) -> None
 # --- Events ---------------------------------------------------------------------------------------
 
 
-def test_changed_events_need_the_list_to_be_closed(kernels: KernelBench) -> None:
+def test_changed_events_need_list_closed_again(kernels: KernelBench) -> None:
     old, new, queue = *kernels.events(2), kernels.queue()
     commands = mutable(kernels)
     command = next_id(commands)
@@ -344,7 +344,7 @@ def test_events_must_be_of_the_same_kind(kernels: KernelBench) -> None:
     check(wait_for(commands, command, 1, handles(plain)))
 
 
-def test_a_place_for_a_wait_event_is_left_empty_and_filled_again(kernels: KernelBench) -> None:
+def test_wait_event_slot_is_emptied_and_refilled(kernels: KernelBench) -> None:
     first, second, third, fourth = kernels.events(4)
     target, queue = kernels.bytes(1, fill=0), kernels.queue()
     commands = mutable(kernels, ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
@@ -383,7 +383,7 @@ def test_a_command_without_an_event_gets_one(kernels: KernelBench) -> None:
     assert is_signalled(events[0])
 
 
-def test_counter_based_events_follow_the_runs_after_a_change(kernels: KernelBench) -> None:
+def test_counter_events_follow_runs_after_change(kernels: KernelBench) -> None:
     regular = ze.ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE
     events = [kernels.counter_event(regular) for _ in range(3)]
     queue, gate = kernels.queue(), kernels.event()
@@ -407,7 +407,7 @@ def test_counter_based_events_follow_the_runs_after_a_change(kernels: KernelBenc
 # --- Appended to an immediate list ----------------------------------------------------------------
 
 
-def test_a_mutable_list_is_appended_to_an_immediate_one(kernels: KernelBench) -> None:
+def test_mutable_list_appends_to_immediate_list(kernels: KernelBench) -> None:
     counter, immediate = kernels.array(1), kernels.immediate(in_order=True)
     commands = mutable(kernels)
     command = next_id(commands)
@@ -437,7 +437,7 @@ def test_only_a_closed_list_is_cloned(kernels: KernelBench) -> None:
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_cooperative_launches_change_within_the_limit(kernels: KernelBench, groups: int) -> None:
+def test_cooperative_launch_changes_within_limit(kernels: KernelBench, groups: int) -> None:
     most, counter = ctypes.c_uint32(), kernels.array(1)
     kernel = kernels.kernel("tally", counter, size=(1, 1, 1))
     check(ze.zeKernelSuggestMaxCooperativeGroupCount(kernel, ctypes.byref(most)))

@@ -101,7 +101,7 @@ def test_a_blocked_queue_blocks_no_other(bench: Bench) -> None:
     assert memory.all()
 
 
-def test_submissions_to_one_queue_keep_their_order(bench: Bench) -> None:
+def test_submissions_to_one_queue_keep_order(bench: Bench) -> None:
     memory = bench.bytes(1, fill=0)
     go = bench.event()
     queue = bench.queue()
@@ -116,7 +116,7 @@ def test_submissions_to_one_queue_keep_their_order(bench: Bench) -> None:
     assert memory[0] == 10
 
 
-def test_a_short_list_has_run_when_its_submission_returns(bench: Bench) -> None:
+def test_short_list_is_done_when_submit_returns(bench: Bench) -> None:
     memory = bench.bytes(2, fill=0)
     queue, commands = bench.queue(), bench.list()
     fence, event = bench.fence(queue), bench.event()
@@ -128,7 +128,7 @@ def test_a_short_list_has_run_when_its_submission_returns(bench: Bench) -> None:
     assert memory.tolist() == [1, 2]
 
 
-def test_a_short_list_whose_waits_are_over_has_run_too(bench: Bench) -> None:
+def test_short_list_with_met_waits_runs_at_submit(bench: Bench) -> None:
     memory, over = bench.bytes(1, fill=0), bench.event()
     queue, commands = bench.queue(), bench.list()
     fill(commands, address(memory), b"\1", 1, waits=[over])
@@ -137,7 +137,7 @@ def test_a_short_list_whose_waits_are_over_has_run_too(bench: Bench) -> None:
     assert memory.tolist() == [1]
 
 
-def test_a_short_list_that_resets_what_it_waits_for_holds_up_nobody(bench: Bench) -> None:
+def test_list_resetting_own_wait_blocks_nobody(bench: Bench) -> None:
     memory, event = bench.bytes(1, fill=0), bench.event()
     queue, commands = bench.queue(), bench.list()
     check(ze.zeCommandListAppendEventReset(commands, event))
@@ -177,7 +177,7 @@ def test_synchronise_honours_its_timeout(bench: Bench) -> None:
     check(ze.zeCommandQueueSynchronize(queue, 0))
 
 
-def test_synchronous_queue_returns_when_the_lists_have_run(bench: Bench) -> None:
+def test_synchronous_queue_returns_when_lists_ran(bench: Bench) -> None:
     size = 8 << 20
     source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
     queue = bench.queue(mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
@@ -187,9 +187,7 @@ def test_synchronous_queue_returns_when_the_lists_have_run(bench: Bench) -> None
     assert np.array_equal(target, source)
 
 
-def test_device_synchronise_waits_for_every_queue_of_every_context(
-    bench: Bench, driver: int, device: int
-) -> None:
+def test_device_synchronise_covers_every_context(bench: Bench, driver: int, device: int) -> None:
     other = Bench(driver, device)
     size = 4 << 20
     pairs = []
@@ -232,7 +230,7 @@ def test_lists_of_the_wrong_type_are_refused(bench: Bench) -> None:
     assert execute(queue, close_list(bench.list(ordinal=COPY_ORDINAL))) == wrong
 
 
-def test_explicit_only_queue_refuses_list_without_that_flag(bench: Bench) -> None:
+def test_explicit_only_queue_refuses_plain_list(bench: Bench) -> None:
     explicit = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
     other = close_list(bench.list())
     assert execute(explicit, other) == ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
@@ -242,21 +240,21 @@ def test_explicit_only_queue_refuses_list_without_that_flag(bench: Bench) -> Non
     finish_queue(explicit)
 
 
-def test_explicit_only_queue_of_another_index_takes_any_list(bench: Bench) -> None:
+def test_explicit_only_queue_of_index_1_takes_all(bench: Bench) -> None:
     """SYCL programs do so: their runtime sets the flag on these queues and on no list."""
     queue = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, index=1)
     assert execute(queue, close_list(bench.list())) == ze.ZE_RESULT_SUCCESS
     finish_queue(queue)
 
 
-def test_queue_without_explicit_only_takes_both_kinds_of_lists(bench: Bench) -> None:
+def test_plain_queue_takes_plain_or_explicit_list(bench: Bench) -> None:
     queue = bench.queue()
     for flags in (0, ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY):
         assert execute(queue, close_list(bench.list(flags=flags))) == ze.ZE_RESULT_SUCCESS
     finish_queue(queue)
 
 
-def test_explicit_only_immediate_list_refuses_list_without_that_flag(bench: Bench) -> None:
+def test_explicit_only_immediate_refuses_plain(bench: Bench) -> None:
     append = ze.zeCommandListImmediateAppendCommandListsExp
     now = bench.immediate(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
     other = handles(close_list(bench.list()))
@@ -268,7 +266,7 @@ def test_explicit_only_immediate_list_refuses_list_without_that_flag(bench: Benc
     finish(now)
 
 
-def test_clone_of_explicit_only_list_runs_on_explicit_only_queue(bench: Bench) -> None:
+def test_explicit_only_clone_runs_on_such_queue(bench: Bench) -> None:
     flags = ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY | ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
     original, clone = close_list(bench.list(flags=flags)), ctypes.c_void_p()
     check(ze.zeCommandListCreateCloneExp(original, ctypes.byref(clone)))
@@ -289,7 +287,7 @@ def test_list_of_another_context_is_refused(driver: int, device: int, bench: Ben
         elsewhere.close()
 
 
-def test_in_order_list_cannot_have_relaxed_ordering(bench: Bench) -> None:
+def test_in_order_list_refuses_relaxed_ordering(bench: Bench) -> None:
     flags = ze.ZE_COMMAND_LIST_FLAG_IN_ORDER | ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
     description, handle = ze.ze_command_list_desc_t(flags=flags), ctypes.c_void_p()
     result = ze.zeCommandListCreate(
@@ -314,9 +312,7 @@ def test_one_wrong_list_keeps_all_from_running(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("immediate", [True, False])
-def test_host_function_runs_on_a_thread_of_the_device_between_its_events(
-    bench: Bench, immediate: bool
-) -> None:
+def test_device_runs_host_function_between_events(bench: Bench, immediate: bool) -> None:
     calls: list[tuple[int | None, int]] = []
 
     def note(argument: int | None) -> None:
@@ -356,7 +352,7 @@ def test_host_function_sees_the_copies_before_it(bench: Bench) -> None:
     assert seen == [True]
 
 
-def test_written_timestamps_lie_between_the_hosts_and_go_up(bench: Bench) -> None:
+def test_device_timestamps_rise_within_host_times(bench: Bench) -> None:
     stamps = bench.bytes(10 * 8, fill=0).view(np.uint64)
     commands = bench.immediate(in_order=True)
     _, before = global_timestamps(bench.device)
@@ -373,7 +369,7 @@ def test_written_timestamps_lie_between_the_hosts_and_go_up(bench: Bench) -> Non
     assert stamps[-1] <= after
 
 
-def test_a_timestamp_is_written_when_the_command_runs(bench: Bench) -> None:
+def test_timestamp_is_written_when_command_runs(bench: Bench) -> None:
     stamp = bench.bytes(8, fill=0).view(np.uint64)
     go = bench.event()
     commands = bench.immediate()

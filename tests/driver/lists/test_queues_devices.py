@@ -3,7 +3,7 @@
 from tests.driver.devices.topology import run
 
 
-def test_a_context_is_for_the_devices_it_was_made_with() -> None:
+def test_context_serves_only_its_own_devices() -> None:
     run("""
         context = context_of(first)
         made = ctypes.c_void_p()
@@ -54,7 +54,7 @@ def test_a_context_is_for_the_devices_it_was_made_with() -> None:
     """)
 
 
-def test_a_context_is_made_with_devices_that_exist() -> None:
+def test_context_needs_devices_that_exist() -> None:
     run("""
         made = ctypes.c_void_p()
         description = ctypes.byref(ze.ze_context_desc_t())
@@ -76,7 +76,7 @@ def test_a_context_is_made_with_devices_that_exist() -> None:
     """)
 
 
-def test_a_context_of_a_sub_device_is_not_for_its_root() -> None:
+def test_sub_device_context_excludes_root_device() -> None:
     run("""
         context = context_of(subs[1])
         assert allocate(context, first)[0] == INVALID
@@ -109,7 +109,7 @@ def test_devices_and_sub_devices_run_side_by_side() -> None:
     """)
 
 
-def test_memory_of_one_device_is_copied_to_another() -> None:
+def test_memory_copies_from_one_device_to_another() -> None:
     run("""
         bench, other = Bench(driver, first), Bench(driver, second)
         source, target = bench.random_bytes(100000), bench.bytes(100000)
@@ -124,7 +124,7 @@ def test_memory_of_one_device_is_copied_to_another() -> None:
     """)
 
 
-def test_synchronising_with_a_device_includes_its_sub_devices() -> None:
+def test_device_synchronise_includes_sub_devices() -> None:
     run("""
         bench, other = Bench(driver, subs[0]), Bench(driver, second)
         go, never = bench.event(), other.event()
@@ -139,7 +139,7 @@ def test_synchronising_with_a_device_includes_its_sub_devices() -> None:
     """)
 
 
-def test_sub_devices_share_the_memory_of_their_root() -> None:
+def test_sub_devices_share_memory_of_their_root() -> None:
     """Each has its part; the root has no more than both together."""
     run("""
         context = context_of(first)
@@ -160,7 +160,7 @@ def test_sub_devices_share_the_memory_of_their_root() -> None:
     """)
 
 
-def test_shared_memory_counts_for_the_device_when_the_variable_says_so() -> None:
+def test_forced_shared_memory_counts_for_device() -> None:
     program = """
         bench = Bench(driver, first)
         properties = ze.ze_device_properties_t()

@@ -102,7 +102,7 @@ def test_highest_priority_is_reported(device: int) -> None:
 
 @pytest.mark.parametrize("groups", [1, 50])
 @pytest.mark.parametrize("order", list(itertools.permutations(BY_PRIORITY)))
-def test_immediate_lists_that_wait_for_one_event_run_by_priority(
+def test_waiting_immediate_lists_run_by_priority(
     real: KernelBench, order: tuple[int, ...], groups: int
 ) -> None:
     counter, go = Counter(real), real.event()
@@ -119,7 +119,7 @@ def test_immediate_lists_that_wait_for_one_event_run_by_priority(
     assert normal.max() < low.min()
 
 
-def test_all_commands_of_a_queue_come_before_those_of_lower_priority(real: KernelBench) -> None:
+def test_queue_runs_wholly_before_lower_priority(real: KernelBench) -> None:
     counter, go = Counter(real), real.event()
     queues = {priority: real.queue(priority=priority) for priority in (LOW, NORMAL, HIGH)}
     found: dict[int, list[Numbers]] = {priority: [] for priority in queues}
@@ -139,7 +139,7 @@ def test_all_commands_of_a_queue_come_before_those_of_lower_priority(real: Kerne
 
 
 @pytest.mark.parametrize(("lower", "higher"), [(LOW, NORMAL), (NORMAL, HIGH), (LOW, HIGH)])
-def test_running_launch_yields_to_one_of_higher_priority(
+def test_running_launch_yields_to_higher_priority(
     real: KernelBench, lower: int, higher: int
 ) -> None:
     """The rest of its groups waits until the other launch has ended."""
@@ -158,7 +158,7 @@ def test_running_launch_yields_to_one_of_higher_priority(
     assert len({*map(int, early), *map(int, late)}) == 2 * GROUPS
 
 
-def test_queue_that_waits_for_an_event_holds_up_nobody(real: KernelBench) -> None:
+def test_queue_waiting_for_event_blocks_nobody(real: KernelBench) -> None:
     counter, go = Counter(real), real.event()
     waiting, numbers = counter.kernel(3)
     above, below = real.immediate(priority=HIGH), real.immediate(priority=LOW)
@@ -172,7 +172,7 @@ def test_queue_that_waits_for_an_event_holds_up_nobody(real: KernelBench) -> Non
 
 
 @pytest.mark.parametrize("groups", [1, 64])
-def test_kernel_gets_what_it_waits_for_from_lower_priority(real: KernelBench, groups: int) -> None:
+def test_kernel_may_wait_for_lower_priority_one(real: KernelBench, groups: int) -> None:
     """It waits in a loop, without an event, so that nobody knows what for."""
     module, flag = real.module_of(spirv()), real.array(1, "uint32")
     above, below = real.immediate(priority=HIGH), real.immediate(priority=LOW)
@@ -182,7 +182,7 @@ def test_kernel_gets_what_it_waits_for_from_lower_priority(real: KernelBench, gr
     finish(below)
 
 
-def test_host_function_of_high_priority_may_wait_for_low_priority(real: KernelBench) -> None:
+def test_host_function_may_wait_for_low_priority(real: KernelBench) -> None:
     counter = Counter(real)
     kernel, numbers = counter.kernel(5)
     above, below = real.immediate(priority=HIGH), real.immediate(priority=LOW)

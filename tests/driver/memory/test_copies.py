@@ -26,7 +26,7 @@ SIZES = [0, 1, 17, 4095, (16 << 10) + 1, (1 << 20) + 3, 64 << 20]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_copy_of_each_size_is_exact_and_stays_in_bounds(bench: Bench, size: int) -> None:
+def test_copy_of_each_size_is_exact_and_in_bounds(bench: Bench, size: int) -> None:
     guard = 64
     source = bench.random_bytes(size + 2 * guard)
     target = bench.bytes(size + 2 * guard, fill=0xA5)
@@ -57,9 +57,7 @@ def test_copy_through_every_kind_of_memory(bench: Bench, size: int, ordinal: int
 
 @pytest.mark.parametrize("size", [100, 5000, 300_000, 3 << 20, 40 << 20])
 @pytest.mark.parametrize("distance", [1, 63, 4096])
-def test_overlapping_copies_move_bytes_as_if_through_a_buffer(
-    bench: Bench, size: int, distance: int
-) -> None:
+def test_overlapping_copy_acts_as_if_buffered(bench: Bench, size: int, distance: int) -> None:
     memory = bench.random_bytes(size + distance)
     commands = bench.immediate()
     before = memory.copy()
@@ -112,7 +110,7 @@ def test_copy_from_another_context(bench: Bench, driver: int, device: int) -> No
     other.close()
 
 
-def test_source_is_read_when_the_copy_runs_and_not_when_it_is_appended(bench: Bench) -> None:
+def test_copy_reads_source_when_run_not_at_append(bench: Bench) -> None:
     source, target = bench.bytes(16, fill=1), bench.bytes(16, fill=0)
     go = bench.event()
     commands = bench.immediate()
@@ -136,7 +134,7 @@ def test_regular_list_copies_on_each_execution(bench: Bench) -> None:
         assert (target == value).all()
 
 
-def test_prefetch_and_advice_leave_the_contents_alone(bench: Bench) -> None:
+def test_prefetch_and_advice_keep_contents(bench: Bench) -> None:
     size = 1 << 20
     memory = view(bench.shared(size), size)
     memory[:] = np.random.default_rng(3).integers(0, 256, size, np.uint8)
@@ -151,7 +149,7 @@ def test_prefetch_and_advice_leave_the_contents_alone(bench: Bench) -> None:
     assert np.array_equal(memory, before)
 
 
-def test_advice_can_be_taken_back_through_a_closed_list(bench: Bench) -> None:
+def test_advice_may_be_cleared_on_closed_list(bench: Bench) -> None:
     memory, commands = view(bench.shared(4096), 4096), bench.list()
     check(ze.zeCommandListClose(commands))
     advice = ze.ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION
@@ -175,7 +173,7 @@ def resident_pages(start: int, size: int) -> int:
     return sum(page & 1 for page in present)
 
 
-def test_copy_waits_for_all_its_events_and_signals_its_own(bench: Bench) -> None:
+def test_copy_waits_for_all_events_then_signals(bench: Bench) -> None:
     source, target = bench.bytes(64, fill=3), bench.bytes(64, fill=0)
     *waits, done = bench.events(4)
     commands = bench.immediate()
@@ -188,7 +186,7 @@ def test_copy_waits_for_all_its_events_and_signals_its_own(bench: Bench) -> None
     assert (target == 3).all()
 
 
-def test_waiting_for_the_same_event_twice_is_waiting_for_it_once(bench: Bench) -> None:
+def test_waiting_twice_for_one_event_equals_once(bench: Bench) -> None:
     go = bench.event()
     source, target = bench.bytes(8, fill=9), bench.bytes(8, fill=0)
     commands = bench.immediate()

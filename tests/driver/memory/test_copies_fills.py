@@ -68,7 +68,7 @@ def test_patterns_need_no_alignment(bench: Bench, pattern_size: int) -> None:
     assert np.array_equal(memory[1:], np.tile(pattern, 10))
 
 
-def test_pattern_is_read_when_the_fill_is_appended(bench: Bench) -> None:
+def test_fill_pattern_is_read_at_append(bench: Bench) -> None:
     """The caller may change or free the pattern once the call has returned."""
     memory = bench.bytes(4096, fill=0)
     commands = bench.immediate()

@@ -163,7 +163,7 @@ def test_regions_of_different_extent_are_refused(bench: Bench) -> None:
     assert not target.any()
 
 
-def test_a_region_that_runs_over_the_end_is_refused(bench: Bench) -> None:
+def test_region_past_end_of_allocation_is_refused(bench: Bench) -> None:
     layout = Layout(4096, 16, 1)
     source, target = bench.bytes(layout.size, 1), bench.bytes(layout.size, 0)
     commands = bench.immediate()
@@ -176,7 +176,7 @@ def test_a_region_that_runs_over_the_end_is_refused(bench: Bench) -> None:
     assert not target.any()
 
 
-def test_regions_whose_arithmetic_overflows_are_refused(bench: Bench) -> None:
+def test_region_with_overflowing_sizes_is_refused(bench: Bench) -> None:
     layout = Layout(4096, 16, 1)
     source, target = bench.bytes(layout.size, 1), bench.bytes(layout.size, 0)
     commands = bench.immediate()

@@ -131,7 +131,7 @@ def test_a_file_becomes_memory(
             assert there[:8190] == b"new" * 2730, "the caller's descriptor shows what was written"
 
 
-def test_an_import_is_an_allocation_like_any_other(bench: Bench) -> None:
+def test_import_behaves_as_ordinary_allocation(bench: Bench) -> None:
     with memory_file() as fd:
         position = os.lseek(fd, 100, os.SEEK_SET)
         pointer = imported(bench, fd, 5000)
@@ -169,7 +169,7 @@ def test_files_that_are_too_small_are_refused(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("kind", ["device", "host"])
-def test_descriptors_that_are_no_memory_are_refused(bench: Bench, kind: str) -> None:
+def test_import_of_non_memory_descriptor_refused(bench: Bench, kind: str) -> None:
     closed = os.memfd_create("closed")
     os.close(closed)
     reader, writer = os.pipe()
@@ -216,7 +216,7 @@ def test_what_the_device_says_it_can(bench: Bench) -> None:
     assert found.imageImportTypes == found.imageExportTypes == both
 
 
-def test_a_file_that_shrinks_under_the_device_loses_the_context(bench: Bench) -> None:
+def test_shrunk_imported_file_loses_its_context(bench: Bench) -> None:
     """Its owner breaks a promise; the program lives on, and other contexts too."""
     other = Bench(bench.driver, bench.device)
     with memory_file() as fd:
@@ -248,9 +248,7 @@ assert "groundstate" not in sys.modules
 
 @pytest.mark.parametrize("kind", ["device", "host", "shared"])
 @pytest.mark.parametrize("flags", [0, OPAQUE_FD, DMA_BUF])
-def test_exported_memory_is_mapped_by_a_program_without_the_driver(
-    bench: Bench, kind: str, flags: int
-) -> None:
+def test_exported_memory_maps_without_driver(bench: Bench, kind: str, flags: int) -> None:
     wish = ze.ze_external_memory_export_desc_t(flags=flags)
     result, pointer = allocate(bench, kind, wish, 8192)
     check(result)
@@ -345,7 +343,7 @@ def heap_pages(count: int) -> tuple[Any, int]:
 
 
 @pytest.mark.parametrize("place", ["heap", "mmap", "bss"])
-def test_memory_of_the_program_becomes_a_host_allocation(bench: Bench, place: str) -> None:
+def test_program_memory_becomes_host_allocation(bench: Bench, place: str) -> None:
     keep: Any
     if place == "heap":
         keep, start = heap_pages(2)
@@ -432,7 +430,7 @@ def test_memory_that_is_not_there_is_not_adopted(bench: Bench) -> None:
     assert adopt(bench, start + 2 * PAGE, PAGE, flags=read_only) == (INVALID, 0)
 
 
-def test_memory_of_the_program_is_not_shared_any_further(bench: Bench) -> None:
+def test_program_memory_is_not_shared_further(bench: Bench) -> None:
     array, start = heap_pages(1)
     assert adopt(bench, start, PAGE)[0] == ze.ZE_RESULT_SUCCESS
     handle = ze.ze_ipc_mem_handle_t()

@@ -74,7 +74,7 @@ def test_alignment(bench: Bench, kind: str, shift: int) -> None:
         assert allocator(bench, kind)(size, 1 << shift) % (1 << shift) == 0
 
 
-def test_blocks_that_had_a_large_alignment_are_whole_when_they_are_used_again(
+def test_reused_block_of_large_alignment_is_whole(
     bench: Bench,
 ) -> None:
     for size in (1, 5000, 3 << 20):
@@ -85,7 +85,7 @@ def test_blocks_that_had_a_large_alignment_are_whole_when_they_are_used_again(
             block[:] = 1
 
 
-def test_memory_is_aligned_for_anything_by_default(bench: Bench, kind: str) -> None:
+def test_default_alignment_suits_any_type(bench: Bench, kind: str) -> None:
     assert allocator(bench, kind)(100) % 64 == 0
 
 
@@ -99,7 +99,7 @@ def test_allocations_do_not_overlap(bench: Bench) -> None:
         assert (block == number % 256).all()
 
 
-def test_what_the_driver_tells_about_an_allocation(bench: Bench, kind: str) -> None:
+def test_allocation_range_and_properties_reported(bench: Bench, kind: str) -> None:
     pointer = allocator(bench, kind)(10_000)
     for inside in (0, 1, 9_999):
         assert address_range(bench.context, pointer + inside) == (pointer, 10_000)
@@ -119,7 +119,7 @@ def test_each_allocation_has_an_identity(bench: Bench) -> None:
     assert properties(bench.context, again)[0].id not in ids
 
 
-def test_parts_of_an_address_range_may_be_left_out(bench: Bench) -> None:
+def test_address_range_outputs_are_optional(bench: Bench) -> None:
     pointer = bench.host(100)
     base, size = ctypes.c_void_p(), ctypes.c_size_t()
     check(ze.zeMemGetAddressRange(bench.context, pointer, ctypes.byref(base), None))
@@ -263,7 +263,7 @@ def test_every_flag_of_the_descriptors(bench: Bench, flags: int) -> None:
     check(ze.zeMemFree(bench.context, pointer))
 
 
-def test_read_only_host_memory_cannot_be_write_combined(bench: Bench) -> None:
+def test_read_only_write_combined_memory_refused(bench: Bench) -> None:
     both = ze.ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY | ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED
     pointer, host = ctypes.c_void_p(), ze.ze_host_mem_alloc_desc_t(flags=both)
     wrong = ze.ZE_RESULT_ERROR_INVALID_ENUMERATION
@@ -333,7 +333,7 @@ def test_residency(bench: Bench, kind: str) -> None:
     check(ze.zeContextEvictMemory(bench.context, bench.device, pointer, 8192))
 
 
-def test_residency_of_memory_that_the_driver_does_not_know(bench: Bench) -> None:
+def test_residency_of_unknown_memory_is_refused(bench: Bench) -> None:
     ordinary = np.zeros(100, np.uint8)
     for name in ("zeContextMakeMemoryResident", "zeContextEvictMemory"):
         result = getattr(ze, name)(bench.context, bench.device, address(ordinary), 100)
@@ -372,9 +372,7 @@ def test_atomic_attributes_are_for_shared_memory(bench: Bench) -> None:
 
 @pytest.mark.parametrize("width", [1, 63, 64, 1000])
 @pytest.mark.parametrize("element", [1, 4, 16])
-def test_pitched_rows_hold_the_image_and_are_aligned(
-    bench: Bench, width: int, element: int
-) -> None:
+def test_pitch_holds_image_row_and_is_aligned(bench: Bench, width: int, element: int) -> None:
     pitch = ctypes.c_size_t()
     check(
         ze.zeMemGetPitchFor2dImage(

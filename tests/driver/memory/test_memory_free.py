@@ -37,9 +37,7 @@ def is_known(bench: Bench, pointer: int) -> bool:
 
 
 @pytest.mark.parametrize("policy", [None, 0, BLOCKING, DEFERRED])
-def test_freed_memory_is_unknown_and_cannot_be_freed_again(
-    bench: Bench, policy: int | None
-) -> None:
+def test_freed_memory_is_unknown_and_refuses_free(bench: Bench, policy: int | None) -> None:
     pointer = bench.forget(bench.local(5000))
     check(free(bench, pointer, policy))
     assert not is_known(bench, pointer)
@@ -48,7 +46,7 @@ def test_freed_memory_is_unknown_and_cannot_be_freed_again(
 
 
 @pytest.mark.parametrize("policy", [None, 0, BLOCKING, DEFERRED])
-def test_only_the_start_of_an_allocation_can_be_freed(
+def test_free_takes_only_start_of_allocation(
     bench: Bench, driver: int, device: int, policy: int | None
 ) -> None:
     pointer = bench.host(5000)
@@ -63,9 +61,7 @@ def test_only_the_start_of_an_allocation_can_be_freed(
 
 
 @pytest.mark.parametrize("policy", [None, DEFERRED])
-def test_memory_freed_while_a_queue_uses_it_lives_until_the_queue_is_done(
-    bench: Bench, policy: int | None
-) -> None:
+def test_freed_memory_lives_until_queue_is_done(bench: Bench, policy: int | None) -> None:
     """The call returns at once; the copy then reads what was in the memory."""
     size = 1 << 20
     source = view(bench.forget(bench.host(size)), size)
@@ -83,7 +79,7 @@ def test_memory_freed_while_a_queue_uses_it_lives_until_the_queue_is_done(
     assert np.array_equal(target, expected)
 
 
-def test_memory_written_after_it_was_freed_is_not_handed_out_meanwhile(bench: Bench) -> None:
+def test_freed_memory_in_use_is_not_handed_out(bench: Bench) -> None:
     size = 4096
     pointer = bench.forget(bench.local(size))
     go = bench.event()
@@ -98,7 +94,7 @@ def test_memory_written_after_it_was_freed_is_not_handed_out_meanwhile(bench: Be
     assert all((other == 1).all() for other in others)
 
 
-def test_blocking_free_returns_when_the_queue_is_done(bench: Bench) -> None:
+def test_blocking_free_waits_for_queue(bench: Bench) -> None:
     size = 1 << 20
     source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
     expected = source.copy()
@@ -119,9 +115,7 @@ def test_blocking_free_returns_when_the_queue_is_done(bench: Bench) -> None:
     assert finished.is_set()
 
 
-def test_free_does_not_wait_for_queues_of_other_contexts(
-    bench: Bench, driver: int, device: int
-) -> None:
+def test_free_ignores_queues_of_other_contexts(bench: Bench, driver: int, device: int) -> None:
     other = Bench(driver, device)
     go = other.event()
     commands = other.immediate()
@@ -134,7 +128,7 @@ def test_free_does_not_wait_for_queues_of_other_contexts(
     other.close()
 
 
-def test_both_policies_at_once_are_refused_or_safe(bench: Bench) -> None:
+def test_both_free_policies_are_refused_or_safe(bench: Bench) -> None:
     pointer = bench.forget(bench.host(4096))
     result = free(bench, pointer, BLOCKING | DEFERRED)
     if result != ze.ZE_RESULT_SUCCESS:
@@ -143,7 +137,7 @@ def test_both_policies_at_once_are_refused_or_safe(bench: Bench) -> None:
     assert not is_known(bench, pointer)
 
 
-def test_memory_returns_to_the_device_when_it_is_freed(bench: Bench) -> None:
+def test_freed_memory_returns_to_device(bench: Bench) -> None:
     """Allocated and freed, many times the device's memory passes through."""
     properties = ze.ze_device_properties_t()
     check(ze.zeDeviceGetProperties(bench.device, ctypes.byref(properties)))
@@ -171,6 +165,6 @@ def test_memory_that_was_freed_is_used_again(bench: Bench, size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1 << 20, 40_000_000, 300 << 20])
-def test_what_lies_behind_an_allocation_can_be_read(bench: Bench, size: int) -> None:
+def test_memory_behind_allocation_is_readable(bench: Bench, size: int) -> None:
     end = bench.local(size) + size
     assert len(ctypes.string_at(end, 4096)) == 4096

@@ -58,7 +58,7 @@ bench.close()
     check(ze.zeMemPutIpcHandle(bench.context, handle))
 
 
-def test_the_device_goes_on_using_memory_while_it_is_shared(bench: Bench) -> None:
+def test_device_keeps_using_memory_while_shared(bench: Bench) -> None:
     size = 1 << 20
     source, target = bench.random_bytes(size), bench.bytes(size, fill=0)
     go = bench.event()
@@ -71,7 +71,7 @@ def test_the_device_goes_on_using_memory_while_it_is_shared(bench: Bench) -> Non
     assert np.array_equal(source, target)
 
 
-def test_a_handle_opens_in_the_process_that_made_it(bench: Bench) -> None:
+def test_handle_opens_in_process_that_made_it(bench: Bench) -> None:
     memory = bench.bytes(4096, fill=0)
     opened = [ctypes.c_void_p(), ctypes.c_void_p()]
     handle = memory_handle(bench, address(memory))
@@ -104,7 +104,7 @@ def test_bytes_that_are_no_handle_are_refused(bench: Bench) -> None:
         assert try_open(bench, ze.ze_ipc_mem_handle_t.from_buffer_copy(data)) == INVALID
 
 
-def test_a_handle_with_any_byte_changed_never_crashes(bench: Bench) -> None:
+def test_handle_with_changed_byte_never_crashes(bench: Bench) -> None:
     """It may still open: not every byte has a meaning. But sizes are not believed blindly."""
     good = bytearray(memory_handle(bench, bench.host(4096)))
     for position in range(64):
@@ -163,7 +163,7 @@ def test_a_forged_handle_opens_no_other_file(
     assert path.read_bytes() == b"private" * 1000
 
 
-def test_a_handle_without_its_secret_opens_nothing(bench: Bench) -> None:
+def test_handle_without_secret_opens_nothing(bench: Bench) -> None:
     handle = memory_handle(bench, bench.local(4096))
     guessed, opened = ze.ze_ipc_mem_handle_t.from_buffer_copy(handle), ctypes.c_void_p()
     ctypes.memset(ctypes.addressof(guessed) + 48, 0x5A, 16)
@@ -178,7 +178,7 @@ def test_a_handle_to_freed_memory_is_refused(bench: Bench) -> None:
     assert try_open(bench, handle) == INVALID
 
 
-def test_a_handle_to_freed_memory_is_refused_while_a_queue_still_uses_it(bench: Bench) -> None:
+def test_handle_to_freed_memory_in_use_is_refused(bench: Bench) -> None:
     source, size = bench.forget(bench.host(4096)), 4096
     view(source, size)[:] = 5
     handle = memory_handle(bench, source)
@@ -193,7 +193,7 @@ def test_a_handle_to_freed_memory_is_refused_while_a_queue_still_uses_it(bench: 
     assert (target == 5).all()
 
 
-def test_a_handle_of_a_process_that_ended_is_refused(bench: Bench) -> None:
+def test_handle_of_ended_process_is_refused(bench: Bench) -> None:
     said = run("""
 handle = ze.ze_ipc_mem_handle_t()
 check(ze.zeMemGetIpcHandle(bench.context, bench.host(4096), ctypes.byref(handle)))
@@ -238,7 +238,7 @@ def test_handles_and_file_descriptors(bench: Bench) -> None:
     assert os.pread(number.value, 1, 0) == b"\x09", "the descriptor is still the driver's"
 
 
-def test_file_descriptors_that_are_no_memory_have_no_handle(bench: Bench) -> None:
+def test_non_memory_descriptor_has_no_ipc_handle(bench: Bench) -> None:
     handle, (reader, writer) = ze.ze_ipc_mem_handle_t(), os.pipe()
     for wrong in (reader, 10**6, 2**31, 2**64 - 1):
         result = ze.zeMemGetIpcHandleFromFileDescriptorExp(
@@ -253,7 +253,7 @@ def test_file_descriptors_that_are_no_memory_have_no_handle(bench: Bench) -> Non
 # --- Events ---------------------------------------------------------------------------------------
 
 
-def test_a_pool_handle_with_any_byte_changed_never_crashes(bench: Bench) -> None:
+def test_pool_handle_byte_change_never_crashes(bench: Bench) -> None:
     handle = ze.ze_ipc_event_pool_handle_t()
     pool = bench.pool(64, ze.ZE_EVENT_POOL_FLAG_IPC)
     check(ze.zeEventPoolGetIpcHandle(pool, ctypes.byref(handle)))
@@ -280,7 +280,7 @@ def touch_last_event(bench: Bench, pool: int) -> None:
             return
 
 
-def test_events_of_a_pool_are_seen_by_another_process(bench: Bench) -> None:
+def test_other_process_sees_events_of_ipc_pool(bench: Bench) -> None:
     pool = bench.pool(4, ze.ZE_EVENT_POOL_FLAG_IPC | ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE)
     to_child, from_child = bench.event_in(pool, 0), bench.event_in(pool, 3)
     handle = ze.ze_ipc_event_pool_handle_t()
@@ -319,7 +319,7 @@ def test_a_pool_that_is_not_for_sharing(bench: Bench) -> None:
     assert "zeEventPoolGetIpcHandle" in last_error()
 
 
-def test_a_counter_based_event_is_waited_for_by_another_process(bench: Bench) -> None:
+def test_other_process_waits_for_counter_event(bench: Bench) -> None:
     flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
     event, go = bench.counter_event(flags), bench.event()
     commands = bench.immediate(in_order=True)
@@ -342,7 +342,7 @@ bench.close()
     assert run(program.format(timeout=FOREVER), handle) == "True\n"
 
 
-def test_a_counter_based_event_opens_in_its_own_process(bench: Bench) -> None:
+def test_counter_event_opens_in_its_own_process(bench: Bench) -> None:
     flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_IPC
     event, go = bench.counter_event(flags), bench.event()
     commands = bench.immediate(in_order=True)
@@ -359,7 +359,7 @@ def test_a_counter_based_event_opens_in_its_own_process(bench: Bench) -> None:
     assert result == ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT
 
 
-def test_counter_based_events_that_are_not_for_sharing(bench: Bench) -> None:
+def test_event_without_ipc_flag_has_no_handle(bench: Bench) -> None:
     handle = ze.ze_ipc_event_counter_based_handle_t()
     for event in (bench.counter_event(), bench.event()):
         result = ze.zeEventCounterBasedGetIpcHandle(event, ctypes.byref(handle))

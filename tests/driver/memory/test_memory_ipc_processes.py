@@ -79,7 +79,7 @@ def test_the_bytes_of_a_handle_are_enough(bench: Bench, send: Callable[[bytes], 
 # --- Several processes at once --------------------------------------------------------------------
 
 
-def test_several_importers_work_on_the_same_memory_at_once(bench: Bench) -> None:
+def test_several_importers_share_memory_at_once(bench: Bench) -> None:
     """Each opens memory and pool, waits on its device for the exporter's event, and signals."""
     count, part = 4, 1 << 16
     memory = bench.bytes(count * part, fill=1)
@@ -151,7 +151,7 @@ def use(bench: Bench, pointer: int, size: int) -> None:
     ],
     ids=["puts", "frees", "closes all", "exits", "is killed"],
 )
-def test_an_importer_goes_on_whatever_the_exporter_does(bench: Bench, end: str) -> None:
+def test_importer_goes_on_whatever_exporter_does(bench: Bench, end: str) -> None:
     before = shared_mappings()
     child = start(EXPORTER + end + "\nsay('done')\n")
     pointer = open_memory(bench, received(line(child)))
@@ -229,7 +229,7 @@ def test_put_close_and_free_in_any_order(bench: Bench, order: tuple[str, ...]) -
             use(bench, memory, 4096)
 
 
-def test_a_pool_is_used_on_after_its_maker_is_gone(bench: Bench) -> None:
+def test_event_pool_outlives_its_maker(bench: Bench) -> None:
     child = start("""
 pool = bench.pool(2, ze.ZE_EVENT_POOL_FLAG_IPC)
 check(ze.zeEventHostSignal(bench.event_in(pool, 1)))
@@ -252,7 +252,7 @@ bench.close()
     check(ze.zeEventPoolPutIpcHandle(bench.context, handle))
 
 
-def test_memory_is_closed_in_the_context_it_was_opened_in(bench: Bench) -> None:
+def test_ipc_memory_closes_only_in_own_context(bench: Bench) -> None:
     other = Bench(bench.driver, bench.device)
     pointer = open_memory(bench, memory_handle(bench, bench.local(4096)))
     assert ze.zeMemCloseIpcHandle(other.context, pointer) == INVALID
@@ -351,7 +351,7 @@ HIDE = "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: others may no
 NOBODY = 65534
 
 
-def test_a_process_that_hides_itself_shares_nothing_by_accident(bench: Bench) -> None:
+def test_non_dumpable_process_shares_nothing(bench: Bench) -> None:
     """What the system does between users it also does for such a process."""
     drop = f"os.setgid({NOBODY}); os.setuid({NOBODY})\n" if os.getuid() == 0 else ""
     child = start(f"""
@@ -387,7 +387,7 @@ bench.close()
     assert (memory == 5).all()
 
 
-def test_a_descriptor_sent_over_a_socket_opens_the_handle(bench: Bench) -> None:
+def test_descriptor_sent_over_socket_opens_handle(bench: Bench) -> None:
     """Programs written for GPUs send the descriptor, and write its new number into the handle.
 
     That is a permission of its own: the receiver need not be able to look into the sender.
@@ -414,7 +414,7 @@ bench.close()
     assert (memory == 6).all()
 
 
-def test_sharing_needs_memory_only_for_what_was_written(bench: Bench) -> None:
+def test_sharing_costs_only_written_pages(bench: Bench) -> None:
     size = 512 << 20  # more than is kept when it is freed, so that nobody has written there before
     pointer = bench.local(size)
     view(pointer + size // 2, 1)[0] = 9
@@ -441,7 +441,7 @@ def test_nobody_can_shrink_memory_that_others_use(bench: Bench) -> None:
     assert (memory == 5).all()
 
 
-def test_a_number_that_stands_for_something_else_is_not_opened(bench: Bench) -> None:
+def test_reused_descriptor_number_is_not_opened(bench: Bench) -> None:
     """The descriptor of freed memory is used again by the program, for a pipe."""
     handle = memory_handle(bench, (pointer := bench.local(4096)))
     fd = int.from_bytes(bytes(handle)[:4], "little")
@@ -505,7 +505,7 @@ def physical_with(bench: Bench, chained: ctypes.Structure) -> int:
     return int(result)
 
 
-def test_physical_memory_is_opened_by_another_process(bench: Bench) -> None:
+def test_other_process_opens_physical_memory(bench: Bench) -> None:
     """Through its handle, without an address in this process."""
     made = ctypes.c_void_p()
     description = ze.ze_physical_mem_desc_t(size=2 * mmap.PAGESIZE)

@@ -94,7 +94,7 @@ def test_page_sizes(space: Space) -> None:
         assert page == mmap.PAGESIZE
 
 
-def test_mapped_memory_is_memory_for_host_and_device(bench: Bench, space: Space) -> None:
+def test_mapped_memory_works_for_host_and_device(bench: Bench, space: Space) -> None:
     start, physical = space.reserve(4), space.physical(4)
     check(space.map(start, 4, physical))
     size = 4 * space.page
@@ -110,7 +110,7 @@ def test_mapped_memory_is_memory_for_host_and_device(bench: Bench, space: Space)
     check(space.unmap(start, 4))
 
 
-def test_physical_memory_keeps_its_contents_while_it_is_not_mapped(space: Space) -> None:
+def test_unmapped_physical_memory_keeps_contents(space: Space) -> None:
     first, second, physical = space.reserve(2), space.reserve(2), space.physical(2)
     check(space.map(first, 2, physical))
     view(first, 2 * space.page)[:] = 9
@@ -156,7 +156,7 @@ def test_a_mapping_grows_page_by_page(space: Space) -> None:
     check(space.unmap(start, 8))
 
 
-def test_a_reservation_grows_at_the_address_after_it(space: Space) -> None:
+def test_reservation_grows_at_following_address(space: Space) -> None:
     """The second reservation asks for the place behind the first, and may get it."""
     first = space.reserve(1)
     second = space.reserve(1, at=first + space.page)
@@ -169,7 +169,7 @@ def test_a_reservation_grows_at_the_address_after_it(space: Space) -> None:
     check(space.unmap(second, 1))
 
 
-def test_a_wished_address_that_is_taken_gives_another(space: Space) -> None:
+def test_reserving_taken_address_gives_another(space: Space) -> None:
     first = space.reserve(4)
     assert space.reserve(4, at=first) != first
 
@@ -277,7 +277,7 @@ def test_mapping_outside_a_reservation_is_refused(bench: Bench, space: Space) ->
     view(beside, 4 * space.page)[:] = 1
 
 
-def test_mapping_more_than_the_physical_memory_is_refused(space: Space) -> None:
+def test_mapping_beyond_physical_memory_refused(space: Space) -> None:
     start, physical = space.reserve(8), space.physical(2)
     wrong = ze.ZE_RESULT_ERROR_INVALID_SIZE
     assert refused(space.map(start, 3, physical), wrong, "zeVirtualMemMap")
@@ -313,7 +313,7 @@ def test_freed_addresses_are_gone(space: Space) -> None:
     assert refused(again, INVALID, "zeVirtualMemFree")
 
 
-def test_mapped_memory_cannot_be_freed_as_an_allocation(space: Space) -> None:
+def test_mem_free_of_mapped_memory_is_refused(space: Space) -> None:
     start, physical = space.reserve(1), space.physical(1)
     check(space.map(start, 1, physical))
     assert refused(ze.zeMemFree(space.context, start), INVALID, "zeMemFree")

@@ -114,7 +114,7 @@ def evict(context, device, pointer, size):
 )
 
 
-def test_shared_memory_counts_where_it_is_resident() -> None:
+def test_shared_memory_counts_where_resident() -> None:
     run(
         RESIDENCY
         + """
@@ -148,7 +148,7 @@ check(ze.zeContextDestroy(context))
     )
 
 
-def test_over_commit_is_refused_and_changes_nothing() -> None:
+def test_overcommit_is_refused_without_change() -> None:
     run(
         RESIDENCY
         + """
@@ -234,7 +234,7 @@ bench.close(), other.close()
     )
 
 
-def test_what_is_not_an_allocation_is_not_made_resident() -> None:
+def test_residency_of_non_allocation_is_refused() -> None:
     run(
         RESIDENCY
         + """
@@ -261,7 +261,7 @@ bench.close(), other.close()
     )
 
 
-def test_mapped_virtual_memory_is_made_resident_across_its_pieces() -> None:
+def test_residency_spans_mapped_virtual_pieces() -> None:
     run(
         RESIDENCY
         + """

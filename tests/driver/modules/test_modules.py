@@ -58,7 +58,7 @@ def test_a_module_knows_its_kernels(kernels: KernelBench) -> None:
     assert names(kernels.module()) == []
 
 
-def test_fewer_names_than_there_are_can_be_asked_for(kernels: KernelBench) -> None:
+def test_fewer_kernel_names_may_be_asked_for(kernels: KernelBench) -> None:
     module = kernels.module("add", "empty")
     count, found = ctypes.c_uint32(1), (ctypes.c_char_p * 2)()
     check(ze.zeModuleGetKernelNames(module, ctypes.byref(count), found))
@@ -87,7 +87,7 @@ def test_a_failed_build_needs_no_log(kernels: KernelBench) -> None:
     assert "SPIR-V" in last_error()
 
 
-def test_a_fault_of_the_compiler_is_a_failed_build(
+def test_compiler_exception_is_a_build_failure(
     kernels: KernelBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_down(*_: object) -> None:
@@ -133,7 +133,7 @@ def test_a_log_is_cut_to_the_room_for_it(kernels: KernelBench) -> None:
         (b"", ""),
     ],
 )
-def test_documented_options_reach_the_compiler_without_complaint(
+def test_documented_options_reach_the_compiler(
     kernels: KernelBench, options: bytes, passed_on: str | None
 ) -> None:
     result, _, log = create(kernels, module_description(spirv("add"), options))
@@ -210,7 +210,7 @@ def swapped(module: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("order", [bytes, swapped])
-def test_constants_have_the_size_that_the_module_says(
+def test_constants_have_size_stated_by_module(
     kernels: KernelBench, monkeypatch: pytest.MonkeyPatch, order: Any
 ) -> None:
     seen: list[dict[int, bytes]] = []
@@ -280,7 +280,7 @@ def program_of(
     return handle.value
 
 
-def test_inputs_with_options_of_their_own_are_built_apart(kernels: KernelBench) -> None:
+def test_inputs_with_own_options_build_separately(kernels: KernelBench) -> None:
     inputs = [spirv("add"), spirv("empty")]
     flags = [b"-g", b"-ze-opt-disable"]
     module = kernels.adopt(program_of(kernels, inputs, flags), ze.zeModuleDestroy)
@@ -372,7 +372,7 @@ def global_pointer(module: int, name: bytes) -> tuple[int, int]:
     return pointer.value or 0, size.value
 
 
-def test_a_variable_has_its_initial_value_and_kernels_change_it(kernels: KernelBench) -> None:
+def test_kernels_change_initialised_variable(kernels: KernelBench) -> None:
     module = kernels.module("bump", variables=VARIABLES, image=IMAGE)
     place, size = global_pointer(module, b"ticks")
     assert size == 4
@@ -385,7 +385,7 @@ def test_a_variable_has_its_initial_value_and_kernels_change_it(kernels: KernelB
     assert view(place, 4).view("uint32")[0] == 15
 
 
-def test_a_variable_is_device_memory_of_the_context(kernels: KernelBench) -> None:
+def test_variable_is_device_memory_of_context(kernels: KernelBench) -> None:
     module = kernels.module("bump", variables=VARIABLES, image=IMAGE)
     answer, device = ze.ze_memory_allocation_properties_t(), ctypes.c_void_p()
     check(

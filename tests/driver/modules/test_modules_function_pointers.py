@@ -154,7 +154,7 @@ def test_kernel_calls_function_that_host_names(real: KernelBench, size: int) -> 
 
 
 @pytest.mark.parametrize("size", [1, 10, 50, 150])
-def test_work_items_of_one_sub_group_call_different_functions(real: KernelBench, size: int) -> None:
+def test_sub_group_items_call_different_functions(real: KernelBench, size: int) -> None:
     handle = real.module_of(module(*WHOLE, before=WHOLE_BEFORE))
     targets = [pointer(handle, name) for name in ("add", "triple", "square")]
     table, out, commands = real.array(ITEMS), real.array(ITEMS, "uint32"), real.immediate()
@@ -166,7 +166,7 @@ def test_work_items_of_one_sub_group_call_different_functions(real: KernelBench,
     assert list(map(int, out)) == expected
 
 
-def test_pointers_tell_functions_and_modules_apart(real: KernelBench) -> None:
+def test_pointers_differ_by_function_and_module(real: KernelBench) -> None:
     first = real.module_of(module(*WHOLE, before=WHOLE_BEFORE))
     second = real.module_of(module(ADD, before=exports("add")))
     names = ("add", "triple", "square", "call", "each")
@@ -175,7 +175,7 @@ def test_pointers_tell_functions_and_modules_apart(real: KernelBench) -> None:
     assert pointer(first, "add") == found[0]
 
 
-def test_host_pointer_equals_address_taken_by_kernel(real: KernelBench) -> None:
+def test_host_pointer_equals_kernel_taken_address(real: KernelBench) -> None:
     declarations = """
 %taken = OpConstantFunctionPointerINTEL %code %triple
 %tell_type = OpTypeFunction %void %longs
@@ -197,7 +197,7 @@ OpFunctionEnd
     assert int(out[0]) == pointer(handle, "triple")
 
 
-def test_function_whose_address_is_taken_needs_no_export(real: KernelBench) -> None:
+def test_address_taken_function_needs_no_export(real: KernelBench) -> None:
     before = BOTH_KERNELS + 'OpName %triple "triple"\n'
     declarations = "%taken = OpConstantFunctionPointerINTEL %code %triple\n"
     parts = (CALL_ONE, CALL_EACH, TRIPLE)
@@ -206,7 +206,7 @@ def test_function_whose_address_is_taken_needs_no_export(real: KernelBench) -> N
 
 
 @pytest.mark.parametrize("name", ["nobody", "variable", "hidden", ""])
-def test_name_that_is_no_exported_function_is_refused(real: KernelBench, name: str) -> None:
+def test_pointer_to_unexported_name_is_refused(real: KernelBench, name: str) -> None:
     before = BOTH_KERNELS + exports("add", "variable") + 'OpName %hidden "hidden"\n'
     hidden = function("hidden", "%hidden_y = OpIAdd %uint %hidden_x %ten")
     parts = (CALL_ONE, CALL_EACH, ADD, hidden)
@@ -216,7 +216,7 @@ def test_name_that_is_no_exported_function_is_refused(real: KernelBench, name: s
     assert repr(name) in last_error()
 
 
-def test_function_that_calls_itself_has_no_pointer_and_spoils_no_kernel(real: KernelBench) -> None:
+def test_recursive_function_lacks_pointer_only(real: KernelBench) -> None:
     again = function("again", "%again_y = OpFunctionCall %uint %again %again_x")
     before = BOTH_KERNELS + exports("add", "again")
     handle = real.module_of(module(CALL_ONE, CALL_EACH, ADD, again, before=before))
@@ -225,7 +225,7 @@ def test_function_that_calls_itself_has_no_pointer_and_spoils_no_kernel(real: Ke
     assert call(real, handle, pointer(handle, "add")) == [x + 1 for x in range(ITEMS)]
 
 
-def test_function_called_by_pointer_may_call_others(real: KernelBench) -> None:
+def test_pointer_called_function_may_call_others(real: KernelBench) -> None:
     body = """
 %twice_once = OpFunctionCall %uint %add %twice_x
 %twice_y = OpFunctionCall %uint %add %twice_once
@@ -251,13 +251,13 @@ def test_linked_module_provides_the_function(real: KernelBench) -> None:
     assert call(real, caller, pointer(library, "add")) == [x + 1 for x in range(ITEMS)]
 
 
-def test_kernel_with_no_function_to_call_says_to_link(real: KernelBench) -> None:
+def test_kernel_without_callee_says_to_link(real: KernelBench) -> None:
     caller = real.module_of(module(*CALLER, before=BOTH_KERNELS))
     assert create_kernel(caller, "call") != ze.ZE_RESULT_SUCCESS
     assert "zeModuleDynamicLink" in last_error()
 
 
-def test_imported_function_has_the_pointer_of_its_definition(real: KernelBench) -> None:
+def test_import_has_pointer_of_its_definition(real: KernelBench) -> None:
     declared = """
 %add = OpFunction %uint None %unary
 %add_x = OpFunctionParameter %uint
@@ -274,7 +274,7 @@ OpFunctionEnd
     assert pointer(user, "add") == pointer(library, "add")
 
 
-def test_program_of_several_modules_and_native_binary_keep_pointers(real: KernelBench) -> None:
+def test_linked_and_native_modules_keep_pointers(real: KernelBench) -> None:
     parts = [module(*CALLER, before=BOTH_KERNELS), module(TRIPLE, before=exports("triple"))]
     program = real.adopt(program_of(real, parts), ze.zeModuleDestroy)
     target = pointer(program, "triple")

@@ -52,14 +52,14 @@ def exporter(kernels: KernelBench, *names: str, **fields: Any) -> int:
     return kernels.module(exports=dict.fromkeys(names, "function"), **fields)
 
 
-def test_a_kernel_whose_imports_are_missing_cannot_be_created(kernels: KernelBench) -> None:
+def test_kernel_with_missing_import_is_refused(kernels: KernelBench) -> None:
     module = importer(kernels, "helper")
     assert create_kernel(module, "tally") == ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED
     assert "helper" in last_error()
     assert "zeModuleDynamicLink" in last_error()
 
 
-def test_a_kernel_that_does_not_use_the_imports_can_be_created(kernels: KernelBench) -> None:
+def test_kernel_not_using_imports_is_created(kernels: KernelBench) -> None:
     module = kernels.module("empty", imports=["helper"])
     assert create_kernel(module, "empty") == ze.ZE_RESULT_SUCCESS
 
@@ -129,7 +129,7 @@ def test_linked_modules_share_variables(kernels: KernelBench) -> None:
     assert view(place, 4).view("uint32")[0] == 8
 
 
-def test_variables_outlive_the_module_that_defined_them(kernels: KernelBench) -> None:
+def test_variables_outlive_their_defining_module(kernels: KernelBench) -> None:
     owner = kernels.module(exports={"ticks": "variable"}, variables=VARIABLES, image=IMAGE)
     user = kernels.module("bump", imports=["ticks"], unresolved={"bump": ["ticks"]})
     assert link(user, owner)[0] == ze.ZE_RESULT_SUCCESS
@@ -140,7 +140,7 @@ def test_variables_outlive_the_module_that_defined_them(kernels: KernelBench) ->
     assert out[0] == 5
 
 
-def test_a_library_with_variables_can_be_linked_again_before_it_is_used(
+def test_relinked_unused_library_has_one_variable(
     kernels: KernelBench,
 ) -> None:
     owner = kernels.module(exports={"ticks": "variable"}, variables=VARIABLES, image=IMAGE)

@@ -74,13 +74,11 @@ def test_a_binary_of_this_user_runs(
     assert run(real, real.module_of(binary, format=NATIVE)) == [7] * 8
 
 
-def test_a_binary_without_our_signature_is_refused_unless_told(
-    real: KernelBench, binary: bytes
-) -> None:
+def test_unsigned_binary_needs_trusted_setting(real: KernelBench, binary: bytes) -> None:
     assert "GROUNDSTATE_NATIVE=trusted" in refusal(real, strangers(binary))
 
 
-def test_a_binary_with_the_key_of_another_user_is_refused(
+def test_binary_of_another_user_key_is_refused(
     real: KernelBench, binary: bytes, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROUNDSTATE_CACHE", str(cache.with_name("of-another-user")))
@@ -108,7 +106,7 @@ def test_one_stranger_among_several_is_enough(real: KernelBench, binary: bytes) 
         program_of(real, [own, strangers(binary)], format=NATIVE)
 
 
-def test_a_strangers_code_does_not_get_our_signature(
+def test_resaved_foreign_binary_stays_unsigned(
     real: KernelBench, binary: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that loads it once, and saves its native binary, has not made it ours."""
@@ -120,7 +118,7 @@ def test_a_strangers_code_does_not_get_our_signature(
     assert "was not made by a driver of this user" in refusal(real, again)
 
 
-def test_what_is_compiled_for_a_strangers_binary_is_not_kept(
+def test_foreign_binary_compiles_into_no_cache(
     real: KernelBench, binary: bytes, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other programs would find it there."""
@@ -143,7 +141,7 @@ def test_a_changed_byte_is_refused(real: KernelBench, binary: bytes, where: str)
     assert refusal(real, bytes(changed))
 
 
-def test_a_binary_of_an_earlier_version_is_refused(real: KernelBench) -> None:
+def test_binary_of_earlier_version_is_refused(real: KernelBench) -> None:
     assert "earlier version" in refusal(real, envelope.OLD_MAGIC + bytes(100))
 
 
@@ -175,14 +173,14 @@ def elsewhere(*arguments: str, **environment: str) -> str:
 
 
 @pytest.mark.needs_compiler
-def test_another_process_of_this_user_knows_the_binary(tmp_path: Path) -> None:
+def test_other_process_of_user_accepts_binary(tmp_path: Path) -> None:
     path = str(tmp_path / "binary")
     elsewhere("make", path)
     assert elsewhere("take", path) == "taken\n"
 
 
 @pytest.mark.needs_compiler
-def test_without_a_folder_for_the_key_no_other_process_knows_it(tmp_path: Path) -> None:
+def test_without_key_folder_binary_is_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "binary")
     elsewhere("make", path, GROUNDSTATE_CACHE="0")
     assert "GROUNDSTATE_CACHE" in elsewhere("take", path, GROUNDSTATE_CACHE="0")

@@ -49,7 +49,7 @@ def get_range(clock: int) -> tuple[float, float]:
         ((1e300, 1e300), (4800, 4800)),
     ],
 )
-def test_a_range_is_written_within_what_the_cpu_can(
+def test_frequency_range_is_clamped_to_cpu_limits(
     recorded: Machines, wanted: tuple[float, float], set_to: tuple[float, float]
 ) -> None:
     machine = recorded("laptop")
@@ -67,7 +67,7 @@ def test_a_range_is_written_within_what_the_cpu_can(
     ("minimum", "maximum"),
     [(2000, 1000), (math.nan, 2000), (1000, math.nan), (-2, 2000), (1000, -0.5), (-math.inf, 1)],
 )
-def test_a_range_that_makes_no_sense_changes_nothing(
+def test_invalid_frequency_range_changes_nothing(
     recorded: Machines, minimum: float, maximum: float
 ) -> None:
     machine = recorded("laptop")
@@ -78,7 +78,7 @@ def test_a_range_that_makes_no_sense_changes_nothing(
     assert machine.contents() == before
 
 
-def test_a_limit_below_the_highest_clock_is_a_reason_for_a_low_clock(recorded: Machines) -> None:
+def test_low_clock_limit_is_a_throttle_reason(recorded: Machines) -> None:
     [clock] = recorded("laptop").parts("frequencies")
     check(set_range(clock, 400, 2000))
     state = asked(zes.zesFrequencyGetState, zes.zes_freq_state_t, clock)
@@ -201,7 +201,7 @@ def test_conditions_on_a_thermometer(recorded: Machines) -> None:
 
 
 @pytest.mark.parametrize("celsius", [math.nan, math.inf, -math.inf, 100.5])
-def test_conditions_on_temperatures_that_cannot_be(recorded: Machines, celsius: float) -> None:
+def test_impossible_temperature_limit_is_refused(recorded: Machines, celsius: float) -> None:
     handle = recorded("laptop").parts("temperatures")[0]
     config = zes.zes_temp_config_t()
     config.threshold1 = zes.zes_temp_threshold_t(enableLowToHigh=1, threshold=70)

@@ -20,7 +20,7 @@ def run(program: str, **variables: str) -> None:
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, **variables})
 
 
-def test_starting_the_driver_imports_no_noun_of_system_management() -> None:
+def test_driver_start_imports_no_sysman_modules() -> None:
     run(
         "import sys\n"
         "from groundstate import ze, zes\n"
@@ -33,7 +33,7 @@ def test_starting_the_driver_imports_no_noun_of_system_management() -> None:
     )
 
 
-def test_system_management_is_initialised_without_the_core() -> None:
+def test_sysman_initialises_without_core() -> None:
     run(
         "from ctypes import byref, c_uint32\n"
         "from groundstate import ze, zes\n"
@@ -48,24 +48,20 @@ def test_system_management_is_initialised_without_the_core() -> None:
     )
 
 
-def test_the_core_and_system_management_share_their_handles(
-    driver: int, device: int, sysman: int
-) -> None:
+def test_core_and_sysman_share_handles(driver: int, device: int, sysman: int) -> None:
     assert listed(zes.zesDriverGet) == [driver]
     assert listed(zes.zesDeviceGet, driver) == listed(ze.zeDeviceGet, driver)
     assert sysman == device
 
 
-def test_flags_of_initialisation_that_do_not_exist_are_refused(driver: int) -> None:
+def test_unknown_init_flags_are_refused(driver: int) -> None:
     assert zes.zesInit(2) == ze.ZE_RESULT_ERROR_INVALID_ENUMERATION
 
 
 # --- Devices --------------------------------------------------------------------------------------
 
 
-def test_the_core_and_system_management_know_a_device_by_the_same_properties(
-    device: int, sysman: int
-) -> None:
+def test_core_and_sysman_report_same_properties(device: int, sysman: int) -> None:
     core = told(ze.zeDeviceGetProperties, device, ze.ze_device_properties_t)
     extended = zes.zes_device_ext_properties_t()
     properties = zes.zes_device_properties_t(pNext=ctypes.addressof(extended))
@@ -80,14 +76,14 @@ def test_the_core_and_system_management_know_a_device_by_the_same_properties(
     assert properties.numSubdevices == 0
 
 
-def test_a_chain_that_nobody_initialised_is_not_followed(sysman: int) -> None:
+def test_uninitialised_chain_is_not_followed(sysman: int) -> None:
     properties = zes.zes_device_properties_t(stype=0x5A5A, pNext=0xDEAD0)
     check(zes.zesDeviceGetProperties(sysman, ctypes.byref(properties)))
     properties = zes.zes_device_properties_t(pNext=0xDEAD0)
     check(zes.zesDeviceGetProperties(sysman, ctypes.byref(properties)))
 
 
-def test_the_serial_number_is_said_with_its_length(sysman: int) -> None:
+def test_serial_number_comes_with_its_length(sysman: int) -> None:
     serial = zes.zes_oem_serial_id_ext_properties_t(length=999)
     properties = zes.zes_device_properties_t(pNext=ctypes.addressof(serial))
     check(zes.zesDeviceGetProperties(sysman, ctypes.byref(properties)))
@@ -125,7 +121,7 @@ def test_a_device_is_found_by_its_uuid(driver: int, sysman: int) -> None:
     assert "no device has the UUID" in last_error()
 
 
-def test_extensions_that_are_advertised_have_functions(driver: int, sysman: int) -> None:
+def test_advertised_extensions_have_functions(driver: int, sysman: int) -> None:
     count = ctypes.c_uint32()
     check(zes.zesDriverGetExtensionProperties(driver, ctypes.byref(count), None))
     extensions = (zes.zes_driver_extension_properties_t * count.value)()
@@ -194,7 +190,7 @@ for leaf in listed(ze.zeDeviceGet, driver):
     ],
     ids=lambda variables: ",".join(variables.values()),
 )
-def test_whole_devices_are_listed_whatever_the_core_shows(variables: dict[str, str]) -> None:
+def test_whole_devices_listed_whatever_core_shows(variables: dict[str, str]) -> None:
     path = os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])
     settings = {"GROUNDSTATE_TOPOLOGY": "2x2", "GROUNDSTATE_THREADS": "12", "PYTHONPATH": path}
     run(DIVIDED, **variables, **settings)

@@ -119,7 +119,7 @@ def test_all_workers_are_busy(kernels: KernelBench, sysman: int) -> None:
         assert last[0] - first[0] == pytest.approx(last[1] - first[1], rel=RIGHT)
 
 
-def test_queues_that_copy_are_counted_by_themselves(bench: Bench, sysman: int) -> None:
+def test_copy_queues_are_counted_separately(bench: Bench, sysman: int) -> None:
     source, target = bench.bytes(8 << 20, fill=7), bench.bytes(8 << 20, fill=0)
     commands = bench.immediate(ordinal=1)
     before = {group: busy(sysman, group) for group in (ALL, COMPUTE, COPY)}
@@ -164,7 +164,7 @@ def test_activity_only_goes_up(kernels: KernelBench, sysman: int) -> None:
     load.stop()
 
 
-def test_activity_of_virtual_functions_is_that_of_the_device_alone(sysman: int) -> None:
+def test_virtual_function_activity_is_device_only(sysman: int) -> None:
     (engine,) = engines(sysman, ALL)
     count = ctypes.c_uint32()
     check(zes.zesEngineGetActivityExt(engine, ctypes.byref(count), None))
@@ -181,7 +181,7 @@ def test_activity_of_virtual_functions_is_that_of_the_device_alone(sysman: int) 
     assert extended.countOfVirtualFunctionInstance == 0
 
 
-def test_a_counter_goes_no_faster_than_the_workers_can() -> None:
+def test_counter_rate_is_bounded_by_workers() -> None:
     """Two processes that keep the same two workers busy do not make them four."""
     made = [_FakePage(0), _FakePage(0)]
     meter = pages.Meter(2, lambda page: page.busy)  # type: ignore[attr-defined]

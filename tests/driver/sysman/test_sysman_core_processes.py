@@ -71,7 +71,7 @@ def test_another_process_is_seen_until_it(ending: Any, sysman: int) -> None:
     assert not any(f"/{child.pid}/" in name for name in names())
 
 
-def test_process_missing_from_the_socket_list_stays_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_off_socket_list_stays_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list may lack sockets while others come and go; a process that has ended is gone."""
     child = Child()
     known = {seen.pid: seen for seen in pages.PROCESSES.all(at_once=True)}
@@ -100,7 +100,7 @@ def test_this_process_is_one_of_them(bench: Bench, sysman: int) -> None:
     assert processes(sysman)[os.getpid()].memSize == before + (1 << 20)
 
 
-def test_a_process_that_only_watches_is_not_one_of_them() -> None:
+def test_process_that_only_watches_is_not_listed() -> None:
     program = (
         "import os\nfrom groundstate import ze, zes\n"
         "assert ze.zeInit(0) == 0 and zes.zesInit(0) == 0\n"
@@ -109,7 +109,7 @@ def test_a_process_that_only_watches_is_not_one_of_them() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_what_another_process_does_counts_for_the_device(sysman: int) -> None:
+def test_other_process_activity_counts_for_device(sysman: int) -> None:
     """And what it holds, with a look at both through the counters of this process."""
     engine = engines(sysman, zes.ZES_ENGINE_GROUP_COPY_ALL)[0]
     activity(engine)
@@ -211,7 +211,7 @@ say(*children)
 """
 
 
-def test_many_readers_and_many_processes_that_come_and_go(bench: Bench, sysman: int) -> None:
+def test_many_readers_survive_process_churn(bench: Bench, sysman: int) -> None:
     """64 readers never fail while 100 processes start and end in several ways; nothing stays."""
     done, failures = threading.Event(), []
     all_engines = listed(zes.zesDeviceEnumEngineGroups, sysman)

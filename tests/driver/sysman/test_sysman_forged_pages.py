@@ -69,7 +69,7 @@ def test_a_page_of_the_right_shape_is_read() -> None:
     assert pid not in [each.pid for each in seen()]
 
 
-def test_no_process_has_more_memory_than_the_machine() -> None:
+def test_process_memory_is_capped_by_machine() -> None:
     with forged(memory=(1 << 64) - 1) as pid:
         (found,) = [each for each in seen() if each.pid == pid]
         assert found.page is not None
@@ -85,13 +85,13 @@ def test_a_page_of_another_size_is_not_mapped(size: int) -> None:
         assert [each.page for each in seen() if each.pid == pid] in ([], [None])
 
 
-def test_a_process_is_one_process_however_many_pages_it_publishes() -> None:
+def test_process_with_many_pages_counts_once() -> None:
     with forged(sockets=200) as pid:
         assert len([each for each in seen() if each.pid == pid]) == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_nobody_speaks_for_a_process_of_another_user() -> None:
+def test_forged_pid_of_another_user_is_ignored() -> None:
     """The name that a socket claims is that of a process of root, and the socket is not root's."""
     with forged(user=NOBODY, pid=1) as own:
         names = [name for name in pages._names() if name.startswith(f"{pages.PREFIX}1/")]

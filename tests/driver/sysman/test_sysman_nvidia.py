@@ -61,7 +61,7 @@ def text(array: Any) -> str:
 # --- Which device it is ---------------------------------------------------------------------------
 
 
-def test_it_is_listed_after_the_devices_that_compute(gpu: RecordedGpu, driver: int) -> None:
+def test_gpu_is_listed_after_compute_devices(gpu: RecordedGpu, driver: int) -> None:
     devices = listed(zes.zesDeviceGet, driver)
     assert devices[-1] == gpu.handle
     assert gpu.handle not in listed(ze.zeDeviceGet, driver)
@@ -123,7 +123,7 @@ def test_a_large_gpu_has_no_encoder(gpu: RecordedGpu) -> None:
     ]
 
 
-def test_a_gpu_that_cannot_be_divided_has_the_encoder_that_it_tells_of(gpu: RecordedGpu) -> None:
+def test_undividable_gpu_has_its_reported_encoder(gpu: RecordedGpu) -> None:
     gpu.answer("GpuInstanceProfileInfo", {"error": NOT_SUPPORTED}, "4")
     gpu.open()
     assert len(parts(gpu, "engines")) == 3
@@ -236,7 +236,7 @@ def test_a_clock_tells_what_holds_it_down(gpu: RecordedGpu) -> None:
     )
 
 
-def test_two_reasons_at_once_do_not_hold_a_clock_down_twice_as_long(gpu: RecordedGpu) -> None:
+def test_two_throttle_reasons_count_time_once(gpu: RecordedGpu) -> None:
     clock = first(gpu, "clocks")
     before = told(zes.zesFrequencyGetThrottleTime, clock, zes.zes_freq_throttle_time_t)
     fields = gpu.library.answers["nvmlDeviceGetFieldValues"]
@@ -252,7 +252,7 @@ def set_range(clock: int, low: float, high: float) -> int:
     return int(zes.zesFrequencySetRange(clock, ctypes.byref(limits)))
 
 
-def test_the_limits_of_the_clock_are_locked_and_freed(gpu: RecordedGpu) -> None:
+def test_clock_limits_are_locked_and_freed(gpu: RecordedGpu) -> None:
     clock, limits = first(gpu, "clocks"), zes.zes_freq_range_t()
     assert zes.zesFrequencyGetRange(clock, ctypes.byref(limits)) == UNSUPPORTED
     check(set_range(clock, 1200, 1500))
@@ -424,7 +424,7 @@ def test_firmware(gpu: RecordedGpu) -> None:
     }
 
 
-def test_error_correction_changes_with_the_next_reset(gpu: RecordedGpu) -> None:
+def test_ecc_changes_with_next_reset(gpu: RecordedGpu) -> None:
     assert value(zes.zesDeviceEccAvailable, ze.ze_bool_t, gpu.handle)
     assert value(zes.zesDeviceEccConfigurable, ze.ze_bool_t, gpu.handle)
     wanted = zes.zes_device_ecc_desc_t(state=zes.ZES_DEVICE_ECC_STATE_DISABLED)

@@ -52,7 +52,7 @@ def run(program: str, root: Path, **variables: str) -> None:
     subprocess.run([sys.executable, "-c", code], env=settings, check=True, timeout=60)
 
 
-def test_a_gpu_is_found_with_the_first_question_for_devices(machine: Path) -> None:
+def test_gpu_is_found_at_first_device_query(machine: Path) -> None:
     run(
         """
         sys.modules["pynvml"] = library = Fake()
@@ -88,7 +88,7 @@ def test_without_the_package_there_are_no_gpus(machine: Path) -> None:
     )
 
 
-def test_without_the_library_of_the_driver_there_are_no_gpus(machine: Path) -> None:
+def test_without_nvml_there_are_no_gpus(machine: Path) -> None:
     run(
         """
         class Missing(Fake):
@@ -111,7 +111,7 @@ NEVER_ASKED = """
 """
 
 
-def test_without_the_kernel_driver_nothing_is_loaded() -> None:
+def test_without_kernel_driver_nothing_is_loaded() -> None:
     run(NEVER_ASKED, ROOT / "tests/machines/server")
 
 

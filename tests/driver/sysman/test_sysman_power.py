@@ -176,7 +176,7 @@ def test_limits_that_were_read_can_be_set(recorded: Machines) -> None:
     assert machine.contents() == before
 
 
-def test_of_a_limit_that_is_given_twice_the_last_holds(recorded: Machines) -> None:
+def test_last_of_repeated_power_limits_holds(recorded: Machines) -> None:
     machine = recorded("laptop")
     package = machine.parts("powers")[0]
     check(set_limits(package, limit(BURST, 45000), limit(BURST, 60000)))
@@ -236,7 +236,7 @@ def test_limits_that_are_no_numbers_of_limits(recorded: Machines) -> None:
 # --- Events ---------------------------------------------------------------------------------------
 
 
-def test_an_energy_threshold_counts_from_when_it_was_set(recorded: Machines) -> None:
+def test_energy_threshold_counts_from_its_setting(recorded: Machines) -> None:
     machine = recorded("laptop")
     handle = machine.parts("powers")[0]
     found = asked(zes.zesPowerGetEnergyThreshold, zes.zes_energy_threshold_t, handle)

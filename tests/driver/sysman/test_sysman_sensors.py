@@ -72,7 +72,7 @@ def test_clock_of_a_laptop(recorded: Machines) -> None:
     assert asked(zes.zesFrequencyGetState, zes.zes_freq_state_t, clock).actual == 1786.75
 
 
-def test_available_clocks_are_the_states_of_the_driver(recorded: Machines) -> None:
+def test_available_clocks_are_driver_states(recorded: Machines) -> None:
     machine = recorded("laptop")
     [clock] = machine.parts("frequencies")
     count = ctypes.c_uint32()
@@ -156,7 +156,7 @@ def test_clocks_of_two_sockets(recorded: Machines) -> None:
         ([range(6), range(6, 8)], [0, 0, 1], [0, 0, None, None]),
     ],
 )
-def test_parts_are_on_the_subdevices_with_their_cpus(
+def test_parts_are_on_subdevices_with_their_cpus(
     recorded: Machines,
     subdevices: list[range],
     frequencies: list[int | None],
@@ -276,7 +276,7 @@ def test_error_correction(recorded: Machines, name: str, state: int) -> None:
         assert zes.zesDeviceSetEccState(device, ctypes.byref(new), ctypes.byref(found)) == result
 
 
-def test_the_place_of_a_cpu_on_the_bus_is_only_a_number(sysman: int) -> None:
+def test_cpu_pci_address_is_only_a_number(sysman: int) -> None:
     extra = zes.zes_pci_link_speed_downgrade_ext_properties_t(pciLinkSpeedUpdateCapable=1)
     found = zes.zes_pci_properties_t(pNext=ctypes.addressof(extra))
     check(zes.zesDevicePciGetProperties(sysman, ctypes.byref(found)))
@@ -338,7 +338,7 @@ TWO_SOCKETS = """
 
 
 @pytest.mark.parametrize(("topology", "places"), [("1x2", "0 0 1 1 "), ("2", "None None ")])
-def test_a_divided_machine_has_parts_where_its_cpus_are(topology: str, places: str) -> None:
+def test_divided_machine_places_parts_at_cpus(topology: str, places: str) -> None:
     root = str(TREES / "server")
     printed = run(TWO_SOCKETS, GROUNDSTATE_SYSFS_ROOT=root, GROUNDSTATE_TOPOLOGY=topology)
     assert printed == places

@@ -96,7 +96,7 @@ REAL_TABLES = [include.replace("_api", "_ddi") for include in REAL_INCLUDES]
 
 
 @needs_real_headers
-def test_real_headers_lay_out_structs_the_same_way(tmp_path: Path) -> None:
+def test_real_headers_have_same_struct_layouts(tmp_path: Path) -> None:
     real = {**real_members("struct"), **real_members("union")}
     structs = {name: members for name, members in real.items() if "dditable" not in name}
     assert len(structs) > 250
@@ -125,7 +125,7 @@ def test_real_headers_give_enums_the_same_values(tmp_path: Path) -> None:
 
 
 @needs_real_headers
-def test_real_tables_hold_the_fields_of_their_version(tmp_path: Path) -> None:
+def test_real_tables_have_fields_of_their_version(tmp_path: Path) -> None:
     """The headers of libze-dev describe API 1.4: their tables are ours without the newer fields."""
     assertions = ["ZE_API_VERSION_CURRENT == ZE_API_VERSION_1_4"]
     real = {name: m for name, m in real_members("struct").items() if "dditable" in name}

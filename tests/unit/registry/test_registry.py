@@ -85,13 +85,13 @@ def test_each_function_is_in_exactly_one_table() -> None:
     assert sorted(in_tables) == sorted(REGISTRY.functions)
 
 
-def test_table_fields_of_an_older_version_come_first() -> None:
+def test_older_table_fields_come_first() -> None:
     for table in REGISTRY.tables.values():
         versions = [field.since for field in table.fields if field.since is not None]
         assert versions == sorted(versions), table.name
 
 
-def test_structs_know_their_stype_and_what_they_extend() -> None:
+def test_structs_know_stype_and_what_they_extend() -> None:
     for struct in REGISTRY.structs.values():
         if struct.fields[0].name == "stype" and "_base_" not in struct.name:
             values = dict(REGISTRY.enums[struct.fields[0].type.base].values)
@@ -103,7 +103,7 @@ def test_structs_know_their_stype_and_what_they_extend() -> None:
     assert "ze_device_properties_t" in REGISTRY.structs["ze_device_luid_ext_properties_t"].extends
 
 
-def test_handle_types_of_other_namespaces_are_the_same_kind() -> None:
+def test_handle_kinds_match_across_namespaces() -> None:
     assert REGISTRY.kind_of("zes_device_handle_t") == "DEVICE"
     assert REGISTRY.kind_of("zet_device_handle_t") == REGISTRY.kind_of("ze_device_handle_t")
     assert REGISTRY.kind_of("zes_sched_handle_t") == "ZES_SCHED"
@@ -140,7 +140,7 @@ def test_checks_of_a_function_in_order() -> None:
     ]
 
 
-def test_no_array_of_handles_is_read_where_it_is_missing() -> None:
+def test_missing_handle_array_is_never_read() -> None:
     """Where one may be left out, a count above zero without it is refused."""
     arrays = 0
     for function in REGISTRY.functions.values():
@@ -158,7 +158,7 @@ def test_no_array_of_handles_is_read_where_it_is_missing() -> None:
     assert arrays > 40
 
 
-def test_only_functions_without_handles_ask_for_initialisation() -> None:
+def test_only_functions_without_handle_check_init() -> None:
     asking = {
         function.name
         for function in REGISTRY.functions.values()
@@ -188,7 +188,7 @@ def test_a_remainder_is_guarded_against_zero() -> None:
     assert expression("nullptr == desc->pKernelName") == "NULL == desc->pKernelName"
 
 
-def test_every_comparison_among_the_conditions_is_executed() -> None:
+def test_every_comparison_condition_is_executed() -> None:
     for function in REGISTRY.functions.values():
         for _, conditions in function.errors:
             for condition in conditions:

@@ -353,7 +353,7 @@ VERSIONS = [(1, minor) for minor in range(18)]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_a_table_is_filled_as_far_as_its_version_goes(library: Library, table: Table) -> None:
+def test_table_fills_up_to_its_version(library: Library, table: Table) -> None:
     getter = getattr(library, str(table.getter))
     for version in (*VERSIONS, (1, 999)):
         words = (ctypes.c_uint64 * (len(table.fields) + 1))(*[GARBAGE] * (len(table.fields) + 1))
@@ -368,7 +368,7 @@ def test_a_table_is_filled_as_far_as_its_version_goes(library: Library, table: T
         assert words[len(table.fields)] == GARBAGE
 
 
-def test_a_table_of_another_major_version_or_nowhere(library: Library) -> None:
+def test_table_of_other_major_or_null_is_refused(library: Library) -> None:
     words = (ctypes.c_uint64 * 64)()
     version = ze.ZE_MAKE_VERSION(2, 0)
     answer = library.zeGetGlobalProcAddrTable(version, words)
