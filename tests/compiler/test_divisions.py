@@ -11,8 +11,9 @@ import pytest
 from groundstate.compiler.codegen.arithmetic.tables import WRITERS
 from groundstate.compiler.codegen.text import Text
 from groundstate.compiler.ir.ops import OPERATIONS
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.target import ANY_CPU
 from tests.compiler.runner import program_of, run
 
 PAIR = "<2 x i32>"
@@ -32,10 +33,10 @@ define void @run(ptr %from, ptr %to) {{
 )
 def test_a_divisor_that_nobody_knows_is_one_number(name: str, expected: int) -> None:
     """LLVM may take it for anything: if for a zero, it need not divide in the other lane either."""
-    text = Text()
+    text = Text(ANY_CPU)
     result = WRITERS[name](text, PAIR, PAIR, ["%dividend", "<i32 7, i32 undef>"])
     function = FUNCTION.format(pair=PAIR, lines="\n".join(text.lines), result=result)
-    linked = machine.link(machine.object_code(function, 4))
+    linked = service.link(service.object_code(function, 4))
     dividends, quotient = (ctypes.c_int * 2)(100, 100), ctypes.c_int(-1)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(linked.address)
     run(ctypes.addressof(dividends), ctypes.addressof(quotient))

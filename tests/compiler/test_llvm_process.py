@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from groundstate.compiler.errors import BuildError, WrongIrError
-from groundstate.compiler.llvm import machine, process
+from groundstate.compiler.llvm import process, service
 from groundstate.compiler.program import Program
 from tests.compiler.hostile_modules import deep_expression
 
@@ -65,16 +65,16 @@ def ends(number: int) -> bool:
 
 
 def test_it_is_kept_for_the_next_kernel() -> None:
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     first = pid()
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert pid() == first != os.getpid()
 
 
 def test_an_abort_is_a_failed_build_and_the_next_one_works() -> None:
     with pytest.raises(BuildError, match=r"LLVM gave up on it: .*Cannot select"):
-        machine.object_code(FATAL, 1)
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+        service.object_code(FATAL, 1)
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
 
 
 def test_what_a_pass_gives_up_on_is_compiled_without(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,46 +84,46 @@ def test_what_a_pass_gives_up_on_is_compiled_without(monkeypatch: pytest.MonkeyP
         return b"code"
 
     monkeypatch.setattr(process, "object_code", give_up)
-    assert machine.object_code(GOOD, 1) == b"code"
+    assert service.object_code(GOOD, 1) == b"code"
 
 
 def test_wrong_llvm_ir_is_a_sentence() -> None:
     with pytest.raises(WrongIrError, match="expected type"):
-        machine.object_code("define nonsense", 1)
+        service.object_code("define nonsense", 1)
     before = pid()
-    machine.object_code(GOOD, 1)
+    service.object_code(GOOD, 1)
     assert pid() == before
 
 
 def test_one_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine.object_code(GOOD, 1)
+    service.object_code(GOOD, 1)
     before = pid()
     monkeypatch.setenv("GROUNDSTATE_COMPILE_LIMIT", "1ms")
     with pytest.raises(BuildError, match=r"more than 0\.001 s .*GROUNDSTATE_COMPILE_LIMIT"):
-        machine.object_code(LONG, 1)
+        service.object_code(LONG, 1)
     assert ends(before)
     monkeypatch.delenv("GROUNDSTATE_COMPILE_LIMIT")
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
 
 
 def test_one_that_was_killed_meanwhile_is_replaced() -> None:
-    machine.object_code(GOOD, 1)
+    service.object_code(GOOD, 1)
     before = pid()
     os.kill(before, signal.SIGKILL)
     assert ends(before)
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert pid() != before
 
 
 def test_it_ends_when_turned_away_from() -> None:
-    machine.object_code(GOOD, 1)
+    service.object_code(GOOD, 1)
     before = pid()
     process._end()
     assert ends(before)
 
 
 def test_it_gives_up_its_rights() -> None:
-    machine.object_code(GOOD, 1)
+    service.object_code(GOOD, 1)
     status = Path(f"/proc/{pid()}/status").read_text(encoding="ascii")
     assert "NoNewPrivs:\t1" in status
     limits = Path(f"/proc/{pid()}/limits").read_text(encoding="ascii").splitlines()
@@ -134,7 +134,7 @@ def test_it_gives_up_its_rights() -> None:
 def test_it_holds_nothing_of_the_program(tmp_path: Path) -> None:
     with open(tmp_path / "file", "wb") as file:
         os.set_inheritable(file.fileno(), True)
-        machine.object_code(GOOD, 1)
+        service.object_code(GOOD, 1)
         held = [os.readlink(entry) for entry in Path(f"/proc/{pid()}/fd").iterdir()]
     assert not [each for each in held if each.startswith(str(tmp_path))]
 
@@ -142,8 +142,8 @@ def test_it_holds_nothing_of_the_program(tmp_path: Path) -> None:
 def test_the_process_of_the_program_has_no_child() -> None:
     code = """if True:
         import os
-        from groundstate.compiler.llvm import machine
-        machine.object_code("define void @run() {\\n  ret void\\n}\\n", 1)
+        from groundstate.compiler.llvm import service
+        service.object_code("define void @run() {\\n  ret void\\n}\\n", 1)
         try:
             print(os.waitpid(-1, os.WNOHANG))
         except ChildProcessError:
@@ -157,8 +157,8 @@ def test_it_ends_with_a_program_that_is_killed() -> None:
     code = """if True:
         import os, signal
         from groundstate.compiler.llvm import process
-        from groundstate.compiler.llvm import machine
-        machine.object_code("define void @run() {\\n  ret void\\n}\\n", 1)
+        from groundstate.compiler.llvm import service
+        service.object_code("define void @run() {\\n  ret void\\n}\\n", 1)
         print(process._current.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
         """
@@ -171,16 +171,16 @@ def test_a_fork_has_one_of_its_own() -> None:
     code = """if True:
         import os
         from groundstate.compiler.llvm import process
-        from groundstate.compiler.llvm import machine
+        from groundstate.compiler.llvm import service
         text = "define void @run() {\\n  ret void\\n}\\n"
-        machine.object_code(text, 1)
+        service.object_code(text, 1)
         before = process._current.pid
         child = os.fork()
         if child == 0:
-            machine.object_code(text, 1)
+            service.object_code(text, 1)
             os._exit(0 if process._current.pid != before else 1)
         print(os.waitpid(child, 0)[1])
-        machine.object_code(text, 1)
+        service.object_code(text, 1)
         print(process._current.pid == before)
         """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -212,15 +212,15 @@ def test_a_program_may_close_all_its_files_and_open_others(tmp_path: Path) -> No
     code = """if True:
         import os, sys
         from groundstate.compiler.llvm import process
-        from groundstate.compiler.llvm import machine
+        from groundstate.compiler.llvm import service
         text = "define void @run() {\\n  ret void\\n}\\n"
-        machine.object_code(text, 1)
+        service.object_code(text, 1)
         os.closerange(3, 1024)
         for _ in range(40):
             os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
         for _ in range(2000):
             os.dup(0)
-        machine.object_code(text, 1)
+        service.object_code(text, 1)
         print(os.stat(sys.argv[1]).st_size)
         """
     command = ["sh", "-c", 'ulimit -n 4096; exec "$@"', "sh", sys.executable, "-c", code]
@@ -232,14 +232,14 @@ def test_a_program_may_close_all_its_files_and_open_others(tmp_path: Path) -> No
 
 def test_off_means_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "0")
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert process.descriptors() == ()
 
 
 def test_without_a_python_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/does/not/exist")
     monkeypatch.setattr(process, "_cannot_start", False)
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert process.descriptors() == ()
 
 
@@ -249,19 +249,19 @@ def test_without_files_it_is_here_until_there_are_some(monkeypatch: pytest.Monke
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "memfd_create", refuse)
-        assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+        assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
         assert process.descriptors() == ()
-    assert machine.object_code(GOOD, 1)[:4] == b"\x7fELF"
+    assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert pid() != os.getpid()
 
 
 def test_want_of_memory_there_is_want_of_memory_here() -> None:
-    machine.object_code(GOOD, 1)
+    service.object_code(GOOD, 1)
     status = Path(f"/proc/{pid()}/status").read_text(encoding="ascii")
     used = next(int(line.split()[1]) << 10 for line in status.splitlines() if "VmSize" in line)
     resource.prlimit(pid(), resource.RLIMIT_AS, (used + (8 << 20), used + (8 << 20)))
     with pytest.raises(MemoryError, match="compiling this kernel takes up to 33 MiB"):
-        machine.object_code(GOOD, 1)
+        service.object_code(GOOD, 1)
 
 
 def test_a_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

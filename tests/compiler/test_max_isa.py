@@ -10,7 +10,7 @@ import sys
 import pytest
 
 PROGRAM = """
-from groundstate.compiler.llvm.machine import target
+from groundstate.compiler.target.host import host
 from groundstate.driver.devices.cpu import Machine
 from groundstate.compiler.llvm import backend
 module = backend.parse('''
@@ -22,8 +22,8 @@ define void @add(ptr %a, ptr %b) {
   ret void
 }
 ''')
-print(target().natural_width, Machine().simd_bits)
-print(backend.target().machine.emit_assembly(module))
+print(host().lanes, Machine().simd_bits)
+print(backend.native_machine().machine.emit_assembly(module))
 """
 
 

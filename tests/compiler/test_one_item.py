@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
 
@@ -42,7 +42,7 @@ def test_loops_become_vectors(program: Program, name: str) -> None:
     code = program.write(name, ONE)
     assert code.lanes == 1
     assert " x float>" not in code.text
-    optimised = str(machine.optimise(code.text, code.lanes))
+    optimised = str(service.optimise(code.text, code.lanes))
     assert "vector.body" in optimised
 
 

@@ -85,7 +85,7 @@ def test_which_are_interleaved(program: Program, name: str) -> None:
     kernel = program.kernel(name)
     has_array = any(node.op == "Variable" for node in kernel.nodes())
     assert has_array
-    assert bool(interleaved_addresses(kernel)) == (name != "seen_in_two_ways")
+    assert bool(interleaved_addresses(kernel, program.target)) == (name != "seen_in_two_ways")
 
 
 @pytest.mark.parametrize(("name", "size_bytes"), [("table", 64), ("square", 64), ("bytes", 16)])

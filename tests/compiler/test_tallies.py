@@ -9,15 +9,16 @@ import pytest
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.memory.privatised_atomics import (
-    ENTRIES,
     privatised_atomics,
     unwanted_results,
 )
 from groundstate.compiler.program import Program
+from groundstate.compiler.target import ANY_CPU
 from tests.compiler.runner import program_of, run
 
 GROUP = 100
 """Not a whole number of sub-groups, so that some lanes are not there."""
+CELLS = 5 * ANY_CPU.privatised_entries
 FEW, MANY = 300, 20_000
 """Work-items of a launch that has no table, and of one that has."""
 
@@ -59,7 +60,7 @@ def program() -> Program:
 
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize(("items", "cells"), [(FEW, 40), (MANY, 40), (MANY, 5 * ENTRIES)])
+@pytest.mark.parametrize(("items", "cells"), [(FEW, 40), (MANY, 40), (MANY, CELLS)])
 def test_each_cell_gets_all_that_is_meant_for_it(
     program: Program, operation: str, type_: str, items: int, cells: int
 ) -> None:

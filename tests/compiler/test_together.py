@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groundstate.compiler.llvm import machine
 from groundstate.compiler.program import Program
+from groundstate.compiler.target.host import host
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -279,7 +279,7 @@ def test_bounds_that_are_checked(program: Program, n: int, m: int) -> None:
 @pytest.mark.parametrize("name", ["strides", "rounds", "within", "checked"])
 def test_blocks_are_written_twice_without_mask_registers(program: Program, name: str) -> None:
     written_twice = "\nall" in program.write(name, (32, 1, 1)).text
-    assert written_twice != machine.target().registers.of_masks
+    assert written_twice != host().has_mask_registers
 
 
 def test_switches(program: Program, counts: np.ndarray) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.llvm import machine
-from groundstate.compiler.program import Program
+from groundstate.compiler.program import Program, native_binary
+from groundstate.compiler.target import Target
 from tests.compiler.runner import Local, Size, program_of, run
 
 WIDTHS = (1, 4, 8, 16)
@@ -262,7 +262,7 @@ def test_a_native_binary_needs_no_compiler(
     run(program, "table", (2, 1, 1), (16, 1, 1), out)
     again = Program.from_native(program.native_binary())
     monkeypatch.setattr(
-        "groundstate.compiler.llvm.machine.object_code",
+        "groundstate.compiler.llvm.service.object_code",
         lambda text, lanes, optimised: pytest.fail(text),
     )
     other = np.zeros(32, np.int32)
@@ -294,7 +294,7 @@ def test_a_binary_for_another_cpu_is_refused(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(machine.Target, "identity", "a strange machine")
+        elsewhere.setattr(Target, "identity", "a strange machine")
         binary = program.native_binary()
     with pytest.raises(BuildError, match="another CPU"):
         Program.from_native(binary)
@@ -304,7 +304,7 @@ def test_a_binary_of_another_version_is_refused(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(machine, "VERSION", b"an old version")
+        earlier.setattr(native_binary, "VERSION", "an old version")
         binary = program.native_binary()
     with pytest.raises(BuildError, match="an old version; build it again"):
         Program.from_native(binary)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from groundstate.compiler import pipeline
-from groundstate.compiler.llvm import machine
 from groundstate.compiler.program import Program
+from groundstate.compiler.target.host import host
 from tests.compiler.runner import program_of, run
 
 VALUES = 20
@@ -38,7 +38,7 @@ def program() -> Program:
 
 
 def test_lanes_that_search_have_two_registers_for_each_value(program: Program) -> None:
-    natural = machine.target().natural_width
+    natural = host().lanes
     assert pipeline.specialise(program, "search", (64, 1, 1)).width == 2 * natural
     assert pipeline.specialise(program, "count", (64, 1, 1)).width == natural
 

@@ -88,9 +88,9 @@ def test_module_that_there_is_no_memory_to_build_may_be_built_later(
 
 
 def test_compiler_asks_for_room_before_it_needs_it() -> None:
-    headroom.need_room(1 << 20, "something small")
+    headroom.require(1 << 20, "something small")
     with pytest.raises(MemoryError, match="something large takes up to"):
-        headroom.need_room(1 << 62, "something large")
+        headroom.require(1 << 62, "something large")
 
 
 def test_a_file_that_cannot_be_looked_at_was_not_freed(monkeypatch: pytest.MonkeyPatch) -> None:

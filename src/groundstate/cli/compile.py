@@ -19,8 +19,8 @@ from groundstate.compiler.opencl import frontend
 from groundstate.compiler.opencl import options as language
 from groundstate.compiler.opencl.frontend import CompileError
 from groundstate.compiler.program import Program
-from groundstate.compiler.program.signature import SUPPORTED_WIDTHS
 from groundstate.compiler.spirv.reader import is_spirv
+from groundstate.compiler.target import SUBGROUP_SIZES
 from groundstate.printable import printable_lines
 
 DESCRIPTION = """\
@@ -112,7 +112,7 @@ def add_stage_options(parser: argparse.ArgumentParser) -> None:
         "--lanes",
         metavar="N",
         type=int,
-        choices=SUPPORTED_WIDTHS,
+        choices=SUBGROUP_SIZES,
         help="how many work-items run side by side: 1, 4, 8, 16 or 32 (default: the best)",
     )
 

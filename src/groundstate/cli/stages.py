@@ -13,7 +13,6 @@ from groundstate.compiler.program import Program
 if TYPE_CHECKING:
     from groundstate.compiler.codegen.kernel import Code
 
-DEFAULT_GROUP_SIZE = (256, 1, 1)
 Size = tuple[int, int, int]
 
 
@@ -60,24 +59,24 @@ def _llvm(variant: Variant) -> str:
 
 
 def _optimised(variant: Variant) -> str:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
     code = _code(variant)
-    return str(machine.optimise(code.text, code.lanes))
+    return str(service.optimise(code.text, code.lanes))
 
 
 def _assembly(variant: Variant) -> str:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
     code = _code(variant)
-    return machine.assembly(code.text, code.lanes)
+    return service.assembly(code.text, code.lanes)
 
 
 def _object(variant: Variant) -> bytes:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
     code = _code(variant)
-    return machine.object_code(code.text, code.lanes)
+    return service.object_code(code.text, code.lanes)
 
 
 STAGES = {
@@ -108,7 +107,7 @@ def variants(
 
 
 def _natural_size(program: Program, name: str) -> Size:
-    return program.signature(name).required_group_size or DEFAULT_GROUP_SIZE
+    return program.signature(name).required_group_size or program.known_target.likely_group_size
 
 
 def make(stage: Stage, some: list[Variant]) -> str | bytes:

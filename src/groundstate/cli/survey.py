@@ -15,7 +15,7 @@ from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import complain, describe, say
 from groundstate.cli.progress import is_watched
 from groundstate.cli.run import positive
-from groundstate.compiler.program.signature import SUPPORTED_WIDTHS
+from groundstate.compiler.target import SUBGROUP_SIZES
 from groundstate.survey.files import Collection, Found, collect
 from groundstate.survey.report import Report
 from groundstate.survey.state import State
@@ -62,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         dest="widths",
         metavar="LANES",
         type=int,
-        choices=SUPPORTED_WIDTHS,
+        choices=SUBGROUP_SIZES,
         action="append",
         help="compile for so many work-items side by side: 1, 4, 8, 16 or 32; may be given more "
         "than once (default: what the device would take)",

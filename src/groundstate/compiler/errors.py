@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
+EXHAUSTED = (errno.ENOMEM, errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""What the system says when memory, files or threads run out: gs_is_exhaustion in native/room.c."""
+
 
 class BuildError(Exception):
     """Something cannot be compiled. `log` names the function, the operation, the reason."""

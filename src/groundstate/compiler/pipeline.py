@@ -1,4 +1,4 @@
-"""The pipeline: from a kernel in SPIR-V to LLVM IR, as lists of passes.
+"""The pipelines: from a kernel in SPIR-V to LLVM IR, as lists of passes. A target names its own.
 
 `lower` runs once for a kernel, and knows nothing of group sizes. `specialise` makes a variant of a
 copy: it chooses how many work-items run side by side, and runs the passes that depend on it.
@@ -6,6 +6,7 @@ copy: it chooses how many work-items run side by side, and runs the passes that 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from groundstate.compiler.analysis import facts
@@ -17,7 +18,6 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.limits import check_private
-from groundstate.compiler.llvm import machine
 from groundstate.compiler.lower.barriers import split_at_barriers
 from groundstate.compiler.lower.builtins import lower_builtins
 from groundstate.compiler.lower.casts import lower_known_casts
@@ -32,7 +32,7 @@ from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.unroll import unroll
-from groundstate.compiler.program.signature import SUPPORTED_WIDTHS, describe_arguments
+from groundstate.compiler.program.signature import describe_arguments
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.program.variables import place_variables
 from groundstate.compiler.spirv.opcodes import ExecutionMode
@@ -71,18 +71,30 @@ VECTOR = (
 )
 """For a CPU with vectors, when it is known how many work-items run side by side."""
 
-PASSES = {step.name: step for step in (*LOWERING, *VECTOR)}
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The passes of one kind of target."""
+
+    lowering: tuple[Pass, ...]
+    """Run once for a kernel."""
+    variant: tuple[Pass, ...]
+    """Run for each group size, on a copy."""
 
 
-def target() -> Target:
-    """The machine that code is generated for."""
-    return Target(lanes=machine.target().natural_width)
+PIPELINES = {
+    "vector": Pipeline(LOWERING, VECTOR),
+    "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
+}
+"""By the name that a target gives (`Target.pipeline`)."""
+
+PASSES = {step.name: step for each in PIPELINES.values() for step in each.lowering + each.variant}
 
 
-def lower(symbols: Symbols, name: str) -> Kernel:
+def lower(symbols: Symbols, name: str, target: Target) -> Kernel:
     """A kernel, built anew, ready to be specialised to any group size."""
     kernel = build_kernel(symbols, name)
-    run_passes(LOWERING, kernel, Analyses(kernel, target()))
+    run_passes(PIPELINES[target.pipeline].lowering, kernel, Analyses(kernel, target))
     check_private(name, facts.private_bytes(kernel))
     return kernel
 
@@ -98,7 +110,7 @@ def check(program: Program, name: str) -> None:
 def _subgroup_size(program: Program, name: str, width: int | None = None) -> int:
     """How many work-items a sub-group has: as many as asked for, or as the kernel says."""
     lanes = width or program.signature(name).subgroup_size
-    if lanes not in SUPPORTED_WIDTHS:
+    if lanes not in program.target.subgroup_sizes:
         raise BuildError(
             f"kernel '{name}', OpExecutionMode SubgroupSize: a sub-group of {lanes} work-items is "
             "not supported"
@@ -115,7 +127,7 @@ def specialise(
     analyses = Analyses(divergence.kernel, divergence.target, divergence.variant)
     analyses.put(divergence.cfg)
     analyses.put(divergence)
-    run_passes(VECTOR, divergence.kernel, analyses)
+    run_passes(PIPELINES[program.target.pipeline].variant, divergence.kernel, analyses)
     return analyses.get(Divergence)
 
 
@@ -123,13 +135,14 @@ def _plan(
     program: Program, name: str, kernel: Kernel, group_size: GroupSize, width: int | None
 ) -> Divergence:
     """The kernel's values for the number of lanes asked for, or for the best."""
+    target = program.target
     is_promised = ExecutionMode.SubgroupSize in program.modes(name)
     if width is None and not is_promised and not kernel.observes_subgroups:
-        return plan(kernel, group_size, target())
+        return plan(kernel, group_size, target)
     lanes = _subgroup_size(program, name, width)
     if width is None:
-        width = vector_of_subgroup(kernel, group_size, lanes, target().lanes)
-    return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes), target())
+        width = vector_of_subgroup(kernel, group_size, lanes, target.lanes)
+    return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes), target)
 
 
 def write(
@@ -153,8 +166,6 @@ def _write(
     placement, _ = place_variables(program.kernel(name), program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = ExecutionMode.ContractionOff not in program.modes(name)
-    registers = machine.target().registers
-    signature = program.signature(name)
-    writer = KernelWriter(divergence, types, signature, placement, contract, registers)
+    writer = KernelWriter(divergence, types, program.signature(name), placement, contract)
     writer.context.is_marked = is_marked
     return writer.write(facts.has_barriers(divergence.kernel), divergence.kernel.cells)

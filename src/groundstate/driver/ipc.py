@@ -24,7 +24,7 @@ import struct
 from typing import NamedTuple
 
 from groundstate import ze
-from groundstate.compiler.llvm.headroom import EXHAUSTED
+from groundstate.compiler.errors import EXHAUSTED
 from groundstate.driver.api import Failure
 
 _LAYOUT = struct.Struct("<iIIiQQQQ16s")

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
+from groundstate.compiler.target.host import host
 from groundstate.survey.trial import FAILED, Outcome, compile_module
 
 MOST_MEMORY = 8 << 30
@@ -154,8 +155,8 @@ def _work(link: Connection, widths: tuple[int, ...], limit_s: int, known: dict[s
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who started it ends it
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    machine.stay_here()
-    machine.target()
+    service.run_in_this_process()
+    host()
     while True:
         try:
             parts, news = link.recv()

@@ -14,7 +14,7 @@ from typing import Any
 
 from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 from groundstate.compiler.program import Program
 from groundstate.compiler.program.kernel_compiler import load
 
@@ -102,7 +102,7 @@ def _compile(
     for name in outcome.kernels:
         if name in program.refusals:
             raise RefusedError(program.log)
-        size = program.signature(name).required_group_size or LIKELY_GROUP_SIZE
+        size = program.signature(name).required_group_size or program.known_target.likely_group_size
         for width in widths:
             _compile_code(program.write(name, size, width or None), known, outcome)
 
@@ -116,5 +116,5 @@ def _compile_code(code: Code, known: Mapping[str, float], outcome: Outcome) -> N
         outcome.seconds += before
         return
     start = time.process_time()
-    load(machine.object_code(code.text, code.lanes))
+    load(service.object_code(code.text, code.lanes))
     outcome.made[digest] = time.process_time() - start

@@ -92,7 +92,7 @@ class Divergence:
         for solves_left in reversed(range(MAX_SOLVES)):
             if solves_left == 0:
                 self.shared = {}
-            self.interleaved = interleaved_addresses(self.kernel, self.shared)
+            self.interleaved = interleaved_addresses(self.kernel, self.target, self.shared)
             self.divergent_branches, self.divergent_blocks = set(), set()
             self.divergent_loops = set()
             self._solve()

@@ -15,13 +15,14 @@ from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.addresses import chain_steps
 from groundstate.compiler.ir.ops import CHAINS, keeps_memory
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector
+from groundstate.compiler.target import Target
 
 COMPOSITES = Array | Struct | Vector
-MOST_ELEMENTS = 64
-"""In one access: each is an instruction or two."""
 
 
-def interleaved_addresses(kernel: Kernel, besides: Container[Node] = ()) -> dict[Node, int]:
+def interleaved_addresses(
+    kernel: Kernel, target: Target, besides: Container[Node] = ()
+) -> dict[Node, int]:
     """Interleaved variables and the addresses inside them, with the bytes of an element.
 
     The variables `besides` have one copy for all lanes."""
@@ -31,7 +32,7 @@ def interleaved_addresses(kernel: Kernel, besides: Container[Node] = ()) -> dict
         if node.op != "Variable" or node.operands or node in besides:
             continue
         if size := _element_size(node):
-            web = _web(node, size, users)
+            web = _web(node, size, users, target)
             if web is not None:
                 webs[node] = web
     _drop_mixed(webs)
@@ -61,7 +62,9 @@ def _scalar_sizes(type_: Type) -> set[int]:
     return {type_.size}
 
 
-def _web(variable: Node, size: int, users: dict[Node, list[Node]]) -> set[Node] | None:
+def _web(
+    variable: Node, size: int, users: dict[Node, list[Node]], target: Target
+) -> set[Node] | None:
     """All addresses that are computed from a variable's, or None if they are used in other ways."""
     web = {variable}
     waiting = [variable]
@@ -74,28 +77,31 @@ def _web(variable: Node, size: int, users: dict[Node, list[Node]]) -> set[Node] 
                 if user not in web:
                     web.add(user)
                     waiting.append(user)
-            elif not _is_element_access(user, address, size):
+            elif not _is_element_access(
+                user, address, size, size * target.most_interleaved_elements
+            ):
                 return None
     return web
 
 
-def _is_element_access(user: Node, address: Node, size: int) -> bool:
+def _is_element_access(user: Node, address: Node, size: int, most: int) -> bool:
     if user.op.startswith("Lifetime"):
         return True
     if user.op == "Load":
-        return _is_made_of(user.type, size)
+        return _is_made_of(user.type, size, most)
     if user.op == "Store":
         value = user.operands[1]
-        return value is not address and _is_made_of(value.type, size)
+        return value is not address and _is_made_of(value.type, size, most)
     return False
 
 
-def _is_made_of(type_: Type, size: int) -> bool:
-    """True for an element, and for what some elements together are: parts of it, or its bytes."""
+def _is_made_of(type_: Type, size: int, most: int) -> bool:
+    """True for an element, and for what some elements together are, up to `most` bytes: parts of
+    it, or its bytes."""
     if not isinstance(type_, COMPOSITES):
         packed = isinstance(type_, Int | Float) and type_.width == 8 * type_.size
         return type_.size == size or (packed and type_.size % size == 0)
-    return _scalar_sizes(type_) == {size} and type_.size <= MOST_ELEMENTS * size
+    return _scalar_sizes(type_) == {size} and type_.size <= most
 
 
 def _steps_are_whole(chain: Node, address: Node, size: int) -> bool:

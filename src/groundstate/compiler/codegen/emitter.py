@@ -11,7 +11,6 @@ from typing import ClassVar
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
-from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.codegen.function import Values, components
 from groundstate.compiler.codegen.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
@@ -21,6 +20,7 @@ from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Type
+from groundstate.compiler.target import Target
 
 Handler = Callable[["Emitter", Node], None]
 
@@ -42,7 +42,7 @@ class Emitter(Values):
     HANDLERS: ClassVar[dict[str, Handler]] = {}
 
     def __init__(self, kernel: Kernel, divergence: Divergence, context: KernelContext) -> None:
-        super().__init__(LaneText(divergence.width), kernel, divergence, context.registers)
+        super().__init__(LaneText(divergence.width, divergence.target), kernel, divergence)
         self.width = divergence.width
         self.context = context
         self.contract = context.contract
@@ -198,8 +198,8 @@ class Emitter(Values):
 class KernelContext:
     """What surrounds the code of a sub-group: arguments, ids, memory."""
 
-    def __init__(self, registers: Registers) -> None:
-        self.registers = registers
+    def __init__(self, target: Target) -> None:
+        self.target = target
         self.arguments: list[Value] = []
         self.contract = True
         self.is_marked = False

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.codegen.control.masks import Masks, Registers
+from groundstate.compiler.codegen.control.masks import Masks
 from groundstate.compiler.codegen.control.speculation import speculate, speculated_nodes
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
@@ -27,12 +27,9 @@ from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
 
-MOST_REMATERIALISED = 8
-"""How many cheap operations are done again behind a barrier, rather than saved before it."""
 
-
-def rematerialised_nodes(kernel: Kernel) -> set[Node]:
-    """What is cheaply had again from ids and arguments wherever it is needed."""
+def rematerialised_nodes(kernel: Kernel, most: int) -> set[Node]:
+    """What is had again from ids and arguments wherever it is needed, by `most` operations."""
     costs: dict[Node, int] = {}
     for node in kernel.nodes():
         if not operation(node).rematerialisable:
@@ -40,7 +37,7 @@ def rematerialised_nodes(kernel: Kernel) -> set[Node]:
         parts = [0 if each.op in LEAVES else costs.get(each) for each in node.operands]
         known = [each for each in parts if each is not None]
         cost = 1 + sum(known)
-        if len(known) == len(parts) and cost <= MOST_REMATERIALISED:
+        if len(known) == len(parts) and cost <= most:
             costs[node] = cost
     return set(costs)
 
@@ -110,10 +107,9 @@ class Values:
         text: LaneText,
         kernel: Kernel,
         divergence: Divergence,
-        registers: Registers,
     ) -> None:
         self.text = text
-        self.masks = Masks(text, registers)
+        self.masks = Masks(text)
         self.kernel = kernel
         self.divergence = divergence
         self.layout = Layout()
@@ -123,7 +119,11 @@ class Values:
         self.here: dict[Node, Value] = {}
         self.speculated = speculated_nodes(kernel, divergence)
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
-        self.rematerialised = rematerialised_nodes(kernel) if has_barriers else self.speculated
+        self.rematerialised = (
+            rematerialised_nodes(kernel, divergence.target.most_rematerialised)
+            if has_barriers
+            else self.speculated
+        )
         self.crossing, self.escaping = self._find_crossing()
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:

@@ -31,14 +31,13 @@ import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen.control.flow import ControlFlow
-from groundstate.compiler.codegen.control.masks import Registers
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
 from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.nontemporal import FENCE, nontemporal_stores
 from groundstate.compiler.codegen.memory.privatised_atomics import (
-    TABLE_BYTES,
+    ENTRY_BYTES,
     end_lines,
     privatised_atomics,
     start_lines,
@@ -71,8 +70,6 @@ FOLLOWS = (
     "  %follows = and i1 %goes.on, %same.row",
 )
 """Finds out whether the next group of the line runs behind this one."""
-MOST_STACK_BYTES = 512
-"""Of a variable that lies on the stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,6 @@ class KernelWriter:
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
         contract: bool,
-        registers: Registers,
     ) -> None:
         self.kernel = divergence.kernel
         self.types = types
@@ -113,7 +109,8 @@ class KernelWriter:
         self.subgroups = -(-self.items // self.width)
         self.cfg = divergence.cfg
         self.divergence = divergence
-        self.context = KernelContext(registers)
+        self.target = divergence.target
+        self.context = KernelContext(divergence.target)
         self.context.contract = contract
         self.context.subgroups = self.subgroups
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
@@ -154,7 +151,7 @@ class KernelWriter:
         ]
         lines += text.declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
-        table_bytes = TABLE_BYTES if self.context.privatised else 0
+        table_bytes = ENTRY_BYTES * self.target.privatised_entries if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
             self._all_private_bytes,
@@ -249,7 +246,7 @@ class KernelWriter:
         must be something, too: on what is undefined it would not even branch."""
         assert isinstance(node.type, Pointer)
         size = lane_stride(node.type.pointee)
-        is_on_stack = node in self.on_stack and size <= MOST_STACK_BYTES
+        is_on_stack = node in self.on_stack and size <= self.target.most_stack_bytes
         if node not in self.private:
             name = self.private[node] = f"%p{node.index}"
             if is_on_stack:
@@ -428,7 +425,11 @@ class KernelWriter:
             "  %z0 = udiv i64 %row0, %cy",
             f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
             f"  %behind = getelementptr i8, ptr %shared, i64 {shared_bytes}",
-            *(start_lines("%behind", self.items) if privatised else ["  br label %start"]),
+            *(
+                start_lines("%behind", self.items, self.target)
+                if privatised
+                else ["  br label %start"]
+            ),
             "start:",
             "  br label %groups",
             "groups:",
@@ -471,7 +472,7 @@ class KernelWriter:
             "  %z.next = add i64 %z, %z.step",
             "  br label %groups",
             "finish:",
-            *(end_lines(next(iter(privatised))) if privatised else []),
+            *(end_lines(next(iter(privatised)), self.target) if privatised else []),
             *([FENCE] if self.context.nontemporal else []),
             "  ret void",
             "}",

@@ -25,7 +25,7 @@ def call_routine(
     text = arguments[0].text
     symbol = "gs." + ".".join((name, *(overloaded(each.t) for each in arguments)))
     if symbol not in text.declarations:
-        body = Body(text.declarations)
+        body = Body(text)
         made = write(*(Vec(body, each.t, f"%x{at}") for at, each in enumerate(arguments)))
         text.declarations[symbol] = _definition(symbol, body, made, arguments, attributes)
     passed = ", ".join(f"{each.t} {each.name}" for each in arguments)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 
+from groundstate.compiler.target import Target
+
 
 class Text:
     """The lines of one function, in the order in which they are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target) -> None:
+        self.target = target
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
         self._count = 0

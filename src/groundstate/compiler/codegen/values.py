@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groundstate.compiler.codegen.text import Text
+from groundstate.compiler.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,10 @@ Value = Lanes | list["Value"]
 
 
 class LaneText(Text):
-    """Text that knows how many lanes there are."""
+    """Text that knows how many lanes there are, and on which machine."""
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
+    def __init__(self, width: int, target: Target) -> None:
+        super().__init__(target)
         self.width = width
 
     def vector_type(self, type_: str) -> str:

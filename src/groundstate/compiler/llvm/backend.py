@@ -13,7 +13,7 @@ from groundstate.compiler.errors import BuildError, WrongIrError
 from groundstate.compiler.llvm import headroom
 
 if "llvmlite.binding" not in sys.modules:
-    headroom.need_room(headroom.LIBRARY_BYTES, "loading LLVM")
+    headroom.require(headroom.LIBRARY_BYTES, "loading LLVM")
 import llvmlite.binding as llvm
 
 _lock = Lock()
@@ -30,8 +30,8 @@ MOST_LINES = 400_000
 """Beyond which it would take minutes even so."""
 
 
-class Target:
-    """The machine that code is compiled for: this one."""
+class NativeMachine:
+    """This machine, as LLVM compiles for it."""
 
     def __init__(self) -> None:
         llvm.initialize_native_target()
@@ -71,9 +71,9 @@ class Target:
 
 
 @cache
-def target() -> Target:
-    """The target of this process, made on first use."""
-    return Target()
+def native_machine() -> NativeMachine:
+    """The machine of this process, made on first use."""
+    return NativeMachine()
 
 
 class Linked:
@@ -92,7 +92,7 @@ def parse(text: str) -> llvm.ModuleRef:
     lines = text.count("\n")
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
-    headroom.need_room_for_text(text)
+    headroom.require_to_compile(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -107,7 +107,7 @@ def optimise(text: str, lanes: int) -> llvm.ModuleRef:
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = lanes == 1
     options.slp_vectorization = False
-    builder = llvm.create_pass_builder(target().machine, options)
+    builder = llvm.create_pass_builder(native_machine().machine, options)
     is_large = text.count("\n") > LARGE_LINES
     manager = _few_passes() if is_large else builder.getModulePassManager()
     manager.run(module, builder)
@@ -134,21 +134,21 @@ def _few_passes() -> llvm.ModulePassManager:
 def assembly(text: str, lanes: int) -> str:
     """The machine code of LLVM IR, to read."""
     with _lock:
-        return str(target().machine.emit_assembly(optimise(text, lanes)))
+        return str(native_machine().machine.emit_assembly(optimise(text, lanes)))
 
 
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
     with _lock:
         if optimised and text.count("\n") <= HUGE_LINES:
-            return bytes(target().machine.emit_object(optimise(text, lanes)))
-        return bytes(target().quick_machine.emit_object(parse(text)))
+            return bytes(native_machine().machine.emit_object(optimise(text, lanes)))
+        return bytes(native_machine().quick_machine.emit_object(parse(text)))
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
     name = f"kernel{next(_count)}"
-    headroom.need_room(headroom.TASK_BYTES, "loading a kernel")
+    headroom.require(headroom.TASK_BYTES, "loading a kernel")
     with _lock:
         try:
             tracker = (
@@ -156,7 +156,7 @@ def link(code: bytes, symbol: str = "run") -> Linked:
                 .add_object_img(code)
                 .export_symbol(symbol)
                 .add_current_process()
-                .link(target().linker, name)
+                .link(native_machine().linker, name)
             )
         except RuntimeError as error:
             raise BuildError(f"machine code cannot be loaded: {error}") from error

@@ -12,7 +12,7 @@ import re
 from groundstate.compiler.codegen.kernel import Code
 from groundstate.compiler.codegen.problems import MARK
 from groundstate.compiler.errors import WrongIrError
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 
 _LINE = re.compile(r"<string>:(\d+):\d+: error: (.*)")
 _FUNCTION = re.compile(r"@[\w.]+")
@@ -22,7 +22,7 @@ def explained(kernel: str, marked: Code) -> str:
     """The words for a build log."""
     problem = "it is not always so"
     try:
-        machine.object_code(marked.text, marked.lanes, optimised=False)
+        service.object_code(marked.text, marked.lanes, optimised=False)
     except WrongIrError as error:
         problem = error.log
     lines = marked.text.splitlines()

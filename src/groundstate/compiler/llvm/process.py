@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import groundstate
 from groundstate import knobs
-from groundstate.compiler.errors import BuildError, WrongIrError
-from groundstate.compiler.llvm import headroom
+from groundstate.compiler.errors import EXHAUSTED, BuildError, WrongIrError
 
 if TYPE_CHECKING:  # imported when a process is started
     import subprocess
@@ -190,7 +189,7 @@ def _process() -> LlvmProcess | None:
         try:
             _current = LlvmProcess()
         except OSError as problem:
-            _cannot_start = problem.errno not in headroom.EXHAUSTED
+            _cannot_start = problem.errno not in EXHAUSTED
     return _current
 
 
@@ -201,7 +200,7 @@ def _end() -> None:
         _current = None
 
 
-def begin() -> None:
+def start() -> None:
     """Starts the process, without waiting for it. If there is no room, who needs it is told so."""
     with _lock, suppress(MemoryError, ImportError):
         _process()

@@ -89,7 +89,7 @@ def _serve(link: socket.socket) -> None:
     from groundstate.compiler.errors import BuildError
     from groundstate.compiler.llvm import backend
 
-    send(link, {"facts": backend.target().facts, "pid": os.getpid()})
+    send(link, {"facts": backend.native_machine().facts, "pid": os.getpid()})
     while select.select([link], [], [], IDLE_S)[0]:
         said, text = receive(link)
         try:

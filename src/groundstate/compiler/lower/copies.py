@@ -14,19 +14,17 @@ from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant, null
 from groundstate.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
 
-MOST_BYTES = 256
-"""Larger variables are better copied as bytes than part by part."""
 Users = dict[Node, list[Node]]
 
 
 def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
     """Puts stores in the place of copies to and from whole private variables."""
-    del analyses
+    most = analyses.target.most_copied_bytes
     changed = False
     users = kernel.users()
     for block in kernel.blocks:
         for node in list(block.nodes):
-            whole = _whole(node) if node.op == "CopyMemorySized" else None
+            whole = _whole(node, most) if node.op == "CopyMemorySized" else None
             if whole is None:
                 continue
             changed = True
@@ -46,13 +44,13 @@ def _root(pointer: Node) -> Node:
     return pointer
 
 
-def _whole(copy: Node) -> Type | None:
+def _whole(copy: Node, most: int) -> Type | None:
     """What the variable holds that a copy fills or reads as a whole, unless it is large."""
     for operand in copy.operands[:2]:
         variable = _root(operand)
         if variable.op == "Variable" and isinstance(variable.type, Pointer):
             whole = variable.type.pointee
-            if whole is not None and constant_int(copy.operands[2]) == whole.size <= MOST_BYTES:
+            if whole is not None and constant_int(copy.operands[2]) == whole.size <= most:
                 return whole if _bytes_of_parts(whole) == whole.size else None
     return None
 

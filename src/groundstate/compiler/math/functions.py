@@ -24,9 +24,9 @@ Formula = Callable[..., Results]
 class Body(Text):
     """The text of an internal function: it knows the block that is being written."""
 
-    def __init__(self, declarations: dict[str, str]) -> None:
-        super().__init__()
-        self.declarations = declarations
+    def __init__(self, caller: Text) -> None:
+        super().__init__(caller.target)
+        self.declarations = caller.declarations
         self.block = "entry"
 
     def start(self, label: str) -> None:
@@ -112,7 +112,7 @@ def call_all(name: str, *arguments: Vec) -> tuple[Vec, ...]:
 
 def _define(text: Text, symbol: str, row: Row, types: list[str]) -> None:
     """Writes the internal function for some types of arguments."""
-    body = Body(text.declarations)
+    body = Body(text)
     found = row.formula(*(Vec(body, t, f"%x{at}") for at, t in enumerate(types)))
     results = found if isinstance(found, tuple) else (found,)
     if len(results) == 1:
@@ -186,7 +186,7 @@ def library(name: str, *arguments: Vec, only: Vec | None = None) -> Vec:
 def _define_each(text: Text, symbol: str, name: str, t: str, count: int, masked: bool) -> None:
     """A loop over the lanes, in memory: small code for what is rare or slow anyway."""
     scalar = element(t)
-    body = Body(text.declarations)
+    body = Body(text)
     places = [body.emit(f"alloca {t}") for _ in range(count + 1)]
     body.do(f"store {t} zeroinitializer, ptr {places[-1]}")
     for at in range(count):

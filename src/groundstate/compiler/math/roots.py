@@ -1,4 +1,4 @@
-"""Reciprocals and square roots, which x86 CPUs can estimate much faster than divide.
+"""Reciprocals and square roots, which some CPUs can estimate much faster than divide.
 
 An estimate is made exact enough by one step of an iteration of third order: with e = 1 - x y^2,
 y (1 + e (1/2 + 3/8 e)) is 1 / sqrt(x) to within e^3.
@@ -6,7 +6,6 @@ y (1 + e (1/2 + 3/8 e)) is 1 / sqrt(x) to within e^3.
 
 from __future__ import annotations
 
-from groundstate.compiler.llvm.machine import target
 from groundstate.compiler.math.functions import function, rarely
 from groundstate.compiler.math.vec import Vec, element, lanes
 
@@ -16,8 +15,8 @@ def _estimate(x: Vec, name: str) -> Vec | None:
 
     One lane is estimated in a vector of four: the result is the same for any number of lanes.
     """
-    features = target().features.split(",")
-    if element(x.t) != "float" or "+avx" not in features or lanes(x.t) not in (0, 4, 8, 16, 32):
+    widest = x.text.target.estimate_lanes
+    if element(x.t) != "float" or not widest or lanes(x.t) not in (0, 4, 8, 16, 32):
         return None
     text = x.text
     if lanes(x.t) == 0:
@@ -25,7 +24,6 @@ def _estimate(x: Vec, name: str) -> Vec | None:
         wide = _estimate(Vec(text, "<4 x float>", four), name)
         assert wide is not None
         return Vec(text, x.t, text.emit(f"extractelement {wide.t} {wide.name}, i64 0"))
-    widest = 16 if "+avx512vl" in features else 8
     if lanes(x.t) > widest:
         return _in_halves(x, name)
     if widest == 16:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, retarget
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import CASTS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.target.vector_width import registers_of
 
 
 def distribute_loops(kernel: Kernel, analyses: Analyses) -> bool:
@@ -44,7 +44,7 @@ class Reductions:
     @property
     def are_too_many(self) -> bool:
         """True if there are more than registers, and the loop does nothing but sum up."""
-        return self.registers > self.target.vector_registers and all(
+        return self.registers > self.target.most_sums and all(
             not has_side_effects(node) for block in self.loop.blocks for node in block.nodes
         )
 
@@ -91,7 +91,7 @@ class Reductions:
         taken = 0
         for phi in self.phis:
             size = self._size(phi)
-            if shares[-1] and taken + size > self.target.sums:
+            if shares[-1] and taken + size > self.target.registers_for_sums:
                 shares.append([])
                 taken = 0
             shares[-1].append(phi)

@@ -11,7 +11,6 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from groundstate.compiler.program.dispatch import Dispatch, Memory, RunGroups, aligned
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import EntryPoint, Module
 from groundstate.compiler.spirv.opcodes import ExecutionMode
@@ -71,12 +70,16 @@ def _entries(array: Constant) -> Iterator[tuple[int, int]]:
 
 def call_directly(name: str, code: int, dispatch: int, memory: int) -> None:
     """Calls code that nothing is known to be wrong with."""
+    from groundstate.compiler.program.dispatch import RunGroups
+
     del name
     RunGroups(code)(dispatch, 0, 1, memory)
 
 
 def run_once(name: str, code: KernelCode, variables: int, call: Caller) -> None:
     """Runs code without arguments for one work-item, with program-scope variables at an address."""
+    from groundstate.compiler.program.dispatch import Dispatch, Memory, aligned
+
     local = aligned(code.local_bytes)
     memory = Memory(local, code.private_bytes, code.saved_bytes)
     one = (1, 1, 1)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.llvm.backend import Linked
     from groundstate.compiler.program.program import Program
 
-SUBGROUP_SIZE = 16
-"""Of kernels that ask for their sub-groups and do not say how large they should be."""
 GroupSize = tuple[int, int, int]
 
 Facts = dict[str, Any]
@@ -77,14 +75,16 @@ class KernelCompiler:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""
         found = self._kernels.get(name)
         if found is None:
-            from groundstate.compiler.llvm import machine
+            from groundstate.compiler.llvm import service
 
-            machine.begin()
+            service.start()
             from groundstate.compiler import pipeline
 
             if len(self._kernels) >= MAX_KERNELS:
                 self._kernels.clear()
-            found = self._kernels[name] = pipeline.lower(self.program.symbols, name)
+            found = self._kernels[name] = pipeline.lower(
+                self.program.symbols, name, self.program.target
+            )
         return found
 
     # --- What is known of a kernel ----------------------------------------------------------------
@@ -114,7 +114,7 @@ class KernelCompiler:
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
-            subgroup_size=lanes[0] if lanes else SUBGROUP_SIZE,
+            subgroup_size=lanes[0] if lanes else self.program.known_target.subgroup_size,
             local_bytes=facts["local_bytes"],
             private_bytes=facts["private_bytes"],
             attributes=" ".join(attributes),
@@ -201,7 +201,7 @@ class KernelCompiler:
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
         from groundstate.compiler import pipeline
-        from groundstate.compiler.llvm import machine
+        from groundstate.compiler.llvm import service
 
         code = self.write(name, group_size, width or None)
         description = {
@@ -211,7 +211,7 @@ class KernelCompiler:
         }
         is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
         try:
-            return description, machine.object_code(code.text, code.lanes, is_optimised)
+            return description, service.object_code(code.text, code.lanes, is_optimised)
         except WrongIrError as problem:
             from groundstate.compiler.llvm import diagnose
 
@@ -235,6 +235,6 @@ def load(binary: bytes) -> object_loader.Loaded | Linked:
     loaded = object_loader.load(binary)
     if loaded is not None:
         return loaded
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.llvm import service
 
-    return machine.link(binary)
+    return service.link(binary)

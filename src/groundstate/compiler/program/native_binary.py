@@ -18,6 +18,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.light_dataclass import light_dataclass, replace
 from groundstate.printable import printable
 
+VERSION = "groundstate-code-3"
 MAX_BYTES = 1 << 48
 """Of memory that a kernel may say it needs."""
 MAX_ITEMS = 1 << 32
@@ -52,11 +53,11 @@ class NativeBinary:
 
     def pack(self) -> bytes:
         """All in one piece, with a description of this compiler and this CPU in front."""
-        from groundstate.compiler.llvm import machine
+        from groundstate.compiler.target.host import host
 
         head = {
-            "version": machine.VERSION.decode(),
-            "cpu": machine.target().identity,
+            "version": VERSION,
+            "cpu": host().identity,
             "options": self.options,
             "modules": [len(each) for each in self.modules],
             "constants": [
@@ -88,12 +89,12 @@ def _head(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _check_machine(head: Mapping[str, Any]) -> None:
-    from groundstate.compiler.llvm import machine
+    from groundstate.compiler.target.host import host
 
-    if head["version"] != machine.VERSION.decode():
+    if head["version"] != VERSION:
         version = _shown(head["version"])
         raise BuildError(f"the native binary is of version {version}; build it again from SPIR-V")
-    if head["cpu"] != machine.target().identity:
+    if head["cpu"] != host().identity:
         cpu = _shown(head["cpu"])
         raise BuildError(f"the native binary is for another CPU ({cpu}); build it from SPIR-V here")
 

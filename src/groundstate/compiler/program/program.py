@@ -21,7 +21,6 @@ from groundstate.compiler.program.constructors import (
     run_once,
 )
 from groundstate.compiler.program.kernel_compiler import GroupSize, KernelCode, KernelCompiler
-from groundstate.compiler.program.native_binary import NativeBinary
 from groundstate.compiler.program.signature import Signature
 from groundstate.compiler.program.source import Source
 from groundstate.compiler.program.symbols import Symbols, needed_imports
@@ -30,6 +29,7 @@ from groundstate.compiler.program.variables import Globals
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.target import ANY_CPU, Target
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.codegen.kernel import Code
@@ -45,10 +45,15 @@ class Program:
         *,
         options: str = "",
         constants: Mapping[int, bytes] | None = None,
+        target: Target | None = None,
     ) -> None:
-        self._set_up([Source.read(bytes(spirv), constants or {})], options)
+        """Reads a module, to be compiled for a target: this machine, unless another is named."""
+        self._set_up([Source.read(bytes(spirv), constants or {})], options, target)
 
-    def _set_up(self, sources: list[Source], options: str) -> None:
+    def _set_up(self, sources: list[Source], options: str, target: Target | None = None) -> None:
+        self.given_target = target
+        self.known_target = target or ANY_CPU
+        """What is known of the target without asking LLVM."""
         self.sources = sources
         self.modules = [source.module for source in sources]
         self.options = options
@@ -78,30 +83,45 @@ class Program:
         self._compiler = KernelCompiler(self)
 
     @staticmethod
-    def _of(sources: list[Source], options: str) -> Program:
+    def _of(sources: list[Source], options: str, target: Target | None = None) -> Program:
         program = Program.__new__(Program)
-        program._set_up(sources, options)
+        program._set_up(sources, options, target)
         return program
 
     @staticmethod
     def link(programs: Sequence[Program]) -> Program:
         """One program of several: what one imports, another may define."""
         sources = [source for program in programs for source in program.sources]
-        return Program._of(sources, programs[0].options if programs else "")
+        if not programs:
+            return Program._of([], "")
+        return Program._of(sources, programs[0].options, programs[0].given_target)
 
     @cached_property
     def identity(self) -> bytes:
         """Tells this program from any other."""
         digest = hashlib.sha256(self.options.encode())
+        if self.given_target is not None:
+            digest.update(f"\0{self.given_target}\0".encode())
         for source in self.sources:
             digest.update(len(source.spirv).to_bytes(8, "little") + source.spirv)
             digest.update(repr(sorted(source.constants.items())).encode())
         return digest.digest()
 
+    @cached_property
+    def target(self) -> Target:
+        """The machine that kernels are compiled for. Which one this machine is, LLVM is asked."""
+        if self.given_target is not None:
+            return self.given_target
+        from groundstate.compiler.target.host import host
+
+        return host()
+
     # --- Native binaries ------------------------------------------------------------------------
 
     def native_binary(self) -> bytes:
         """The modules, and what is known of their kernels: the code compiled so far among it."""
+        from groundstate.compiler.program.native_binary import NativeBinary
+
         return NativeBinary(
             self.options,
             tuple(source.spirv for source in self.sources),
@@ -113,6 +133,8 @@ class Program:
     @staticmethod
     def from_native(binary: bytes) -> Program:
         """A program from `native_binary`, of this version and for this kind of CPU."""
+        from groundstate.compiler.program.native_binary import NativeBinary
+
         content = NativeBinary.unsealed(binary)
         try:
             pairs = zip(content.modules, content.constants, strict=True)

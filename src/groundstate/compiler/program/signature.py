@@ -16,9 +16,6 @@ from groundstate.compiler.spirv.types import (
     Void,
 )
 
-SUPPORTED_WIDTHS = (1, 4, 8, 16, 32)
-"""How many work-items can run side by side, and make up a sub-group."""
-
 
 @light_dataclass()
 class Argument:

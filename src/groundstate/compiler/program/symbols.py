@@ -31,7 +31,7 @@ NO_ADDRESS = 0x0F << 56
 
 
 @light_dataclass()
-class Target:
+class Callee:
     """A function that a pointer may lead to."""
 
     home: int
@@ -105,17 +105,17 @@ class Symbols:
         return found
 
     @cached_property
-    def targets(self) -> tuple[Target, ...]:
+    def callees(self) -> tuple[Callee, ...]:
         """Every function that a pointer may lead to: its address is taken, or it is exported."""
         functions = [*self._pointed_to, *self._exported]
-        targets: dict[int, Target] = {}
+        callees: dict[int, Callee] = {}
         for home, identifier in functions:
             module = self.modules[home]
             kind = module.function_type(identifier)
             if kind is not None and module.function(identifier).blocks:
                 number = self._number_of(home, identifier)
-                targets.setdefault(number, Target(home, identifier, number, kind))
-        return tuple(targets.values())
+                callees.setdefault(number, Callee(home, identifier, number, kind))
+        return tuple(callees.values())
 
     @cached_property
     def _obstacles(self) -> Obstacles:
@@ -154,9 +154,9 @@ class Symbols:
     def _is_called(self, place: tuple[int, int], name: str) -> bool:
         return self.modules[place[0]].function_name(place[1]) == name
 
-    def targets_of(self, result: Type, arguments: Sequence[Type | None]) -> list[Target]:
+    def callees_of(self, result: Type, arguments: Sequence[Type | None]) -> list[Callee]:
         """The functions that a call through a pointer may reach: those that fit its types."""
-        return [each for each in self.targets if _fits(each.type, result, arguments)]
+        return [each for each in self.callees if _fits(each.type, result, arguments)]
 
     def number(self, home: int, identifier: int) -> int:
         """What a pointer to a function holds."""

@@ -111,7 +111,7 @@ class _Scan:
                 owner, function = self.symbols.function(home, instruction.operands[0])
                 yield owner, function.id
             elif instruction.opcode == Op.FunctionPointerCallINTEL:
-                yield from ((target.home, target.id) for target in self.symbols.targets)
+                yield from ((callee.home, callee.id) for callee in self.symbols.callees)
 
 
 def _reasons(module: Module, instructions: list[Instruction]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from groundstate.compiler.errors import BuildError, UnresolvedNameError
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.limits import MAX_CALL_DEPTH
-from groundstate.compiler.program.symbols import Target
+from groundstate.compiler.program.symbols import Callee
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
@@ -376,10 +376,10 @@ class Instance:
         self._receive(rest, result)
         return rest
 
-    def _targets(self, instruction: Instruction) -> list[Target]:
+    def _targets(self, instruction: Instruction) -> list[Callee]:
         arguments = [self._known_type(each) for each in instruction.operands[1:]]
         result = self.type_of(instruction.type)
-        targets = self.builder.symbols.targets_of(result, arguments)
+        targets = self.builder.symbols.callees_of(result, arguments)
         if not targets:
             raise BuildError(
                 f"in function '{self.where}', OpFunctionPointerCallINTEL: no function of this type "

@@ -1,5 +1,9 @@
-"""What is known of the machines that code is generated for."""
+"""What is known of the machines that code is generated for.
 
-from groundstate.compiler.target.description import Target
+`description.py` says what a target is; `x86.py`, `aarch64.py` and `scalar.py` describe some;
+`host.py` finds the one that this machine is.
+"""
 
-__all__ = ["Target"]
+from groundstate.compiler.target.description import ANY_CPU, SUBGROUP_SIZES, Target
+
+__all__ = ["ANY_CPU", "SUBGROUP_SIZES", "Target"]

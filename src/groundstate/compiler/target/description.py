@@ -1,22 +1,58 @@
-"""A machine as passes and code generation see it: registers, and what things cost there.
+"""A target as passes and code generation see it: registers, instructions, and what things cost.
 
-No pass has a tuning constant of its own. What a pass needs to know of the machine it asks here.
+No pass has a tuning constant of its own: what it needs to know of the machine it asks here. What a
+target does not say is as most CPUs have it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping
+
+from groundstate.compiler.light_dataclass import light_dataclass
+
+SUBGROUP_SIZES = (1, 4, 8, 16, 32)
+"""How many work-items can run side by side on a CPU, and make up a sub-group."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Target:
     """What is known of one kind of machine."""
 
     lanes: int
     """How many 32-bit numbers a vector register holds."""
+    name: str = "generic"
+    pipeline: str = "vector"
+    """Which passes run: a key of `pipeline.PIPELINES`."""
+
+    # --- The machine that LLVM generates code for ---
+    cpu: str = ""
+    features: str = ""
+    triple: str = ""
+
+    # --- Registers and instructions ---
     vector_registers: int = 16
+    has_mask_registers: bool = False
+    """Whether masks have registers of their own, and gathers, scatters and stores take them.
+    Without them, a mask is a vector, and LLVM writes a branch for each lane of a masked access."""
+    estimate_lanes: int = 0
+    """Of the widest instruction that estimates reciprocals and their square roots; 0: none."""
+    lane_permutations: Mapping[str, str] = {}
+    """By LLVM type: the intrinsic that moves lanes of one register at will. Only where LLVM does
+    not find it by itself for vectors of several registers."""
+    cache_line_bytes: int = 64
+
+    # --- Sub-groups and groups ---
+    subgroup_sizes: tuple[int, ...] = SUBGROUP_SIZES
+    subgroup_size: int = 16
+    """Of kernels that ask for their sub-groups and do not say how large they should be."""
+    likely_group_size: tuple[int, int, int] = (256, 1, 1)
+    """What is suggested for a large range, and what many programs choose."""
 
     # --- Choosing a width ---
+    vectors_per_value: int = 2
+    """How many registers a value of all lanes takes up at best: the second hides the latency of
+    the first."""
     large_kernel: int = 500
     """Operations from which on a kernel is compiled for one register, which takes half the time."""
     most_spilled: int = 16
@@ -25,21 +61,51 @@ class Target:
     """The same in loops that wait for memory anyway."""
 
     # --- Loops ---
-    registers_for_operands: int = 4
-    """Of the vector registers, those that a distributed loop leaves to what it adds up."""
+    most_sums: int = 16
+    """How many vector registers the sums of a loop may take up before the loop is distributed."""
+    registers_for_sums: int = 12
+    """Of the vector registers, those that a distributed loop keeps sums in."""
     most_unrolled_iterations: int = 8
     most_unrolled_operations: int = 100
     """Of all iterations together."""
     most_versioned_operations: int = 250
     """Of a loop that is there twice."""
 
+    # --- Divergent control flow ---
+    most_duplicated_operations: int = 120
+    """Of divergent blocks that also have an all-lanes-active path: more take long to compile."""
+    most_duplicated_in_loops: int = 240
+    """The same where only blocks in loops have one."""
+
     # --- Memory ---
     merged_loads: tuple[int, ...] = (2, 4)
     """How many neighbouring loads become one."""
     most_prefetched_bytes: int = 1024
     """Of one piece of memory that all lanes load."""
+    most_copied_bytes: int = 256
+    """Of a variable that is copied part by part; larger ones are copied as bytes."""
+    most_interleaved_elements: int = 64
+    """In one access to an interleaved variable: each is an instruction or two."""
+    most_stack_bytes: int = 512
+    """Of a private variable that lies on the stack."""
+    most_rematerialised: int = 8
+    """How many cheap operations are done again behind a barrier, rather than saved before it."""
+    privatised_entries: int = 512
+    """Of a worker's table of atomic operations: it stays in the first-level cache."""
+    privatised_items: int = 4096
+    """A worker's share of a launch has to have this many work-items for a table to pay."""
 
     @property
-    def sums(self) -> int:
-        """How many sums a loop keeps in registers."""
-        return self.vector_registers - self.registers_for_operands
+    def vector_bytes(self) -> int:
+        """Of a vector register."""
+        return 4 * self.lanes
+
+    @property
+    def identity(self) -> str:
+        """What code is good for: the CPU and the instructions that it has."""
+        digest = hashlib.sha256(self.features.encode()).hexdigest()[:12]
+        return f"{self.triple} {self.cpu} {digest}"
+
+
+ANY_CPU = Target(4, "any CPU")
+"""What holds for every CPU, and is known without asking LLVM which one this is."""

@@ -13,13 +13,12 @@ from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
 from groundstate.compiler.analysis.facts import observes_subgroup
 from groundstate.compiler.analysis.lane_values import picked_lanes
-from groundstate.compiler.analysis.liveness import Liveness
-from groundstate.compiler.codegen.function import components
+from groundstate.compiler.analysis.register_pressure import register_pressure
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import LEAVES, SHUFFLES, Category, operation
+from groundstate.compiler.ir.ops import SHUFFLES, Category, operation
 from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.spirv.opcodes import StorageClass
-from groundstate.compiler.spirv.types import Bool, Pointer, Type
+from groundstate.compiler.spirv.types import Pointer
 from groundstate.compiler.target import Target
 
 GroupSize = tuple[int, int, int]
@@ -29,13 +28,16 @@ def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
     """The kernel's values for the width that suits it."""
     cfg = CFG(kernel)
     is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
-    for width in _candidates(group_size, target.lanes):
+    for width in _candidates(group_size, target):
         if width > target.lanes and is_large:
             continue
         divergence = Divergence(kernel, cfg, Variant(group_size, width, width), target)
         waits = _waits_for_memory(divergence)
         spilled = target.most_spilled_waiting if waits else target.most_spilled
-        if width <= target.lanes or pressure(divergence) <= target.vector_registers + spilled:
+        if (
+            width <= target.lanes
+            or register_pressure(divergence) <= target.vector_registers + spilled
+        ):
             break
     return divergence
 
@@ -54,14 +56,14 @@ def _waits_for_memory(divergence: Divergence) -> bool:
     )
 
 
-def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, natural: int) -> int:
+def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, lanes: int) -> int:
     """How many lanes of a sub-group run side by side: all of them, or as many as fill a register
     and have a row of the group to themselves, if they take nothing from the others."""
     row = group_size[lane_axis(group_size)]
-    if row % subgroup == 0 or row % natural or subgroup % natural or subgroup == natural:
+    if row % subgroup == 0 or row % lanes or subgroup % lanes or subgroup == lanes:
         return subgroup
-    alone = all(_stays_inside(node, subgroup, natural) for node in kernel.nodes())
-    return natural if alone else subgroup
+    alone = all(_stays_inside(node, subgroup, lanes) for node in kernel.nodes())
+    return lanes if alone else subgroup
 
 
 def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
@@ -73,9 +75,10 @@ def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
     return operation(node).category is not Category.GROUP and not observes_subgroup(node)
 
 
-def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
+def _candidates(group_size: GroupSize, target: Target) -> Iterator[int]:
     """Widths from the best on; the last one always works."""
-    widths = [width for width in (2 * natural, natural, 8, 4) if width <= 2 * natural]
+    best = target.lanes * target.vectors_per_value
+    widths = [width for width in (best, target.lanes, 8, 4) if width <= best]
     row = group_size[lane_axis(group_size)]
     whole = [width for width in dict.fromkeys(widths) if row % width == 0]
     if whole:
@@ -84,45 +87,6 @@ def _candidates(group_size: GroupSize, natural: int) -> Iterator[int]:
     items = group_size[0] * group_size[1] * group_size[2]
     if items == 1:
         yield 1
-    elif items > natural:
-        yield 2 * natural
-    yield natural
-
-
-def pressure(divergence: Divergence) -> int:
-    """The most vector registers that values of lanes take up at the same time."""
-    most = 0
-    live = Liveness(divergence.kernel)
-    for block in divergence.kernel.blocks:
-        ends: set[Node] = set()
-        for successor in block.successors:
-            ends |= live[successor]
-        now = sum(registers_of(each, divergence) for each in ends)
-        most = max(most, now)
-        for node in reversed(block.nodes):
-            if node in ends:
-                ends.discard(node)
-                now -= registers_of(node, divergence)
-            for operand in node.operands:
-                if operand not in ends and operand.op not in LEAVES:
-                    ends.add(operand)
-                    now += registers_of(operand, divergence)
-            most = max(most, now)
-    return most
-
-
-def registers_of(node: Node, divergence: Divergence) -> int:
-    """How many vector registers a value takes up."""
-    if divergence.stride(node) is not VARYING:
-        return 0
-    return max(1, sum(_bits(node.type)) * divergence.width // (32 * divergence.target.lanes))
-
-
-def _bits(type_: Type) -> Iterator[int]:
-    """The widths of the scalars of a type, as they lie in vectors."""
-    parts = components(type_)
-    if parts is not None:
-        for part in parts:
-            yield from _bits(part)
-    else:
-        yield 32 if isinstance(type_, Bool) else max(8, type_.size * 8)
+    elif items > target.lanes:
+        yield best
+    yield target.lanes

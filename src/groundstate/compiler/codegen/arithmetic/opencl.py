@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import groundstate.compiler.math.common
+import groundstate.compiler.math.decomposition
 import groundstate.compiler.math.exponential
 import groundstate.compiler.math.geometric
 import groundstate.compiler.math.integer
 import groundstate.compiler.math.inverse
 import groundstate.compiler.math.logarithm
-import groundstate.compiler.math.parts
 import groundstate.compiler.math.power
 import groundstate.compiler.math.roots
 import groundstate.compiler.math.trigonometric  # noqa: F401 - each adds its functions to the table

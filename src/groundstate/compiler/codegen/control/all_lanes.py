@@ -21,17 +21,18 @@ from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.ir.ops import operation
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.target import Target
 
-MOST_NODES = 120
-MOST_IN_LOOPS = 240
-"""How many nodes of a kernel are written twice: more would take long to compile."""
 ENDS = ("low", "high")
 
 
-def _chosen(divergent: set[Block], cfg: CFG) -> set[Block]:
+def _chosen(divergent: set[Block], cfg: CFG, target: Target) -> set[Block]:
     """The blocks that are written twice: all that have a mask, or those in loops, or none."""
     in_loops = {block for block in divergent if block in cfg.loop_of}
-    for blocks, most in ((set(divergent), MOST_NODES), (in_loops, MOST_IN_LOOPS)):
+    for blocks, most in (
+        (set(divergent), target.most_duplicated_operations),
+        (in_loops, target.most_duplicated_in_loops),
+    ):
         if sum(len(block.nodes) for block in blocks) <= most:
             return blocks
     return set()
@@ -45,7 +46,7 @@ class AllLanesPath:
         self.text = emitter.text
         self.cfg = cfg
         self.divergence = emitter.divergence
-        self.blocks = _chosen(self.divergence.divergent_blocks, cfg)
+        self.blocks = _chosen(self.divergence.divergent_blocks, cfg, emitter.context.target)
         self._extremes: dict[tuple[Node, str], str] = {}
         """Where the lowest and highest numbers of all lanes wait that a loop compares with."""
 

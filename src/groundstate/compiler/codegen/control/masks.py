@@ -8,28 +8,16 @@ numbers are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from groundstate.compiler.codegen.values import LaneText
-
-
-@dataclass(frozen=True, slots=True)
-class Registers:
-    """The vector registers of a machine."""
-
-    lanes: int
-    """How many 32-bit numbers one holds."""
-    of_masks: bool
-    """True if masks have registers of their own."""
 
 
 class Masks:
     """Writes the logic of masks. `bits` are vectors of truth values, as instructions take them."""
 
-    def __init__(self, text: LaneText, registers: Registers) -> None:
+    def __init__(self, text: LaneText) -> None:
         self.text = text
-        self.piece = min(registers.lanes, text.width)
-        self.is_wide = not registers.of_masks and text.width > 1
+        self.piece = min(text.target.lanes, text.width)
+        self.is_wide = not text.target.has_mask_registers and text.width > 1
         self.type = text.vector_type("i32" if self.is_wide else "i1")
         self.empty = "false" if text.width == 1 else "zeroinitializer"
         self.full = "splat (i32 -1)" if self.is_wide else text.splat("i1", "true")

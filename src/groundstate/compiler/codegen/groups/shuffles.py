@@ -106,47 +106,43 @@ def gather_lanes(emitter: Emitter, value: Value, source: str) -> Value:
     return Lanes(value.type, result, None)
 
 
-PERMUTATIONS = {"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"}
-"""Each of eight lanes takes the value of the one that the lowest bits of its number name."""
-PIECE = 8
-"""Lanes of a register of AVX2."""
-
-
 def _has_permutation(emitter: Emitter, llvm_type: str) -> bool:
-    """Whether a vector is several registers of AVX2. LLVM finds the instruction by itself where it
-    is one, and else writes and reads every lane, which takes long to compile and to run."""
-    in_register = emitter.context.registers.lanes
-    return in_register == PIECE < emitter.width and llvm_type in PERMUTATIONS
+    """Whether a vector is several registers, each with an instruction that moves lanes at will.
+    LLVM finds it by itself where it is one register, and else writes and reads every lane, which
+    takes long to compile and to run."""
+    target = emitter.context.target
+    return target.lanes < emitter.width and llvm_type in target.lane_permutations
 
 
 def _permuted(text: LaneText, llvm_type: str, vector: str, source: str) -> str:
     """The lanes of a vector that `source` names, register by register."""
-    part, numbers = f"<{PIECE} x {llvm_type}>", f"<{PIECE} x i32>"
+    size = text.target.lanes
+    part, numbers = f"<{size} x {llvm_type}>", f"<{size} x i32>"
+    permutation = text.target.lane_permutations[llvm_type]
     parts = _pieces(text, llvm_type, vector)
     picked = []
     for lanes in _pieces(text, "i32", source):
         found = ""
         for index, each in enumerate(parts):
-            moved = text.call(part, PERMUTATIONS[llvm_type], [(part, each), (numbers, lanes)])
+            moved = text.call(part, permutation, [(part, each), (numbers, lanes)])
             if found:
-                first = f"splat (i32 {index * PIECE})"
+                first = f"splat (i32 {index * size})"
                 is_here = text.emit(f"icmp uge {numbers} {lanes}, {first}")
-                moved = text.emit(
-                    f"select <{PIECE} x i1> {is_here}, {part} {moved}, {part} {found}"
-                )
+                moved = text.emit(f"select <{size} x i1> {is_here}, {part} {moved}, {part} {found}")
             found = moved
         picked.append(found)
     return _joined(text, llvm_type, picked)
 
 
 def _pieces(text: LaneText, llvm_type: str, vector: str) -> list[str]:
-    """A vector as vectors of eight."""
+    """A vector as vectors that fill a register."""
+    size = text.target.lanes
     wide = text.vector_type(llvm_type)
-    orders = [range(first, first + PIECE) for first in range(0, text.width, PIECE)]
+    orders = [range(first, first + size) for first in range(0, text.width, size)]
     return [
         text.emit(
             f"shufflevector {wide} {vector}, {wide} poison, "
-            f"<{PIECE} x i32> <{', '.join(f'i32 {lane}' for lane in order)}>"
+            f"<{size} x i32> <{', '.join(f'i32 {lane}' for lane in order)}>"
         )
         for order in orders
     ]

@@ -17,7 +17,6 @@ from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.types import Int, Type, Vector
 
-CACHE_LINE = 64
 FOR_READING = [("i32", "0"), ("i32", "3"), ("i32", "1")]
 """That a prefetch is for reading, and soon, and of data."""
 
@@ -77,7 +76,8 @@ def _prefetch(emitter: Emitter, node: Node) -> None:
     there = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {distance}")
     place = text.emit(f"select i1 %follows, ptr {there}, ptr {pointer.name}")
     emitter.context.prefetches = True
-    for offset in range(0, pointer.stride * emitter.width, CACHE_LINE):
+    line_bytes = emitter.context.target.cache_line_bytes
+    for offset in range(0, pointer.stride * emitter.width, line_bytes):
         line = text.emit(f"getelementptr i8, ptr {place}, i64 {offset}")
         text.call("void", "llvm.prefetch.p0", [("ptr", line), *FOR_READING])
 

@@ -24,7 +24,7 @@ def gather(emitter: Emitter, stored: str, addresses: str, align: int) -> str:
     """
     text = emitter.text
     wide, pointers, bits = map(text.vector_type, (stored, "ptr", "i1"))
-    if emitter.mask is not None and not emitter.context.registers.of_masks:
+    if emitter.mask is not None and not emitter.context.target.has_mask_registers:
         (loaded,) = call_routine(
             f"gather.{stored}.{align}",
             lambda places, active, nowhere: (
@@ -48,7 +48,7 @@ def scatter(emitter: Emitter, stored: str, name: str, addresses: str, align: int
     """Writes one number of each lane to its address, the first lane first."""
     text = emitter.text
     wide, pointers, bits = map(text.vector_type, (stored, "ptr", "i1"))
-    if emitter.mask is not None and not emitter.context.registers.of_masks:
+    if emitter.mask is not None and not emitter.context.target.has_mask_registers:
 
         def write(places: Vec, active: Vec, nowhere: Vec, value: Vec) -> Results:
             _store_each(harmless(places, active, nowhere), value, stored, align)

@@ -74,7 +74,7 @@ def store_vector(
     """Stores a vector of `size` bytes, around the cache if the launch and the address allow it."""
     text, context = emitter.text, emitter.context
     plain = f"store {wide} {name}, ptr {pointer}, align {align}"
-    needed = 4 * context.registers.lanes
+    needed = context.target.vector_bytes
     if not emitter.streams or size % needed:
         text.do(plain)
         return

@@ -22,6 +22,7 @@ from groundstate.compiler.ir.ops import Effect, operation
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer
+from groundstate.compiler.target import Target
 
 COMBINATIONS = {
     "AtomicIAdd": "add",
@@ -44,10 +45,8 @@ CROSS_WORKGROUP = 5
 SEEN_BY_ONE = frozenset((StorageClass.UniformConstant, StorageClass.Function))
 """Memory that does not change, and memory of one work-item."""
 
-ENTRIES = 512
-TABLE_BYTES = ENTRIES * 16
-WORTH_ITEMS = 4096
-"""A worker's share of a launch has to have this many work-items for a table to pay."""
+ENTRY_BYTES = 16
+"""Of the table: an address, and what is to be done there."""
 
 
 def unwanted_results(kernel: Kernel) -> set[Node]:
@@ -133,7 +132,9 @@ def combine_lanes(emitter: Emitter, node: Node, pointer: Lanes, value: Lanes, or
     bits = "-1" if emitter.mask is None else _bits(emitter, emitter.mask)
     kind = _combination(node)
     name = f"gs.tally.{kind}.{value.type}"
-    text.declarations.setdefault(name, _tally_function(name, kind, value.type, lanes, order))
+    text.declarations.setdefault(
+        name, _tally_function(name, kind, value.type, lanes, order, context.target)
+    )
     text.do(f"call void @{name}(ptr %tally, ptr {addresses}, ptr {values}, {lanes} {bits})")
     return True
 
@@ -189,7 +190,9 @@ def _merged(kind: str, scalar: str, left: str, right: str) -> list[str]:
     ]
 
 
-def _tally_function(name: str, kind: str, scalar: str, lanes: str, order: str) -> str:
+def _tally_function(
+    name: str, kind: str, scalar: str, lanes: str, order: str, target: Target
+) -> str:
     """A function that enters the active lanes into the table, or without one goes to memory."""
     shift = {"i32": 2, "i64": 3}[scalar]
     return "\n".join(
@@ -217,7 +220,7 @@ def _tally_function(name: str, kind: str, scalar: str, lanes: str, order: str) -
             "  br label %next",
             "look:",
             f"  %element = lshr i64 %address, {shift}",
-            f"  %entry.i = and i64 %element, {ENTRIES - 1}",
+            f"  %entry.i = and i64 %element, {target.privatised_entries - 1}",
             "  %tag.p = getelementptr [2 x i64], ptr %table, i64 %entry.i",
             "  %sum.p = getelementptr i64, ptr %tag.p, i64 1",
             "  %tag = load i64, ptr %tag.p",
@@ -252,11 +255,11 @@ def _tally_function(name: str, kind: str, scalar: str, lanes: str, order: str) -
     )
 
 
-def start_lines(room: str, items: int) -> list[str]:
+def start_lines(room: str, items: int, target: Target) -> list[str]:
     """At the start of a worker's share: an empty table %tally, or null if it would not pay."""
     return [
         f"  %share = mul i64 %count, {items}",
-        f"  %pays = icmp uge i64 %share, {WORTH_ITEMS}",
+        f"  %pays = icmp uge i64 %share, {target.privatised_items}",
         f"  %tally = select i1 %pays, ptr {room}, ptr null",
         "  br i1 %pays, label %clear, label %start",
         "clear:",
@@ -264,12 +267,12 @@ def start_lines(room: str, items: int) -> list[str]:
         f"  %c.p = getelementptr [2 x i64], ptr {room}, i64 %c",
         "  store i64 0, ptr %c.p",
         "  %c.next = add i64 %c, 1",
-        f"  %c.more = icmp ult i64 %c.next, {ENTRIES}",
+        f"  %c.more = icmp ult i64 %c.next, {target.privatised_entries}",
         "  br i1 %c.more, label %clear, label %start",
     ]
 
 
-def end_lines(node: Node) -> list[str]:
+def end_lines(node: Node, target: Target) -> list[str]:
     """At its end: what the table holds goes to memory."""
     scalar, kind = scalar_type(node.type), _rmw(_combination(node))
     return [
@@ -287,7 +290,7 @@ def end_lines(node: Node) -> list[str]:
         "  br label %flush.next",
         "flush.next:",
         "  %f.next = add i64 %f, 1",
-        f"  %f.more = icmp ult i64 %f.next, {ENTRIES}",
+        f"  %f.more = icmp ult i64 %f.next, {target.privatised_entries}",
         "  br i1 %f.more, label %flush, label %flushed",
         "flushed:",
     ]

@@ -9,9 +9,10 @@ import random
 
 import pytest
 
-from groundstate.compiler.llvm import machine
+from groundstate.compiler.llvm import service
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program, object_loader
+from groundstate.compiler.target.host import host
 
 SUM = """
 @table = internal constant [4 x i32] [i32 10, i32 20, i32 30, i32 40]
@@ -54,24 +55,24 @@ define i32 @run() nounwind {
 """
 
 x86_only = pytest.mark.skipif(
-    not machine.target().triple.startswith("x86_64"), reason="other CPUs use LLVM's linker"
+    not host().triple.startswith("x86_64"), reason="other CPUs use LLVM's linker"
 )
 
 
-def called(loaded: object_loader.Loaded | machine.Linked | None, result: type, *arguments: object):  # type: ignore[no-untyped-def]
+def called(loaded: object_loader.Loaded | service.Linked | None, result: type, *arguments: object):  # type: ignore[no-untyped-def]
     assert loaded is not None
     return ctypes.CFUNCTYPE(result, *map(type, arguments))(loaded.address)(*arguments)
 
 
 @x86_only
 def test_code_reaches_its_constants_and_functions() -> None:
-    loaded = object_loader.load(machine.object_code(SUM, 4))
+    loaded = object_loader.load(service.object_code(SUM, 4))
     assert [called(loaded, ctypes.c_int, ctypes.c_int(i)) for i in range(4)] == [11, 21, 31, 41]
 
 
 @x86_only
 def test_many_stay_apart_and_their_memory_goes_back() -> None:
-    code = machine.object_code(SUM, 4)
+    code = service.object_code(SUM, 4)
     loaded = [object_loader.load(code) for _ in range(50)]
     addresses = {each.address for each in loaded if each is not None}
     assert len(addresses) == 50
@@ -84,22 +85,22 @@ def test_many_stay_apart_and_their_memory_goes_back() -> None:
 
 @x86_only
 def test_code_calls_the_c_library() -> None:
-    code, x = machine.object_code(LIBRARY, 4), 2 + 8.0 * 1000
-    for loaded in (object_loader.load(code), machine.link(code)):
+    code, x = service.object_code(LIBRARY, 4), 2 + 8.0 * 1000
+    for loaded in (object_loader.load(code), service.link(code)):
         assert called(loaded, ctypes.c_double, ctypes.c_double(x)) == math.cos(math.cos(2.0))
 
 
 @pytest.mark.parametrize("text", [UNKNOWN, WRITABLE])
 def test_what_needs_more_is_left_to_a_linker(text: str) -> None:
-    assert object_loader.load(machine.object_code(text, 4)) is None
+    assert object_loader.load(service.object_code(text, 4)) is None
 
 
 def test_a_symbol_that_is_not_there_is_none() -> None:
-    assert object_loader.load(machine.object_code(SUM, 4), "walk") is None
+    assert object_loader.load(service.object_code(SUM, 4), "walk") is None
 
 
 def test_damaged_files_are_refused_or_loaded_but_never_an_error() -> None:
-    code = machine.object_code(SUM, 4)
+    code = service.object_code(SUM, 4)
     for size in range(0, len(code), 7):
         object_loader.load(code[:size])
     chance = random.Random(7)
