@@ -90,6 +90,15 @@ def test_lanes_are_the_width_of_vectors(capfd: Shown) -> None:
     assert " x float>" not in emitted(capfd, "--emit=llvm", "--kernel", "scale", "--lanes", "1")
 
 
+def test_scalar_target_has_one_lane_and_few_passes(capfd: Shown) -> None:
+    words = ("compile", "k.cl", "--emit=ir", "--target=scalar", "--time-passes")
+    assert main(list(words)) == 0
+    shown = capfd.readouterr()
+    assert "groups of 256 x 1 x 1, 1 lane\n" in shown.out
+    assert "mem2reg" in shown.err
+    assert "unroll" not in shown.err
+
+
 def test_an_object_file_beside_the_source(project: Path, capfd: Shown) -> None:
     assert emitted(capfd, "--emit=object", "--kernel", "fill") == ""
     content = (project / "k.o").read_bytes()

@@ -360,3 +360,9 @@ def test_result_is_whole_words() -> None:
     spirv = compile_opencl(SIMPLE)
     assert len(spirv) % 4 == 0
     assert struct.unpack_from("<I", spirv)[0] == 0x07230203
+
+
+def test_entries_depend_on_the_whole_front_end() -> None:
+    names = {os.path.basename(path) for path in frontend.own_files()}
+    assert {"frontend.py", "atomics.py", "spirv_words.py"} <= names
+    assert any(name.endswith(".h") for name in names)

@@ -87,6 +87,14 @@ def test_a_compiler_that_was_changed_meanwhile_keeps_nothing(
     assert kernel_cache.KernelCache(lambda: b"program").get("kernel") is None
 
 
+def test_entries_depend_on_the_whole_compiler() -> None:
+    paths = [Path(file.path) for file in kernel_cache.compiler_files()]
+    root = Path(kernel_cache.__file__).parents[1]
+    names = {str(path.relative_to(root)) for path in paths}
+    assert {"pipeline.py", "spirv/types.py", "codegen/memory/atomics.py", "target/x86.py"} <= names
+    assert not any(name.startswith("opencl/") for name in names)
+
+
 def test_packed_parts_come_apart() -> None:
     packed = kernel_cache.pack({"a": [1, "b"]}, b"\0content")
     assert kernel_cache.unpack(packed) == ({"a": [1, "b"]}, b"\0content")

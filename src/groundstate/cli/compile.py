@@ -21,6 +21,7 @@ from groundstate.compiler.opencl.frontend import CompileError
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv.reader import is_spirv
 from groundstate.compiler.target import SUBGROUP_SIZES
+from groundstate.compiler.target.scalar import SCALAR
 from groundstate.printable import printable_lines
 
 DESCRIPTION = """\
@@ -46,6 +47,7 @@ examples:
 """
 
 STANDARD_STREAM = "-"
+TARGETS = {"host": None, SCALAR.name: SCALAR}
 
 VALUE_OPTIONS = {
     "-D": ("NAME[=VALUE]", "define a macro"),
@@ -114,6 +116,13 @@ def add_stage_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=SUBGROUP_SIZES,
         help="how many work-items run side by side: 1, 4, 8, 16 or 32 (default: the best)",
+    )
+    group.add_argument(
+        "--target",
+        choices=TARGETS,
+        default="host",
+        help="what to compile for. host: this machine (the default); "
+        "scalar: the reference, one work-item at a time and as few passes as possible",
     )
 
 
@@ -207,7 +216,7 @@ def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
     if args.emit == "spirv":
         return spirv
     with observed(args):
-        program = Program(spirv)
+        program = Program(spirv, target=TARGETS[args.target])
         some = variants(program, args.kernels, args.group_size, args.lanes)
         return make(STAGES[args.emit], some)
 

@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -103,17 +103,22 @@ def machine_identity() -> str:
 def compiler_state() -> str:
     """Changes with every file of the compiler; looks at their times, which takes no time."""
     digest = hashlib.sha256()
+    for file in compiler_files():
+        status = file.stat()
+        digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def compiler_files() -> Iterator[os.DirEntry[str]]:
+    """The files that decide what becomes of SPIR-V."""
     folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     for folder in folders:
         with os.scandir(folder) as files:
             for file in sorted(files, key=lambda each: each.name):
                 if file.name.endswith(".py"):
-                    status = file.stat()
-                    line = f"{file.name} {status.st_size} {status.st_mtime_ns}\n"
-                    digest.update(line.encode())
+                    yield file
                 elif file.name not in UNRELATED and file.is_dir():
                     folders.append(file.path)
-    return digest.hexdigest()
 
 
 _state_at_start = compiler_state()

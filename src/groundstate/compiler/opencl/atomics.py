@@ -8,6 +8,7 @@ whole device; one of OpenCL C 2.0 is sequentially consistent and does the same u
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from groundstate.compiler.opencl import mangling
@@ -75,9 +76,39 @@ class Atomic:
         self.body.call(target, result or self.kind.llvm, name, operands)
 
 
-def _understand(declaration: Declaration) -> Atomic | None:
-    match = _POINTER.match(declaration.code)
-    return Atomic(declaration, match[1], match[2], Body()) if match else None
+Writer = Callable[[Declaration], Body | None]
+
+
+def _writer(write: Callable[[Atomic], bool | None]) -> Writer:
+    """Makes the bodies of functions whose pointer is understood; None for others, and for those of
+    which `write` returns False."""
+
+    def body(declaration: Declaration) -> Body | None:
+        match = _POINTER.match(declaration.code)
+        if match is None:
+            return None
+        atomic = Atomic(declaration, match[1], match[2], Body())
+        return None if write(atomic) is False else atomic.body
+
+    return body
+
+
+def _one_instruction(name: str, values: list[str], result: str | None = None) -> Writer:
+    """For functions that are one instruction: their arguments are the pointer, `values`, the memory
+    order and the scope."""
+    place = 1 + len(values)
+
+    def write(atomic: Atomic) -> None:
+        semantics, scope = atomic.order(place), atomic.scope(place + 1)
+        atomic.call(name, scope, [semantics], values, result)
+
+    return _writer(write)
+
+
+load = _one_instruction("Load", [])
+store = _one_instruction("Store", ["%1"], "void")
+flag_set = _one_instruction("FlagTestAndSet", [], "i1")
+flag_clear = _one_instruction("FlagClear", [], "void")
 
 
 def _instruction(operation: str, kind: Type) -> str:
@@ -90,103 +121,54 @@ def _instruction(operation: str, kind: Type) -> str:
     return _INSTRUCTIONS[operation]
 
 
-def first(declaration: Declaration) -> Body | None:
+@_writer
+def first(atomic: Atomic) -> None:
     """The functions of OpenCL 1."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    operation = declaration.plain.partition("_")[2]
+    operation = atomic.declaration.plain.partition("_")[2]
     scope = str(WORK_GROUP_SCOPE if atomic.space == _LOCAL else DEVICE_SCOPE)
     if operation == "cmpxchg":
         atomic.call("CompareExchange", scope, [str(RELAXED)] * 2, ["%2", "%1"])
     else:
         value = "1" if operation in ("inc", "dec") else "%1"
         atomic.call(_instruction(operation, atomic.kind), scope, [str(RELAXED)], [value])
-    return atomic.body
 
 
-def fetch(declaration: Declaration) -> Body | None:
+@_writer
+def fetch(atomic: Atomic) -> bool:
     """`atomic_fetch_add`, `atomic_exchange` and their like."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    operation = declaration.plain.removeprefix("atomic_").removeprefix("fetch_").split("_")[0]
+    operation = (
+        atomic.declaration.plain.removeprefix("atomic_").removeprefix("fetch_").split("_")[0]
+    )
     value = "%1"
     if operation == "sub" and atomic.kind.is_float:
         value = atomic.body.add("%negative", f"fneg {atomic.kind.llvm} %1")
-    if declaration.parameters[1] != atomic.kind.llvm:
+    if atomic.declaration.parameters[1] != atomic.kind.llvm:
         # A difference is added to an atomic pointer-sized integer: they differ in sign only.
-        return None
+        return False
     semantics, scope = atomic.order(2), atomic.scope(3)
     atomic.call(_instruction(operation, atomic.kind), scope, [semantics], [value])
-    return atomic.body
+    return True
 
 
-def load(declaration: Declaration) -> Body | None:
-    """`atomic_load`."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    semantics, scope = atomic.order(1), atomic.scope(2)
-    atomic.call("Load", scope, [semantics], [])
-    return atomic.body
-
-
-def store(declaration: Declaration) -> Body | None:
-    """`atomic_store`."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    semantics, scope = atomic.order(2), atomic.scope(3)
-    atomic.call("Store", scope, [semantics], ["%1"], "void")
-    return atomic.body
-
-
-def init(declaration: Declaration) -> Body | None:
+@_writer
+def init(atomic: Atomic) -> None:
     """`atomic_init`, which is not atomic."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    atomic.body.lines.append(f"store {atomic.kind.llvm} %1, {declaration.parameters[0]} %0")
-    return atomic.body
+    atomic.body.lines.append(f"store {atomic.kind.llvm} %1, {atomic.declaration.parameters[0]} %0")
 
 
-def compare_exchange(declaration: Declaration) -> Body | None:
+@_writer
+def compare_exchange(atomic: Atomic) -> None:
     """Compares integers, or the bits of floats; the weak form is the strong one.
 
     Written out, so that the variable with the expected value need not stay in memory.
     """
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
     atomic.letter = {"f": "i", "d": "l"}.get(atomic.letter, atomic.letter)
     kind = atomic.kind.llvm
     body = atomic.body
-    expected, value = declaration.parameters[1:3]
+    expected, value = atomic.declaration.parameters[1:3]
     semantics, scope = [atomic.order(3), atomic.order(4)], atomic.scope(5)
     body.add("%wanted", f"load {kind}, {expected} %1")
     body.add("%new", f"bitcast {value} %2 to {kind}")
     atomic.call("CompareExchange", scope, semantics, ["%new", "%wanted"], target="%old")
     body.lines.append(f"store {kind} %old, {expected} %1")
     body.add("%r", f"icmp eq {kind} %old, %wanted")
-    return body
-
-
-def flag_set(declaration: Declaration) -> Body | None:
-    """`atomic_flag_test_and_set`."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    semantics, scope = atomic.order(1), atomic.scope(2)
-    atomic.call("FlagTestAndSet", scope, [semantics], [], "i1")
-    return atomic.body
-
-
-def flag_clear(declaration: Declaration) -> Body | None:
-    """`atomic_flag_clear`."""
-    atomic = _understand(declaration)
-    if atomic is None:
-        return None
-    semantics, scope = atomic.order(1), atomic.scope(2)
-    atomic.call("FlagClear", scope, [semantics], [], "void")
-    return atomic.body

@@ -224,14 +224,18 @@ def _key(compiler: clang.Clang, understood: options.Options, text: bytes) -> byt
 def _fingerprint() -> str:
     """Changes with our own version, headers and treatment of the output."""
     digest = hashlib.sha256(__version__.encode())
-    here = os.path.dirname(os.path.abspath(__file__))
-    paths = [os.path.abspath(__file__)]
-    for folder, _, names in os.walk(os.path.join(here, "opencl")):
-        paths += [os.path.join(folder, name) for name in names if name.endswith((".py", ".h"))]
-    for path in sorted(paths):
+    for path in own_files():
         with open(path, "rb") as file:
             digest.update(file.read())
     return digest.hexdigest()
+
+
+def own_files() -> list[str]:
+    """The files that decide what becomes of a source, beside clang."""
+    paths: list[str] = []
+    for folder, _, names in os.walk(os.path.dirname(os.path.abspath(__file__))):
+        paths += [os.path.join(folder, name) for name in names if name.endswith((".py", ".h"))]
+    return sorted(paths)
 
 
 def _pack(compiled: Compiled) -> bytes:

@@ -15,7 +15,7 @@ from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Function, Instruction
 from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv_to_ir.instruction_support import REFUSED_NUMBERS, reason_against_set
-from groundstate.compiler.spirv_to_ir.library_functions import well_known
+from groundstate.compiler.spirv_to_ir.library_functions import library_function
 
 if TYPE_CHECKING:
     from groundstate.compiler.program.symbols import Symbols
@@ -65,7 +65,7 @@ class Obstacles:
         module = self.symbols.modules[home]
         if not function.blocks:
             name = module.imports.get(identifier, "")
-            is_known = well_known(name, module.function_type(identifier)) is not None
+            is_known = library_function(name, module.function_type(identifier)) is not None
             return "" if is_known else f"{name!r} is declared and not defined; link the modules"
         instructions = [each for block in function.blocks for each in block.instructions]
         for instruction in instructions:

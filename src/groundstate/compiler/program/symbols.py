@@ -19,7 +19,6 @@ from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Function, Module, Variable
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import FunctionType, Type, compatible
-from groundstate.compiler.spirv_to_ir.library_functions import well_known
 
 if TYPE_CHECKING:  # imported when a program calls through pointers, or the host asks for one
     from groundstate.compiler.program.function_pointers import Obstacles
@@ -185,13 +184,17 @@ class Symbols:
 
 def needed_imports(module: Module) -> list[str]:
     """What a module uses and does not define, and the device does not know either."""
-    used = module.functions_called.union(_address_taken(module)) if module.imports else frozenset()
+    if not module.imports:
+        return []
+    from groundstate.compiler.spirv_to_ir.library_functions import library_function
+
+    used = module.functions_called.union(_address_taken(module))
     return [
         name
         for identifier, name in module.imports.items()
         if not _is_builtin(module, identifier)
         and (identifier in used or identifier not in module.function_types)
-        and well_known(name, module.function_type(identifier)) is None
+        and library_function(name, module.function_type(identifier)) is None
     ]
 
 

@@ -26,7 +26,7 @@ from groundstate.compiler.spirv_to_ir.instruction_support import (
     reason_against_set,
 )
 from groundstate.compiler.spirv_to_ir.kernel_ir import Builder, Words
-from groundstate.compiler.spirv_to_ir.library_functions import WellKnown, well_known
+from groundstate.compiler.spirv_to_ir.library_functions import LibraryFunction, library_function
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
@@ -286,7 +286,7 @@ class Instance:
         home, callee = self.builder.symbols.function(self.home, instruction.operands[0])
         name = self.module.imports.get(callee.id, "")
         kind = self.module.function_type(callee.id)
-        known = None if callee.blocks else well_known(name, kind)
+        known = None if callee.blocks else library_function(name, kind)
         if known is not None:
             self._call_known(current, instruction, known)
             return current
@@ -296,7 +296,7 @@ class Instance:
         self._receive(rest, result)
         return rest
 
-    def _call_known(self, current: Block, instruction: Instruction, known: WellKnown) -> None:
+    def _call_known(self, current: Block, instruction: Instruction, known: LibraryFunction) -> None:
         """Puts a node in the place of a call to a function that the device knows."""
         node = self._node(instruction, known.op)
         node.literals = known.literals

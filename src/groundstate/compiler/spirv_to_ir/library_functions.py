@@ -74,7 +74,7 @@ OVERLOADED = re.compile(r"(llvm\.[a-z.]+)\.(?:v\d+)?(?:i|f|bf)\d+")
 
 
 @light_dataclass()
-class WellKnown:
+class LibraryFunction:
     """The node that a call becomes."""
 
     op: str
@@ -84,27 +84,27 @@ class WellKnown:
     takes_arguments: bool = True
 
 
-def well_known(name: str, kind: FunctionType | None) -> WellKnown | None:
+def library_function(name: str, kind: FunctionType | None) -> LibraryFunction | None:
     """What a function does that the device knows by its name, and its type where names repeat."""
     return _by_name(name) or (_mathematical(name, kind) if kind is not None else None)
 
 
 @cache
-def _by_name(name: str) -> WellKnown | None:
+def _by_name(name: str) -> LibraryFunction | None:
     if name in STORAGE_CASTS:
-        return WellKnown("GenericCastToPtrExplicit", (STORAGE_CASTS[name],))
+        return LibraryFunction("GenericCastToPtrExplicit", (STORAGE_CASTS[name],))
     if name in TRAPS:
-        return WellKnown("Trap", takes_arguments=False)
+        return LibraryFunction("Trap", takes_arguments=False)
     if name in BEHIND_POINTERS:
         op, operand = BEHIND_POINTERS[name]
-        return WellKnown(op, behind_pointer=operand)
+        return LibraryFunction(op, behind_pointer=operand)
     found = OVERLOADED.fullmatch(name)
     if found is not None and (found[1] in ELEMENTWISE or found[1] in FLAGGED):
-        return WellKnown(found[1])
-    return WellKnown(CLASSIFY) if found is not None and found[1] == CLASSIFY else None
+        return LibraryFunction(found[1])
+    return LibraryFunction(CLASSIFY) if found is not None and found[1] == CLASSIFY else None
 
 
-def _mathematical(name: str, kind: FunctionType) -> WellKnown | None:
+def _mathematical(name: str, kind: FunctionType) -> LibraryFunction | None:
     """The instruction for a function of OpenCL C whose name is mangled, if the types are right."""
     parts = mangling.split(name)
     plain = RENAMED.get(parts[0], parts[0]) if parts is not None else ""
@@ -115,7 +115,7 @@ def _mathematical(name: str, kind: FunctionType) -> WellKnown | None:
     if plain in POWERS:
         expected[1] = _integers_like(kind.result)
     fits = isinstance(_element(kind.result), Float) and list(kind.parameters) == expected
-    return WellKnown("ExtInst", (0, number)) if fits else None
+    return LibraryFunction("ExtInst", (0, number)) if fits else None
 
 
 @cache
