@@ -185,6 +185,14 @@ def test_pass_that_breaks_a_rule_is_named() -> None:
         run_passes([Pass("swap-values", swap)], kernel, Analyses(kernel, Target(lanes=8)))
 
 
+def test_pass_is_not_blamed_for_what_it_is_given() -> None:
+    kernel = parse_kernel(TEXT)
+    uses_what_may_not_be_there(kernel)
+    step = Pass("innocent", lambda kernel, analyses: False)
+    with pytest.raises(VerifierError, match=r"after what comes before innocent, kernel 'k': "):
+        run_passes([step], kernel, Analyses(kernel, Target(lanes=8)))
+
+
 def test_copy_is_the_same_and_apart() -> None:
     kernel = parse_kernel(TEXT)
     copy = kernel.copy()
