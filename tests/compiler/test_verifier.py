@@ -125,7 +125,7 @@ def phi_with_a_value_too_many(kernel: Kernel) -> None:
 
 def phi_with_two_values_from_a_block(kernel: Kernel) -> None:
     phi = of_op(kernel, "Phi")
-    phi.operands.append(phi.operands[0])
+    phi.operands.append(phi.operands[1])
     phi.literals = (*phi.literals, phi.literals[0])
 
 
