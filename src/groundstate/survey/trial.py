@@ -18,8 +18,6 @@ from groundstate.compiler.llvm import service
 from groundstate.compiler.program import Program
 from groundstate.compiler.program.kernel_compiler import load
 
-LIKELY_GROUP_SIZE = (256, 1, 1)
-"""What is suggested for a large range, and what many programs choose."""
 COMPILED = "compiled"
 INCOMPLETE = "incomplete"
 """It uses what another module of its program defines."""

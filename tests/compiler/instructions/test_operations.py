@@ -96,7 +96,7 @@ def test_operation_is_known_to_its_row_and_few_others(name: str) -> None:
     naming = set()
     for path in COMPILER.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        is_writer = re.search(WRITER.format(name), text, re.MULTILINE)
+        is_writer = "codegen" in path.parts and re.search(WRITER.format(name), text, re.MULTILINE)
         is_row = path.parent.name == "ir" and path.name == "ops_arithmetic.py"
         is_row |= path.name == "ops_memory.py" or (path.name == "ops_groups.py" and "Group" in name)
         is_made_elsewhere = path.parent.name == "opencl" or path.name in (

@@ -11,14 +11,12 @@ import pytest
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.simple_loop import SimpleLoop
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.ir.parser import parse_kernel
-from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
+from groundstate.compiler.ir.passes import Analyses, Pass
 from groundstate.compiler.ir.verifier import VerifierError
 from groundstate.compiler.lower import barriers, builtins, copies, group_operations
 from groundstate.compiler.opt import mem2reg, merge_loads
 from groundstate.compiler.pipeline import PASSES
 from groundstate.compiler.spirv.types import Float, Vector, Void
-from groundstate.compiler.target import Target
 from tests.compiler.passes.test_passes import CASES
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -125,13 +123,8 @@ BROKEN: dict[Break, tuple[str, str]] = {
 def run_cases(step: Pass, name: str) -> None:
     """Runs a pass on the kernels of its file that it should change."""
     for case in CASES:
-        if case.step != name or case.is_unchanged:
-            continue
-        kernel = parse_kernel(case.given)
-        width = case.setting("lanes", 1)
-        target = Target(lanes=8, vector_registers=case.setting("registers", 16))
-        analyses = Analyses(kernel, target, Variant((64, 1, 1), width, width))
-        run_passes([step], kernel, analyses)
+        if case.step == name and not case.is_unchanged:
+            case.run(step)
 
 
 @pytest.mark.parametrize("damage", BROKEN, ids=lambda each: each.__name__)

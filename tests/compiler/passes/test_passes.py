@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.parser import ParseError, parse_kernel
-from groundstate.compiler.ir.passes import Analyses, Variant, run_passes
+from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.ir.printer import print_kernel
 from groundstate.compiler.ir.verifier import verify
 from groundstate.compiler.pipeline import PASSES
@@ -43,8 +44,8 @@ class Case:
         found = re.search(rf"^; {name}: (\d+)$", self.given, re.MULTILINE)
         return int(found[1]) if found else default
 
-    def result(self) -> str:
-        """What the pass makes of the kernel, which keeps the rules before and after."""
+    def run(self, step: Pass) -> Kernel:
+        """The kernel, which keeps the rules, when a pass has run on it."""
         kernel = parse_kernel(self.given)
         kernel.renumber()
         verify(kernel, "reading it")
@@ -52,7 +53,12 @@ class Case:
         registers = self.setting("registers", 16)
         target = Target(lanes=8, most_sums=registers, registers_for_sums=registers - 4)
         analyses = Analyses(kernel, target, Variant((64, 1, 1), width, width))
-        run_passes([PASSES[self.step]], kernel, analyses)
+        run_passes([step], kernel, analyses)
+        return kernel
+
+    def result(self) -> str:
+        """What the pass makes of the kernel."""
+        kernel = self.run(PASSES[self.step])
         verify(kernel, self.step)
         return print_kernel(kernel)
 

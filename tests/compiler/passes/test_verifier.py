@@ -125,7 +125,7 @@ def phi_with_a_value_too_many(kernel: Kernel) -> None:
 
 def phi_with_two_values_from_a_block(kernel: Kernel) -> None:
     phi = of_op(kernel, "Phi")
-    phi.operands.append(phi.operands[0])
+    phi.operands.append(phi.operands[1])
     phi.literals = (*phi.literals, phi.literals[0])
 
 
@@ -183,6 +183,14 @@ def test_pass_that_breaks_a_rule_is_named() -> None:
     assert any(isinstance(each, Verifier) for each in observers), "all tests verify every pass"
     with pytest.raises(VerifierError, match=r"after swap-values, kernel 'k': "):
         run_passes([Pass("swap-values", swap)], kernel, Analyses(kernel, Target(lanes=8)))
+
+
+def test_pass_is_not_blamed_for_what_it_is_given() -> None:
+    kernel = parse_kernel(TEXT)
+    uses_what_may_not_be_there(kernel)
+    step = Pass("innocent", lambda kernel, analyses: False)
+    with pytest.raises(VerifierError, match=r"after what comes before innocent, kernel 'k': "):
+        run_passes([step], kernel, Analyses(kernel, Target(lanes=8)))
 
 
 def test_copy_is_the_same_and_apart() -> None:

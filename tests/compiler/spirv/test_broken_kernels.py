@@ -6,7 +6,6 @@ by `fuzz_driver`.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
@@ -170,7 +169,7 @@ BROKEN = {
 
 
 def test_what_llvm_does_not_take_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = dataclasses.replace(OPERATIONS["IMul"], llvm="mul {t} {0}, nonsense")
+    wrong = OPERATIONS["IMul"]._replace(llvm="mul {t} {0}, nonsense")
     monkeypatch.setitem(OPERATIONS, "IMul", wrong)
     monkeypatch.setenv("GROUNDSTATE_CACHE", "0")
     body = "%x = OpLoad %uint %out Aligned 4\n%y = OpIMul %uint %x %x\nOpStore %out %y Aligned 4"

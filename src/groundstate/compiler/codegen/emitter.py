@@ -12,10 +12,10 @@ from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.function import Values, components
-from groundstate.compiler.codegen.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address

@@ -12,7 +12,7 @@ from groundstate.compiler.ir.kernel import Node, constant_int
 from groundstate.compiler.ir.operation import ROWS
 from groundstate.compiler.ir.type_rules import components_of
 from groundstate.compiler.spirv.module import Variable
-from groundstate.compiler.spirv.opcodes import Scope, StorageClass
+from groundstate.compiler.spirv.opcodes import Dim, Scope, StorageClass
 from groundstate.compiler.spirv.types import Image, Int, SampledImage, Type
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ BUILTIN_COMPONENTS: dict[str, int] = {
     **dict.fromkeys(("SubgroupLeMask", "SubgroupLtMask"), 4),
 }
 """How many components the built-in variables of kernels have."""
-AXES = {0: 1, 1: 2, 2: 3, 5: 1}
-"""How many axes the dimensions 1D, 2D, 3D and Buffer of SPIR-V have."""
+AXES = {Dim.Dim1D: 1, Dim.Dim2D: 2, Dim.Dim3D: 3, Dim.Buffer: 1}
+"""How many axes the images of kernels have."""
 CHANNELS = 4
 MEMORIES = (StorageClass.Workgroup, StorageClass.Function, StorageClass.CrossWorkgroup)
 """What a generic pointer may lead to."""

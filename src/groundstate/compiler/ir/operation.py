@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, IntFlag, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from groundstate.compiler.ir.kernel import Node
 from groundstate.compiler.ir.type_rules import TypeRule, type_rule
@@ -91,9 +90,8 @@ class Category(Enum):
     CONTROL = "control"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One row."""
+class Operation(NamedTuple):
+    """One row. (No dataclass: these are imported to read some modules, and should cost little.)"""
 
     name: str
     category: Category

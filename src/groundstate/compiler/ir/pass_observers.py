@@ -18,10 +18,14 @@ class Verifier(Observer):
     """Verifies the kernel after every pass, and that the pass says the truth about what it did."""
 
     def __init__(self) -> None:
+        self._verified: Kernel | None = None
         self._nodes: list[object] = []
         self._edges: list[object] = []
 
     def before(self, step: Pass, kernel: Kernel) -> None:
+        if kernel is not self._verified:  # a pass is not to blame for what it is given
+            verify(kernel, f"what comes before {step.name}")
+            self._verified = kernel
         self._nodes, self._edges = _nodes(kernel), _edges(kernel)
 
     def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:

@@ -117,8 +117,8 @@ class _Verifier:
         if set(phi.literals) != set(block.predecessors):
             yield "its sources are not the predecessors of its block"
             return
-        if len(set(phi.literals)) < len(phi.literals):
-            yield "it has two values from one block"
+        if len(set(zip(phi.operands, phi.literals, strict=True))) > len(set(phi.literals)):
+            yield "it has two values from one block"  # the same one twice is from a switch
             return
         for value, source in zip(phi.operands, phi.literals, strict=True):
             assert isinstance(source, Block)

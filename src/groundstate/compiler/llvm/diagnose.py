@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from groundstate.compiler.codegen.kernel import Code
-from groundstate.compiler.codegen.problems import MARK
 from groundstate.compiler.errors import WrongIrError
+from groundstate.compiler.ir.problems import MARK
 from groundstate.compiler.llvm import service
 
 _LINE = re.compile(r"<string>:(\d+):\d+: error: (.*)")

@@ -8,9 +8,12 @@ for passes that copy nodes one at a time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import (
     CHAINS,
+    OPERATIONS,
     SAME_ADDRESS,
     Affine,
     has_side_effects,
@@ -39,13 +42,8 @@ def simplify(kernel: Kernel, analyses: Analyses) -> bool:
 
 def simplified(node: Node) -> Node | None:
     """A node that is the same as this one and simpler, or None if there is none."""
-    if node.op in COPIES:
-        return _copied(node)
-    if node.op == "Select":
-        return _chosen(node)
-    if node.op in SAME_ADDRESS:
-        return _cast_back(node)
-    return _folded(node)
+    rule = SIMPLER.get(node.op)
+    return rule(node) if rule is not None else None
 
 
 def known_value(node: Node) -> Constant | None:
@@ -95,6 +93,8 @@ def _cast_back(node: Node) -> Node | None:
 
 def _folded(node: Node) -> Node | None:
     """What an operation comes to whose operands are known, or one of them adds nothing."""
+    if not any(each.op == "Constant" for each in node.operands):
+        return None
     row = operation(node)
     if row.fold is None or not isinstance(node.type, Int | Bool):
         return None
@@ -110,6 +110,15 @@ def _folded(node: Node) -> Node | None:
     return None
 
 
+SIMPLER: dict[str, Callable[[Node], Node | None]] = {
+    **{name: _folded for name, row in OPERATIONS.items() if row.fold is not None},
+    **dict.fromkeys(SAME_ADDRESS, _cast_back),
+    **dict.fromkeys(COPIES, _copied),
+    "Select": _chosen,
+}
+"""How what is simpler is found, for the operations for which there may be something."""
+
+
 def _replace_simple(kernel: Kernel) -> bool:
     """Lets users of a node use what is simpler. Operands come before their users, but for those of
     phis, so one look at each node is enough."""
@@ -119,6 +128,8 @@ def _replace_simple(kernel: Kernel) -> bool:
         for node in block.nodes:
             if others:
                 node.operands = [others.get(each, each) for each in node.operands]
+            if node.op not in SIMPLER:
+                continue
             changed |= _shorten_cast(node)
             found = simplified(node)
             if found is not None:

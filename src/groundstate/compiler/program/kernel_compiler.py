@@ -164,9 +164,10 @@ class KernelCompiler:
     # --- Code -----------------------------------------------------------------------------------
 
     def write(self, name: str, group_size: GroupSize, width: int | None = None) -> Code:
-        """LLVM IR of a kernel for a group size."""
+        """LLVM IR of a kernel for a group size; BuildError if it cannot be compiled."""
         from groundstate.compiler import pipeline
 
+        self.check(name)
         return pipeline.write(self.program, name, group_size, width)
 
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:

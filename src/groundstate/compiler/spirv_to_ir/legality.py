@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from groundstate.compiler.codegen.problems import Problems
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.lowered_checks import reason_against_quads
 from groundstate.compiler.ir.ops import operation
+from groundstate.compiler.ir.problems import Problems
 from groundstate.compiler.ir.type_check import TypeCheck
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.program.variables import Key, variables_of
