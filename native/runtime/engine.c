@@ -117,7 +117,7 @@ void gs_engine_assign(gs_queue *queue) {
 
 /* --- Pausing ------------------------------------------------------------------------------------- */
 
-/* The gate lives here because engines are what it stops; queue.c passes it around each command. */
+/* The gate lives here because engines are what it stops; execution.c passes it around each command. */
 static _Atomic uint32_t inside;
 static _Atomic bool paused;
 static gs_futex gate;
