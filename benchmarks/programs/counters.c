@@ -3,6 +3,9 @@
 #include "measure.h"
 #include "memory/memory_file.c"
 #include "runtime/activity.c"
+#include "threads/lock.c"
+
+bool gs_holds_python(void) { return false; }
 
 int main(int count, char **arguments) {
     REQUIRE(count == 3);

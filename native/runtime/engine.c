@@ -130,7 +130,7 @@ void gs_engines_serve_stalled(bool caller_waits) {
 
 /* --- Pausing ------------------------------------------------------------------------------------- */
 
-/* The gate lives here because engines are what it stops; queue.c passes it around each command. */
+/* The gate lives here because engines are what it stops; execution.c passes it around each command. */
 static _Atomic uint32_t inside;
 static _Atomic bool paused;
 static gs_futex gate;

@@ -6,7 +6,7 @@
 bool gs_holds_python(void) { return false; }
 
 bool gs_guard(gs_work work, void *argument, uint64_t number,
-              void (*describe)(const void *argument, char *text, size_t room)) {
+              void (*describe)(const void *argument, char *text, size_t capacity)) {
     (void)work, (void)argument, (void)number, (void)describe;
     return false; /* no address leads anywhere */
 }
