@@ -115,7 +115,7 @@ def test_target_brings_its_own_passes(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(f"{kernel.name} for {analyses.target.name}")
         return False
 
-    own = pipeline.Pipeline(pipeline.LOWERING, (Pass("look", look), pipeline.DEAD_CODE))
+    own = pipeline.Pipeline(pipeline.LOWERING, (Pass("look", look), pipeline.SIMPLIFY))
     monkeypatch.setitem(pipeline.PIPELINES, "own", own)
     target = replace(host(), name="mine", pipeline="own", vectors_per_value=1)
     assert steps(target) == steps(None) == steps(SCALAR)
