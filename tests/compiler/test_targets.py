@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,8 +107,9 @@ def test_subgroup_size_that_a_target_lacks_is_refused() -> None:
         Program(spirv(), target=SCALAR).check("sixteen")
 
 
-def test_target_brings_its_own_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_target_brings_its_own_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A back end is a description and a list of passes: nothing else has to know of it."""
+    monkeypatch.setenv("GROUNDSTATE_CACHE", str(tmp_path / "cache"))
     seen: list[str] = []
 
     def look(kernel: Kernel, analyses: Analyses) -> bool:
