@@ -90,7 +90,7 @@ def test_lanes_are_the_width_of_vectors(capfd: Shown) -> None:
     assert " x float>" not in emitted(capfd, "--emit=llvm", "--kernel", "scale", "--lanes", "1")
 
 
-def test_scalar_target_has_one_lane_and_few_passes(capfd: Shown) -> None:
+def test_scalar_target_has_one_lane(capfd: Shown) -> None:
     words = ("compile", "k.cl", "--emit=ir", "--target=scalar", "--time-passes")
     assert main(list(words)) == 0
     shown = capfd.readouterr()

@@ -58,7 +58,7 @@ def test_folders_of_the_corpus_belong_to_targets() -> None:
     assert all(len(list(path.iterdir())) <= 25 for path in folder.rglob("*") if path.is_dir())
 
 
-def test_a_case_in_a_folder_of_the_corpus_finds_its_target() -> None:
+def test_corpus_case_in_folder_finds_its_target() -> None:
     (case, *_) = TARGETS["calls"].kept()
     assert target_of(case).name == "calls"
     assert target_of(case.parent / "f" / case.name).name == "calls"

@@ -74,8 +74,6 @@ def test_injected_failure_handled_retry_succeeds(
     assert said.startswith(f"{mode}: ")
 
 
-def test_limits_of_files_of_address_space_and_of_threads_are_answered(
-    programs: Path, kernels: Path, tmp_path: Path
-) -> None:
+def test_resource_limits_are_answered(programs: Path, kernels: Path, tmp_path: Path) -> None:
     said = run(programs / "injection", kernels, "limits", 0, 0, recordings=tmp_path)
     assert said.startswith("limits: ")

@@ -115,7 +115,7 @@ def test_quads_need_four_work_items(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a sub-group of 1 has no groups of four work-items" in said
 
 
-def test_instruction_outside_of_its_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misplaced_instruction_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     forward = '%none = OpExtInstImport "NonSemantic.Shader.DebugInfo.100"'
     body = "%x = OpExtInstWithForwardRefsKHR %void %none 0"
     said = check(module(body, TYPES + forward), monkeypatch)

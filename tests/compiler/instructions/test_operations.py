@@ -36,7 +36,7 @@ def test_shuffles_alone_have_a_source_lane() -> None:
     }
 
 
-def test_reductions_come_for_groups_and_for_subgroups() -> None:
+def test_reductions_exist_for_groups_and_subgroups() -> None:
     assert len(REDUCTIONS) == 32
     subgroups = [OPERATIONS[name] for name in REDUCTIONS if OPERATIONS[name].is_of_subgroup]
     groups = [OPERATIONS[name] for name in REDUCTIONS if not OPERATIONS[name].is_of_subgroup]
@@ -62,7 +62,7 @@ def test_negated_and_swapped_comparisons_agree(row: Operation) -> None:
 @pytest.mark.parametrize(
     "row", [row for row in OPERATIONS.values() if row.fold], ids=lambda row: row.name
 )
-def test_folded_operation_takes_as_many_operands_as_its_row(row: Operation) -> None:
+def test_fold_takes_as_many_operands_as_its_row(row: Operation) -> None:
     assert row.fold is not None
     assert row.fold.arity == row.types.fewest == row.types.most
     source = Float(32) if row.types.operand(0).kind in ("float", "ieee") else Int(32)
@@ -92,7 +92,7 @@ WRITER = r"@handles\([^)]*\"{0}\"|^    \"{0}\": _"
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_operation_is_known_to_its_row_and_few_others(name: str) -> None:
+def test_operation_is_named_in_few_files(name: str) -> None:
     naming = set()
     for path in COMPILER.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -75,6 +75,6 @@ def test_a_loop_looks_at_the_clock_itself(monkeypatch: pytest.MonkeyPatch) -> No
     deadline.check()
 
 
-def test_many_variables_in_many_loops_are_refused_by_their_number() -> None:
+def test_too_many_phis_are_refused() -> None:
     with pytest.raises(BuildError, match="values where ways meet"):
         Program(variables_in_loops()).kernel("k")

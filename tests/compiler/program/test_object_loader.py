@@ -71,7 +71,7 @@ def test_code_reaches_its_constants_and_functions() -> None:
 
 
 @x86_only
-def test_many_stay_apart_and_their_memory_goes_back() -> None:
+def test_unloaded_objects_give_memory_back() -> None:
     code = service.object_code(SUM, 4)
     loaded = [object_loader.load(code) for _ in range(50)]
     addresses = {each.address for each in loaded if each is not None}
@@ -99,7 +99,7 @@ def test_a_symbol_that_is_not_there_is_none() -> None:
     assert object_loader.load(service.object_code(SUM, 4), "walk") is None
 
 
-def test_damaged_files_are_refused_or_loaded_but_never_an_error() -> None:
+def test_damaged_file_raises_nothing_unexpected() -> None:
     code = service.object_code(SUM, 4)
     for size in range(0, len(code), 7):
         object_loader.load(code[:size])

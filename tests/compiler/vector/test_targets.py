@@ -102,7 +102,7 @@ def test_scalar_subgroups_have_one_work_item() -> None:
     assert sizes.tolist() == [1] * 8
 
 
-def test_subgroup_size_that_a_target_lacks_is_refused() -> None:
+def test_subgroup_size_unknown_to_target_refused() -> None:
     with pytest.raises(BuildError, match="a sub-group of 16 work-items is not supported"):
         Program(spirv(), target=SCALAR).check("sixteen")
 
@@ -139,6 +139,6 @@ def test_code_for_aarch64_has_its_vectors(width: int | None) -> None:
     assert (".4s" in aarch64_assembly(text, "+neon")) == (width is None)
 
 
-def test_programs_for_two_targets_are_two_entries_of_the_cache() -> None:
+def test_targets_have_separate_cache_entries() -> None:
     identities = {Program(spirv(), target=target).identity for target in (None, SCALAR, AVX2)}
     assert len(identities) == 3

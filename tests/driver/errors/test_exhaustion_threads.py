@@ -68,7 +68,7 @@ assert len(answers) == 3 * ROUNDS and 0 in answers
 """
 
 
-def test_waiting_ends_where_no_thread_can_be_started() -> None:
+def test_wait_ends_if_no_thread_can_be_started() -> None:
     """Two threads that submit at once: the second one's work is left to an engine."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -167,9 +167,7 @@ def test_sentence_says_what_memory_was_left(
 
 
 @pytest.mark.parametrize("groups", [1, 300])
-def test_reads_a_little_behind_local_memory_find_zero(
-    driver: int, device: int, groups: int
-) -> None:
+def test_read_just_behind_local_memory_gives_zero(driver: int, device: int, groups: int) -> None:
     """As on GPUs: SYCL's compiler loads before it tests whether there is such an element."""
     source = """kernel void hoisted(global int *out, local int *row, int count) {
         int i = get_local_id(0);
