@@ -20,6 +20,7 @@
     X(zeEventHostSynchronize, (ze_event_handle_t, uint64_t))                                                         \
     X(zeEventQueryKernelTimestamp, (ze_event_handle_t, ze_kernel_timestamp_result_t *))                              \
     X(zeDeviceGetProperties, (ze_device_handle_t, ze_device_properties_t *))                                         \
+    X(zeContextDestroy, (ze_context_handle_t))                                                                       \
     X(zeMemFree, (ze_context_handle_t, void *))
 
 typedef struct gs_ze {

@@ -93,28 +93,41 @@ void gs_name_free(void *name) { gs_object_free(name); }
 
 /* --- Engines --------------------------------------------------------------------------------------- */
 
-gs_engine *gs_engine_new(const char *library, void *context, void *device) {
+gs_engine *gs_engine_new(const char *library, void *context, bool owns_context, void *device) {
     const gs_ze *ze = gs_ze_open(library);
     gs_engine *engine = ze != NULL ? gs_object_new(GS_ENGINE, sizeof *engine) : NULL;
     if (engine == NULL)
         return NULL;
     engine->ze = ze;
+    engine->references = 1;
     engine->context = context;
+    engine->owns_context = owns_context;
     engine->device = device;
     return engine;
 }
 
-void gs_engine_free(gs_engine *engine) { gs_object_free(engine); }
+gs_engine *gs_engine_hold(gs_engine *engine) {
+    atomic_fetch_add(&engine->references, 1);
+    return engine;
+}
+
+void gs_engine_drop(gs_engine *engine) {
+    if (atomic_fetch_sub(&engine->references, 1) > 1)
+        return;
+    if (engine->owns_context)
+        engine->ze->zeContextDestroy(engine->context);
+    gs_object_free(engine);
+}
 
 /* --- Memory ---------------------------------------------------------------------------------------- */
 
-gs_memory *gs_memory_new(const gs_engine *engine, int count, void *const *handles, const bool *owned) {
+gs_memory *gs_memory_new(gs_engine *engine, int count, void *const *handles, const bool *owned) {
     if (count < 1 || count > GS_MOST_HANDLES)
         return NULL;
     gs_memory *memory = gs_object_new(GS_MEMORY, sizeof *memory);
     if (memory == NULL)
         return NULL;
-    memory->engine = engine;
+    memory->engine = gs_engine_hold(engine);
     memory->count = count;
     memcpy(memory->handles, handles, (size_t)count * sizeof *handles);
     memcpy(memory->owned, owned, (size_t)count * sizeof *owned);
@@ -146,7 +159,10 @@ static void let_go(gs_memory *memory, int index) {
 void gs_memory_free(gs_memory *memory) {
     for (int each = 0; each < memory->count; each++)
         let_go(memory, each);
+    gs_engine *engine = memory->engine;
     gs_object_free(memory);
+    if (engine != NULL)
+        gs_engine_drop(engine);
 }
 
 void *gs_memory_get(const gs_memory *memory, int index) { return memory->handles[index]; }

@@ -4,6 +4,7 @@
 #define GS_DNNL_OBJECTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,10 +25,13 @@ typedef struct gs_object {
     enum gs_object_kind kind;
 } gs_object;
 
+/* Memory, streams and primitives hold their engine: Python's garbage collector ends the objects of a cycle in any order. */
 typedef struct gs_engine {
     gs_object head;
+    atomic_uint references;
     const gs_ze *ze;
     ze_context_handle_t context;
+    bool owns_context; /* the context ends with the engine */
     ze_device_handle_t device;
 } gs_engine;
 
@@ -35,7 +39,7 @@ enum { GS_MOST_HANDLES = 16, GS_SCALAR_BYTES = 8 };
 
 typedef struct gs_memory {
     gs_object head;
-    const gs_engine *engine; /* NULL for a value of the host */
+    gs_engine *engine; /* NULL for a value of the host */
     int count;
     void *handles[GS_MOST_HANDLES];
     bool owned[GS_MOST_HANDLES];
@@ -56,10 +60,11 @@ GS_EXPORT bool gs_object_is(const void *handle, int kind);
 GS_EXPORT void *gs_name_new(void);
 GS_EXPORT void gs_name_free(void *name);
 
-GS_EXPORT gs_engine *gs_engine_new(const char *library, void *context, void *device);
-GS_EXPORT void gs_engine_free(gs_engine *engine);
+GS_EXPORT gs_engine *gs_engine_new(const char *library, void *context, bool owns_context, void *device);
+gs_engine *gs_engine_hold(gs_engine *engine);
+GS_EXPORT void gs_engine_drop(gs_engine *engine);
 
-GS_EXPORT gs_memory *gs_memory_new(const gs_engine *engine, int count, void *const *handles, const bool *owned);
+GS_EXPORT gs_memory *gs_memory_new(gs_engine *engine, int count, void *const *handles, const bool *owned);
 GS_EXPORT gs_memory *gs_scalar_new(size_t size, const void *value);
 GS_EXPORT size_t gs_scalar_get(const gs_memory *scalar, void *value); /* returns its size */
 GS_EXPORT void gs_scalar_set(gs_memory *scalar, const void *value);

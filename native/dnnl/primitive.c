@@ -10,13 +10,13 @@ enum { SCRATCHPAD = 80 }; /* DNNL_ARG_SCRATCHPAD */
 
 /* --- Making ---------------------------------------------------------------------------------------- */
 
-gs_primitive *gs_primitive_new(const gs_engine *engine, int argument_count, const int *arguments, int launch_count,
+gs_primitive *gs_primitive_new(gs_engine *engine, int argument_count, const int *arguments, int launch_count,
                                bool needs_scratchpad, void *scratchpad) {
     gs_primitive *primitive = gs_object_new(GS_PRIMITIVE, sizeof *primitive);
     if (primitive == NULL)
         return NULL;
     pthread_mutex_init(&primitive->lock, NULL);
-    primitive->engine = engine;
+    primitive->engine = gs_engine_hold(engine);
     primitive->arguments = calloc((size_t)argument_count + 1, sizeof *arguments);
     primitive->launches = calloc((size_t)launch_count + 1, sizeof *primitive->launches);
     if (primitive->arguments == NULL || primitive->launches == NULL) {
@@ -60,7 +60,9 @@ void gs_primitive_free(gs_primitive *primitive) {
     free(primitive->launches);
     free(primitive->arguments);
     pthread_mutex_destroy(&primitive->lock);
+    gs_engine *engine = primitive->engine;
     gs_object_free(primitive);
+    gs_engine_drop(engine);
 }
 
 /* --- Executing ------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ typedef struct gs_launch {
 
 typedef struct gs_primitive {
     gs_object head;
-    const gs_engine *engine;
+    gs_engine *engine;
     pthread_mutex_t lock; /* arguments of kernels are set and captured together */
     int argument_count;
     int *arguments; /* the DNNL_ARG_* that are passed */
@@ -48,7 +48,7 @@ typedef struct gs_passed {
 /* What went wrong, by the words of the API. */
 enum gs_outcome { GS_DONE = 0, GS_NO_MEMORY = 1, GS_INVALID = 2, GS_RUNTIME_ERROR = 5 };
 
-GS_EXPORT gs_primitive *gs_primitive_new(const gs_engine *engine, int argument_count, const int *arguments,
+GS_EXPORT gs_primitive *gs_primitive_new(gs_engine *engine, int argument_count, const int *arguments,
                                          int launch_count, bool needs_scratchpad, void *scratchpad);
 GS_EXPORT int gs_primitive_launch(gs_primitive *primitive, int index, void *kernel, const uint32_t *groups, int count);
 GS_EXPORT void gs_primitive_parameter(gs_primitive *primitive, int launch, int index, int kind, int argument,

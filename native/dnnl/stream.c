@@ -15,11 +15,11 @@ static void read_clock(gs_stream *stream) {
     stream->clock_mask = bits == 0 || bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-gs_stream *gs_stream_new(const gs_engine *engine, void *list, bool in_order, bool immediate, bool profiled) {
+gs_stream *gs_stream_new(gs_engine *engine, void *list, bool in_order, bool immediate, bool profiled) {
     gs_stream *stream = gs_object_new(GS_STREAM, sizeof *stream);
     if (stream == NULL)
         return NULL;
-    stream->engine = engine;
+    stream->engine = gs_engine_hold(engine);
     stream->list = list;
     stream->in_order = in_order;
     stream->immediate = immediate;
@@ -34,8 +34,8 @@ void gs_stream_free(gs_stream *stream) {
     const gs_ze *ze = stream->engine->ze;
     for (size_t each = 0; each < stream->event_count; each++)
         ze->zeEventDestroy(stream->events[each]);
-    for (gs_thread_pool *pool = stream->pools; pool != NULL;) {
-        gs_thread_pool *next = pool->next;
+    for (gs_event_pool *pool = stream->pools; pool != NULL;) {
+        gs_event_pool *next = pool->next;
         ze->zeEventPoolDestroy(pool->handle);
         free(pool);
         pool = next;
@@ -43,15 +43,17 @@ void gs_stream_free(gs_stream *stream) {
     free(stream->events);
     free(stream->records);
     pthread_mutex_destroy(&stream->lock);
+    gs_engine *engine = stream->engine;
     gs_object_free(stream);
+    gs_engine_drop(engine);
 }
 
 /* --- Events ---------------------------------------------------------------------------------------- */
 
-static gs_thread_pool *pool_with_capacity(gs_stream *stream) {
+static gs_event_pool *pool_with_capacity(gs_stream *stream) {
     if (stream->pools != NULL && stream->pools->used < POOL_EVENTS)
         return stream->pools;
-    gs_thread_pool *pool = calloc(1, sizeof *pool);
+    gs_event_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
         return NULL;
     ze_event_pool_desc_t description = {
@@ -83,7 +85,7 @@ static bool make_room(void *list, size_t count, size_t *capacity, size_t size) {
 }
 
 ze_event_handle_t gs_stream_event(gs_stream *stream) {
-    gs_thread_pool *pool = pool_with_capacity(stream);
+    gs_event_pool *pool = pool_with_capacity(stream);
     if (pool == NULL || !make_room(&stream->events, stream->event_count, &stream->event_capacity, sizeof *stream->events))
         return NULL;
     ze_event_desc_t description = {

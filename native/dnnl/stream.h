@@ -4,11 +4,11 @@
 
 #include "dnnl/objects.h"
 
-typedef struct gs_thread_pool {
-    struct gs_thread_pool *next;
+typedef struct gs_event_pool {
+    struct gs_event_pool *next;
     ze_event_pool_handle_t handle;
     uint32_t used;
-} gs_thread_pool;
+} gs_event_pool;
 
 /* One execution whose time is taken: from the beginning of the first event to the end of the last. */
 typedef struct gs_device_activity {
@@ -17,13 +17,13 @@ typedef struct gs_device_activity {
 
 typedef struct gs_stream {
     gs_object head;
-    const gs_engine *engine;
+    gs_engine *engine;
     ze_command_list_handle_t list;
     bool in_order;  /* known to be */
     bool immediate; /* executed at once, so it can be waited for */
     bool profiled;
     pthread_mutex_t lock; /* a list is for one thread at a time */
-    gs_thread_pool *pools;
+    gs_event_pool *pools;
     ze_event_handle_t *events; /* all that were made: they live as long as the stream */
     size_t event_count, event_capacity;
     gs_device_activity *records;
@@ -32,7 +32,7 @@ typedef struct gs_stream {
     uint64_t clock_mask;
 } gs_stream;
 
-GS_EXPORT gs_stream *gs_stream_new(const gs_engine *engine, void *list, bool in_order, bool immediate, bool profiled);
+GS_EXPORT gs_stream *gs_stream_new(gs_engine *engine, void *list, bool in_order, bool immediate, bool profiled);
 
 /* Destroys the events, then the object; the list is the business of who made it. */
 GS_EXPORT void gs_stream_free(gs_stream *stream);

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -86,3 +89,31 @@ def test_failures_leave_nothing() -> None:
     engine.programs.close()
     assert what_there_is() == before
     assert count_handles() == handles
+
+
+CYCLE = """
+import gc
+import groundstate.dnn as dnn
+
+for _ in range(20):
+    engine = dnn.Engine.create()
+    stream = dnn.Stream(engine)
+    memory = dnn.Memory(engine, dnn.Descriptor.plain((64, 4)))
+    cycle = [engine, stream, memory]
+    cycle.append(cycle)
+    del engine, stream, memory, cycle
+    gc.collect()
+print("ended")
+"""
+
+
+def test_collected_cycle_ends_engine_last() -> None:
+    """The collector ends the engine first, since it was made first; freed memory is overwritten."""
+    done = subprocess.run(
+        [sys.executable, "-c", CYCLE],
+        env={**os.environ, "MALLOC_PERTURB_": "165"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr

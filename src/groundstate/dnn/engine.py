@@ -33,10 +33,9 @@ class Engine:
         self.api, self.device, self.context = api, device, context
         self.kind = EngineKind.gpu
         self.programs = Programs(api, context, device)
-        self._owned = owned
         self._keeps: object = None
         path = api.library.path
-        made = native.library().gs_engine_new(path.encode(), context, device)
+        made = native.library().gs_engine_new(path.encode(), context, owned, device)
         if not made:
             raise DnnError(Status.runtime_error, f"{path} lacks functions of Level Zero 1.8")
         self.native: int = made
@@ -95,9 +94,7 @@ class Engine:
         if sys.is_finalizing() or not getattr(self, "native", 0):
             return
         self.programs.close()
-        native.library().gs_engine_free(self.native)
-        if self._owned:
-            self.api.raw("zeContextDestroy", self.context)
+        native.library().gs_engine_drop(self.native)
 
     @cached_property
     def properties(self) -> ze.ze_device_properties_t:

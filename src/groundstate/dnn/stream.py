@@ -109,11 +109,14 @@ class Stream(native.Owner):
         native.library().gs_stream_reset(self.native)
 
     def _release(self, handle: int) -> None:
-        """Destroys the events of executions, and the list if it was made here."""
+        """Destroys the events of executions, and the list if it was made here.
+
+        The list goes first: with the stream its engine may end, and the engine's context.
+        """
         if self._owned:
             native.library().gs_stream_wait(handle)
-        native.library().gs_stream_free(handle)
         self._end_list()
+        native.library().gs_stream_free(handle)
 
     def _end_list(self) -> None:
         if self._owned:
