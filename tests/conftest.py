@@ -49,8 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Remembers the working tree, in the process that starts the others."""
-    if not hasattr(session.config, "workerinput"):
+    """Remembers the working tree, in the process that starts the others.
+
+    Tests that a test runs leave that to the run around them: other tests run beside them.
+    """
+    if not hasattr(session.config, "workerinput") and "PYTEST_CURRENT_TEST" not in os.environ:
         session.config.stash[WORKING_TREE] = working_tree()
 
 

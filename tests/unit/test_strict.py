@@ -57,6 +57,7 @@ def run(folder: Path, workers: str, strict: str) -> subprocess.CompletedProcess[
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-n", workers, str(folder)]
     paths = os.pathsep.join(IMPORT_PATH)
     environment = {**os.environ, "GROUNDSTATE_STRICT_TESTS": strict, "PYTHONPATH": paths}
+    del environment["PYTEST_CURRENT_TEST"]  # as if nobody but a person had started it
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

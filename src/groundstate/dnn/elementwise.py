@@ -74,7 +74,7 @@ TABLE = {
     ),
     A.eltwise_pow: Function("a * pow(s, b)", "b == {0} ? {0} : d * (a * b * pow(s, b - {1}))"),
     A.eltwise_gelu_erf: Function(
-        "s * gs_below(s)", "d * (gs_below(s) + s * {0.3989422804014327} * gs_futex(s))"
+        "s * gs_below(s)", "d * (gs_below(s) + s * {0.3989422804014327} * gs_bell(s))"
     ),
     A.eltwise_round: Function("rint(s)"),
     A.eltwise_mish: Function(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from groundstate.compiler.program import Program
+from groundstate.native_layouts import ImageView
 from tests.compiler.images.image_reference import (
     CLAMP_TO_BORDER,
     CLAMP_TO_EDGE,
@@ -18,7 +19,6 @@ from tests.compiler.images.image_reference import (
     Format,
     Image,
     Sampler,
-    View,
     sample,
 )
 from tests.compiler.instructions.instruction_support import module
@@ -96,7 +96,7 @@ def images() -> list[Image]:
     ]
 
 
-def _address(view: View) -> int:
+def _address(view: ImageView) -> int:
     return ctypes.addressof(view)
 
 

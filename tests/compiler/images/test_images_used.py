@@ -10,6 +10,7 @@ import pytest
 
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.native_layouts import ImageView
 from tests.compiler.images.image_reference import (
     CLAMP_TO_BORDER,
     CLAMP_TO_EDGE,
@@ -23,7 +24,6 @@ from tests.compiler.images.image_reference import (
     Format,
     Image,
     Sampler,
-    View,
     sample,
 )
 from tests.compiler.instructions.instruction_support import module
@@ -115,7 +115,7 @@ def test_other_instructions(width: int | None) -> None:
 def test_no_image(width: int | None) -> None:
     """A kernel that was given an image without texels reads nothing from it."""
     nothing = np.zeros(16, np.uint8)
-    views = [View(nothing.ctypes.data), Image(RGBA, (32, 8, 1)).view()]
+    views = [ImageView(nothing.ctypes.data), Image(RGBA, (32, 8, 1)).view()]
     out = np.full((48, 4), 9, np.float32)
     where = np.random.default_rng(2).uniform(-3, 35, (48, 2)).astype(np.float32)
     for sampler in SAMPLERS:
@@ -126,7 +126,7 @@ def test_no_image(width: int | None) -> None:
     assert not nothing.any()
 
 
-def handle(view: View) -> np.uint64:
+def handle(view: ImageView) -> np.uint64:
     return np.uint64(ctypes.addressof(view))
 
 

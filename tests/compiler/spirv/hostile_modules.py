@@ -447,6 +447,7 @@ def variables_in_loops(count: int = 3000, depth: int = 90) -> bytes:
     for i in reversed(range(depth)):
         lines += [f"OpBranch %next{i}", f"%next{i} = OpLabel"]
         lines += [f"OpBranch %head{i}", f"%end{i} = OpLabel"]
+    lines += ["%last = OpLoad %uint %var0", "OpStore %out %last Aligned 4"]
     return module("\n".join(lines), "%p_uint = OpTypePointer Function %uint")
 
 

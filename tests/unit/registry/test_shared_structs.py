@@ -128,9 +128,9 @@ def test_grammar_in_docs_agrees_with_registry(layout: Struct) -> None:
 @pytest.mark.parametrize(
     ("page", "name", "origin"),
     [
-        ("compiler.md", "gs_dispatch", 0),
-        ("compiler.md", "gs_memory_header", -24),
-        ("images.md", "gs_image_view", 0),
+        ("internals/compiler.md", "gs_dispatch", 0),
+        ("internals/compiler.md", "gs_memory_header", -24),
+        ("reference/images.md", "gs_image_view", 0),
     ],
 )
 def test_struct_in_docs_agrees_with_registry(page: str, name: str, origin: int) -> None:

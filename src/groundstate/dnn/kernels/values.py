@@ -57,7 +57,7 @@ static inline ushort gs_to_bf16(float x) {
     uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
     return isnan(x) ? (ushort)((bits >> 16) | 0x40u) : (ushort)(rounded >> 16);
 }
-static inline float gs_futex(float x) {
+static inline float gs_bell(float x) {
     float q = 170.0f < x * x ? 170.0f : x * x;
     float shifted = fma(q, -0.72134752f, 12582912.0f), whole = shifted - 12582912.0f;
     float r = fma(q, -0.72134752f, -whole), p = fma(0.00132647271f, r, 0.00967151265f);
@@ -68,7 +68,7 @@ static inline float gs_tail(float x) {
     float a = fabs(x), t = 1.0f / fma(0.305f, a, 1.0f), u = t * t;
     float p = fma(fma(0.121021634f, t, 0.103420882f), u, fma(0.122466814f, t, 0.121639733f));
     float q = fma(fma(0.0366991842f, t, -0.152988281f), u, fma(0.185716838f, t, -0.0379767574f));
-    return fma(q, u * u, p) * (t * gs_futex(x));
+    return fma(q, u * u, p) * (t * gs_bell(x));
 }
 static inline float gs_below(float x) {
     float tail = gs_tail(x);
@@ -77,7 +77,7 @@ static inline float gs_below(float x) {
 """
 """What every program begins with.
 
-`gs_futex` is exp(-x * x / 2), as long as a float holds it, `gs_tail` the part of the normal
+`gs_bell` is exp(-x * x / 2), as long as a float holds it, `gs_tail` the part of the normal
 distribution that is further from 0 than x, on one side, and `gs_below` the part below x. The first
 takes the exponent from the bits of a number that is so large that it ends at the point. The second
 is a polynomial in 1 / (1 + 0.305 |x|), fitted with a relative error of 1e-7. Both are written as
