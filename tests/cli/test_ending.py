@@ -84,6 +84,37 @@ sys.exit(main())
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "groundstate: interrupted\n")
 
 
+def test_interrupt_survives_a_slow_hook() -> None:
+    """The process may be held up while it arranges for the interrupt to come once more."""
+    code = """
+import signal, sys, time
+from groundstate.cli import commands, main as program
+
+class Late:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+        str()
+
+def run(args):
+    Late()
+    time.sleep(10)
+    print("it went on")
+    return 0
+
+arm = signal.setitimer
+def slow(which, seconds):
+    arm(which, seconds)
+    signal.setitimer = arm
+    time.sleep(0.1)
+
+signal.setitimer = slow
+commands.parse = lambda arguments: (run, None)
+sys.exit(program.main())
+"""
+    done = run_python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "groundstate: interrupted\n")
+
+
 def test_interrupt_at_exit_ends_in_one_line() -> None:
     code = """
 import atexit, signal, sys

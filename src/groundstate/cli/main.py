@@ -149,12 +149,25 @@ def _say_interrupted() -> None:
 def _raise_again(problem: sys.UnraisableHookArgs) -> None:
     """Ctrl-C came in a place that cannot raise, such as a destructor: once more, a bit later."""
     if problem.exc_type is KeyboardInterrupt:
-        from signal import SIGINT
-        from threading import Timer
+        import signal
 
-        Timer(0.001, os.kill, (os.getpid(), SIGINT)).start()
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
     else:
         sys.__unraisablehook__(problem)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt; in the hook above, which cannot raise either, only later."""
+    inside = frame
+    while inside is not None:
+        if inside.f_code is _raise_again.__code__:
+            import signal
+
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            return
+        inside = inside.f_back
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
