@@ -20,9 +20,9 @@ GOAL = 1.0
 
 
 def plan(options: Options) -> Plan:
-    """Each round starts each runtime once, ours through both doors."""
+    """Each round starts each runtime once, ours through both routes."""
     loader = peers.loader()
-    doors = [door for door in (loader, peers.direct()) if isinstance(door, Target)]
+    routes = [route for route in (loader, peers.direct()) if isinstance(route, Target)]
     opencl = peers.opencl_peers()
     samples = Samples()
 
@@ -34,7 +34,7 @@ def plan(options: Options) -> Plan:
 
         return step
 
-    ours = [Step(f"barriers, {door.name}", measure("barrier", door)) for door in doors]
+    ours = [Step(f"barriers, {route.name}", measure("barrier", route)) for route in routes]
     theirs = [
         Step(f"barriers, {peer.name}", measure("opencl_barrier", peer))
         for peer in opencl
@@ -43,20 +43,23 @@ def plan(options: Options) -> Plan:
     rounds = 1 if options.quick else 6
     return Plan(
         (ours + theirs) * rounds,
-        lambda: _figures(doors, opencl, samples),
+        lambda: _figures(routes, opencl, samples),
         peers.loader_notes(loader),
     )
 
 
-def _figures(doors: list[Target], opencl: list[Target | Missing], samples: Samples) -> list[Figure]:
+def _figures(
+    routes: list[Target], opencl: list[Target | Missing], samples: Samples
+) -> list[Figure]:
     figures = []
-    for door in doors:
+    for route in routes:
         for way, description in OURS.items():
-            times = samples.times(f"{door.name} {way}")
+            times = samples.times(f"{route.name} {way}")
             if times:
                 ours = Measure.of_times(times, "µs")
                 figures += [
-                    _against(f"{description} ({door.name})", ours, peer, samples) for peer in opencl
+                    _against(f"{description} ({route.name})", ours, peer, samples)
+                    for peer in opencl
                 ]
     return figures
 

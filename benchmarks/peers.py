@@ -1,4 +1,4 @@
-"""Finds what is measured: the two doors to our driver, and the runtimes it is compared with."""
+"""Finds what is measured: the two routes to our driver, and the runtimes it is compared with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTEL = "Intel CPU OpenCL"
 
 @dataclass(frozen=True)
 class Missing:
-    """A door or a peer that this machine does not have."""
+    """A loader or a peer that this machine does not have."""
 
     name: str
     install: str
@@ -79,11 +79,11 @@ def loader() -> Target | Missing:
     return Target("loader", name, {**driver.env, "ZE_ENABLE_ALT_DRIVERS": driver.library})
 
 
-def loader_notes(door: Target | Missing) -> list[str]:
+def loader_notes(route: Target | Missing) -> list[str]:
     """What a report says if nothing could go through the loader."""
-    if isinstance(door, Target):
+    if isinstance(route, Target):
         return []
-    return [f"{door.name} not installed, so no row goes through it: {door.install}"]
+    return [f"{route.name} not installed, so no row goes through it: {route.install}"]
 
 
 def opencl_peers() -> list[Target | Missing]:

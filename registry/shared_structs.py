@@ -92,7 +92,7 @@ STRUCTS = (
     ),
     Struct(
         "gs_image_view",
-        "An image, as compiled code reads it (docs/reference/python/images.md).",
+        "An image, as compiled code reads it (docs/reference/images.md).",
         (
             Field("texels", "char *"),
             Field("width", "uint32_t", "in texels, as are the others; 1: there is no such axis"),

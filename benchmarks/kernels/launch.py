@@ -27,7 +27,7 @@ def plan(options: Options) -> Plan:
     """In each round each runtime is measured from C in a new process, then from Python."""
     samples, team = Samples(), Team.of_runtimes(options.peers)
     loader = peers.loader()
-    doors = [door for door in (loader, peers.direct()) if isinstance(door, Target)]
+    routes = [route for route in (loader, peers.direct()) if isinstance(route, Target)]
     found = [peer for peer in peers.opencl_peers() if isinstance(peer, Target) and options.peers]
     kernel = programs.BUILT / "empty.spv"
 
@@ -47,7 +47,7 @@ def plan(options: Options) -> Plan:
 
     source = SOURCES / "empty.cl"
     turn = [
-        *(Step(f"C, {door.name}", partial(from_c, "launch", door, kernel)) for door in doors),
+        *(Step(f"C, {route.name}", partial(from_c, "launch", route, kernel)) for route in routes),
         *(
             Step(f"C, {peer.name}", partial(from_c, "opencl_launch", peer, source))
             for peer in found
@@ -57,20 +57,20 @@ def plan(options: Options) -> Plan:
     rounds = options.rounds or (1 if options.quick else 6)
     return Plan(
         [Step("empty kernel: build", prepare), *turn * rounds, Step("end", team.close)],
-        lambda: _figures(samples, doors, found, team.missing),
+        lambda: _figures(samples, routes, found, team.missing),
         peers.loader_notes(loader),
     )
 
 
 def _figures(
-    samples: Samples, doors: list[Target], found: list[Target], missing: list[Missing]
+    samples: Samples, routes: list[Target], found: list[Target], missing: list[Missing]
 ) -> list[Figure]:
     figures = []
-    for door in doors:
+    for route in routes:
         for way, description in WAYS.items():
-            times = samples.times(f"{door.name} {way}")
+            times = samples.times(f"{route.name} {way}")
             if times:
-                case = f"C, {description} ({door.name})"
+                case = f"C, {description} ({route.name})"
                 theirs = {peer.name: _best(samples, peer.name) for peer in found}
                 figures += _row(case, times, theirs, missing)
     theirs = {peer.name: samples.times(f"{peer.name} Python") for peer in found}

@@ -120,7 +120,7 @@ _Static_assert(offsetof(gs_texel_channel, shift) == 1, "gs_texel_channel.shift i
 _Static_assert(offsetof(gs_texel_channel, bits) == 2, "gs_texel_channel.bits is at 2");
 _Static_assert(offsetof(gs_texel_channel, source) == 3, "gs_texel_channel.source is at 3");
 
-/* An image, as compiled code reads it (docs/reference/python/images.md). */
+/* An image, as compiled code reads it (docs/reference/images.md). */
 typedef struct gs_image_view {
     char *texels; /* 0 */
     uint32_t width; /* 8: in texels, as are the others; 1: there is no such axis */

@@ -1,4 +1,4 @@
-/* Images: blocks of texels, and what compiled code knows of them. docs/reference/python/images.md is about both sides of it. */
+/* Images: blocks of texels, and what compiled code knows of them. docs/reference/images.md is about both sides of it. */
 #ifndef GS_IMAGES_IMAGE_H
 #define GS_IMAGES_IMAGE_H
 

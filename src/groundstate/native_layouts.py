@@ -122,7 +122,7 @@ assert ctypes.sizeof(TexelChannel) == 4
 
 
 class ImageView(ctypes.Structure):
-    """`gs_image_view`: an image, as compiled code reads it (docs/reference/python/images.md)."""
+    """`gs_image_view`: an image, as compiled code reads it (docs/reference/images.md)."""
 
     texels: int
     width: int

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.dnn.journal import Journal
-from tests.dnn.reference.contender import DOORS
+from tests.dnn.reference.contender import APIS
 from tests.dnn.reference.court import Court
 from tests.dnn.reference.families import FAMILIES
 from tests.dnn.reference.judge import (
@@ -71,12 +71,12 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Tally]:
     numbers = list(range(options.count)) if one is None else [one]
     journal = Journal(options.journal)
     with (
-        closing(Court(options.door, options.jobs)) as court,
+        closing(Court(options.api, options.jobs)) as court,
         Progress(*columns, console=console, disable=options.json) as progress,
     ):
         for name in options.families:
             tally, begin = tallies.setdefault(name, Tally()), time.perf_counter()
-            key = (options.door, name, options.seed)
+            key = (options.api, name, options.seed)
             for number, verdict in journal.verdicts(key, numbers):
                 tally.add(number, verdict)
             left = journal.left(key, numbers)
@@ -156,8 +156,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the problems (1)")
     parser.add_argument("--number", type=int, help="only the problem of this number")
     parser.add_argument(
-        "--door",
-        choices=(*DOORS, "reference"),
+        "--api",
+        choices=(*APIS, "reference"),
         default="python",
         help="which library is judged: groundstate.dnnl, our C library, or the reference itself",
     )

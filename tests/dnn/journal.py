@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.dnn.reference.judge import Verdict
 
 Key = tuple[str, str, int]
-"""The door, the family and the seed of problems."""
+"""The API, the family and the seed of problems."""
 
 
 class Journal:
@@ -28,7 +28,7 @@ class Journal:
             said = json.loads(line)
         except ValueError:
             return  # the line at which a run was stopped
-        key = (said.pop("door"), said.pop("family"), said.pop("seed"))
+        key = (said.pop("api"), said.pop("family"), said.pop("seed"))
         number = said.pop("number")
         self.known.setdefault(key, {})[number] = Verdict(**said)
 
@@ -45,7 +45,7 @@ class Journal:
         """Keeps a verdict."""
         if self.path is None:
             return
-        door, family, seed = key
-        where = {"door": door, "family": family, "seed": seed, "number": number}
+        api, family, seed = key
+        where = {"api": api, "family": family, "seed": seed, "number": number}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(where | asdict(verdict)) + "\n")

@@ -106,7 +106,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     verdict = Verdict(PASSED, "the problem", ["why"], by_numpy=True)
     Journal(file).add(key, 2, verdict)
     with file.open("a") as stopped:
-        stopped.write('{"door": "pyth')
+        stopped.write('{"api": "pyth')
     journal = Journal(file)
     assert list(journal.verdicts(key, [0, 1, 2])) == [(2, verdict)]
     assert journal.left(key, [0, 1, 2]) == [0, 1]

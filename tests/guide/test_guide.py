@@ -47,7 +47,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def doors(library: Path) -> list[dict[str, str]]:
+def routes(library: Path) -> list[dict[str, str]]:
     """The variables that lead a program to the driver: through the loader, and in its place."""
     return [
         {"ZE_ENABLE_ALT_DRIVERS": str(library)},
@@ -102,11 +102,11 @@ def test_c_and_python_show_the_same(
         require_opencl()
     expected = in_order(program, python_output(program, capfd))
     assert expected
-    for number, door in enumerate(doors(library)):
+    for number, route in enumerate(routes(library)):
         kernels = tmp_path / str(number)
         write_kernels(program.name, kernels)
         command = [str(programs / program.name), str(kernels)]
-        shown = succeeded(command, {"PATH": os.defpath, **door, **program.environment})
+        shown = succeeded(command, {"PATH": os.defpath, **route, **program.environment})
         assert in_order(program, shown) == expected
 
 

@@ -76,7 +76,7 @@ def run_on_the_driver(
 
 
 @dataclass(frozen=True)
-class Door:
+class Route:
     """One way for a C program to reach the driver."""
 
     name: str
@@ -87,7 +87,7 @@ class Door:
     def run(
         self, program: str, *arguments: str, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Builds a program and runs it with only the variables that this door needs, and `env`."""
+        """Builds a program and runs it with only the variables that this route needs, and `env`."""
         path = self.build(program, *self.link, output=f"{program}-{self.name}")
         return subprocess.run(
             [str(path), *arguments],
@@ -98,22 +98,22 @@ class Door:
         )
 
 
-def loader_door(name: str, environment: dict[str, str], build: Build) -> Door:
-    """A door for programs that were linked against the real loader, as all are out there."""
+def loader_route(name: str, environment: dict[str, str], build: Build) -> Route:
+    """A route for programs that were linked against the real loader, as all are out there."""
     if not list(Path("/usr/lib").glob("*/libze_loader.so")):
         pytest.skip("the Level Zero loader is missing: on x86-64, apt-get install libze1 libze-dev")
-    return Door(name, ("-lze_loader", "-ldl"), environment, build)
+    return Route(name, ("-lze_loader", "-ldl"), environment, build)
 
 
 @pytest.fixture(params=["loader", "standin", "direct"])
-def door(request: pytest.FixtureRequest, build: Build, library: Path, headers: Path) -> Door:
+def route(request: pytest.FixtureRequest, build: Build, library: Path, headers: Path) -> Route:
     """Each way in turn: the system's loader, our library in its place, and no loader at all."""
     if request.param == "loader":
-        return loader_door("loader", {"ZE_ENABLE_ALT_DRIVERS": str(library)}, build)
+        return loader_route("loader", {"ZE_ENABLE_ALT_DRIVERS": str(library)}, build)
     if request.param == "standin":
-        return loader_door("standin", {"LD_LIBRARY_PATH": str(standin.folder())}, build)
+        return loader_route("standin", {"LD_LIBRARY_PATH": str(standin.folder())}, build)
     link = (f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}", "-ldl")
-    return Door("direct", link, {}, build)
+    return Route("direct", link, {}, build)
 
 
 @pytest.fixture(scope="session")

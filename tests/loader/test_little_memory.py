@@ -9,7 +9,7 @@ import pytest
 
 from groundstate import doctor
 
-from .conftest import TIMEOUT, Door
+from .conftest import TIMEOUT, Route
 
 KERNEL = Path(doctor.__file__).with_name("square.spv")
 ENOUGH_KIB = 512 << 10
@@ -17,13 +17,13 @@ OUT_OF_HOST_MEMORY = "0x70000002"
 
 
 def run_limited(
-    door: Door, limit_kib: int, *arguments: str, **variables: str
+    route: Route, limit_kib: int, *arguments: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs the program `little` as a shell does after `ulimit -v`."""
-    path = door.build("little", *door.link, output=f"little-{door.name}")
+    path = route.build("little", *route.link, output=f"little-{route.name}")
     return subprocess.run(
         ["sh", "-c", f'ulimit -v {limit_kib} && exec "$0" "$@"', str(path), *arguments],
-        env={**door.environment, "GROUNDSTATE_CACHE": "off", **variables},
+        env={**route.environment, "GROUNDSTATE_CACHE": "off", **variables},
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
@@ -31,16 +31,16 @@ def run_limited(
 
 
 @pytest.mark.parametrize("threads", [1, 64])
-def test_half_a_gib_compiles_and_runs_kernel(door: Door, threads: int) -> None:
-    done = run_limited(door, ENOUGH_KIB, str(KERNEL), GROUNDSTATE_THREADS=str(threads))
+def test_half_a_gib_compiles_and_runs_kernel(route: Route, threads: int) -> None:
+    done = run_limited(route, ENOUGH_KIB, str(KERNEL), GROUNDSTATE_THREADS=str(threads))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("little ok ")
 
 
-@pytest.mark.parametrize("door", ["direct"], indirect=True)
+@pytest.mark.parametrize("route", ["direct"], indirect=True)
 @pytest.mark.parametrize("limit_mib", [*range(16, 64, 3), *range(64, 260, 28)])
-def test_less_is_enough_or_said_to_be_too_little(door: Door, limit_mib: int) -> None:
-    done = run_limited(door, limit_mib << 10, str(KERNEL), GROUNDSTATE_ERRORS="1")
+def test_less_is_enough_or_said_to_be_too_little(route: Route, limit_mib: int) -> None:
+    done = run_limited(route, limit_mib << 10, str(KERNEL), GROUNDSTATE_ERRORS="1")
     if done.returncode == 0:
         return
     assert done.returncode == 1, done.stderr

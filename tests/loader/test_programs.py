@@ -11,7 +11,7 @@ import pytest
 
 from groundstate.compiler.opencl.frontend import compile_opencl
 
-from .conftest import PROGRAMS, TIMEOUT, Build, Door
+from .conftest import PROGRAMS, TIMEOUT, Build, Route
 
 UNINITIALIZED = 0x78000001
 DEPENDENCY_UNAVAILABLE = 0x70020000
@@ -23,21 +23,21 @@ def succeeded(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout
 
 
-def test_discovery(door: Door) -> None:
-    lines = succeeded(door.run("discovery")).splitlines()
+def test_discovery(route: Route) -> None:
+    lines = succeeded(route.run("discovery")).splitlines()
     assert lines[0].startswith("driver api=1.")
     assert len([line for line in lines if line.startswith("  device type=1 sub=0")]) == 1
     assert len(lines) == 2
 
 
-def test_discovery_of_a_topology(door: Door) -> None:
-    lines = succeeded(door.run("discovery", env={"GROUNDSTATE_TOPOLOGY": "2x3"})).splitlines()
+def test_discovery_of_a_topology(route: Route) -> None:
+    lines = succeeded(route.run("discovery", env={"GROUNDSTATE_TOPOLOGY": "2x3"})).splitlines()
     assert len([line for line in lines if line.startswith("  device") and "sub=0" in line]) == 2
     assert len([line for line in lines if line.startswith("    device") and "sub=1" in line]) == 6
 
 
-def test_pipeline(door: Door) -> None:
-    assert succeeded(door.run("pipeline")) == "pipeline ok\n"
+def test_pipeline(route: Route) -> None:
+    assert succeeded(route.run("pipeline")) == "pipeline ok\n"
 
 
 def compiled(name: str, factory: pytest.TempPathFactory) -> str:
@@ -58,22 +58,22 @@ def scaling(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compiled("images", tmp_path_factory)
 
 
-def test_images_as_in_the_programming_guide(door: Door, scaling: str) -> None:
-    assert succeeded(door.run("images", scaling)) == "images ok\n"
+def test_images_as_in_the_programming_guide(route: Route, scaling: str) -> None:
+    assert succeeded(route.run("images", scaling)) == "images ok\n"
 
 
-def test_every_form_of_launch(door: Door, launches: str) -> None:
-    assert succeeded(door.run("launches", launches, "forms")) == "launches ok\n"
+def test_every_form_of_launch(route: Route, launches: str) -> None:
+    assert succeeded(route.run("launches", launches, "forms")) == "launches ok\n"
 
 
-@pytest.mark.parametrize("door", ["direct"], indirect=True)
-def test_more_than_2_to_the_32_work_items(door: Door, launches: str) -> None:
-    assert succeeded(door.run("launches", launches, "many")) == "launches ok\n"
+@pytest.mark.parametrize("route", ["direct"], indirect=True)
+def test_more_than_2_to_the_32_work_items(route: Route, launches: str) -> None:
+    assert succeeded(route.run("launches", launches, "many")) == "launches ok\n"
 
 
-def test_printing_more_than_the_buffer_holds(door: Door, launches: str) -> None:
+def test_printing_more_than_the_buffer_holds(route: Route, launches: str) -> None:
     """What fits is printed whole, and each of the other calls tells the kernel that it failed."""
-    *printed, said, end = succeeded(door.run("launches", launches, "print")).splitlines()
+    *printed, said, end = succeeded(route.run("launches", launches, "print")).splitlines()
     failed, items = (int(word) for word in said.split() if word.isdigit())
     numbers = {int(line.split()[1]) for line in printed}
     assert end == "launches ok"
@@ -82,48 +82,48 @@ def test_printing_more_than_the_buffer_holds(door: Door, launches: str) -> None:
     assert {line[15:] for line in printed} == {" of many, each as long as all the others"}
 
 
-def test_many_threads_at_once(door: Door) -> None:
-    assert succeeded(door.run("threads")) == "threads ok\n"
+def test_many_threads_at_once(route: Route) -> None:
+    assert succeeded(route.run("threads")) == "threads ok\n"
 
 
-def test_fork_and_exec(door: Door) -> None:
-    assert sorted(succeeded(door.run("forkexec")).split("\n")) == ["", "child ok", "parent ok"]
+def test_fork_and_exec(route: Route) -> None:
+    assert sorted(succeeded(route.run("forkexec")).split("\n")) == ["", "child ok", "parent ok"]
 
 
-def test_sharing_with_other_processes(door: Door) -> None:
+def test_sharing_with_other_processes(route: Route) -> None:
     before = shared_memory_of_the_driver()
-    assert succeeded(door.run("ipc")) == "ipc ok\n"
+    assert succeeded(route.run("ipc")) == "ipc ok\n"
     assert shared_memory_of_the_driver() == before
 
 
 @pytest.mark.parametrize("how", ["return", "exit", "quick"])
-def test_leaving_without_destroying(door: Door, how: str) -> None:
+def test_leaving_without_destroying(route: Route, how: str) -> None:
     before = shared_memory_of_the_driver()
-    assert succeeded(door.run("abandon", how)) == "leaving\n"
+    assert succeeded(route.run("abandon", how)) == "leaving\n"
     assert shared_memory_of_the_driver() == before
 
 
-def test_being_killed_leaves_nothing(door: Door) -> None:
+def test_being_killed_leaves_nothing(route: Route) -> None:
     before = shared_memory_of_the_driver()
-    assert door.run("abandon", "kill").returncode == -signal.SIGKILL
-    assert succeeded(door.run("pipeline")) == "pipeline ok\n"
+    assert route.run("abandon", "kill").returncode == -signal.SIGKILL
+    assert succeeded(route.run("pipeline")) == "pipeline ok\n"
     assert shared_memory_of_the_driver() == before
 
 
-def test_foreign_python_variables_are_ignored(door: Door, tmp_path: Path) -> None:
+def test_foreign_python_variables_are_ignored(route: Route, tmp_path: Path) -> None:
     (tmp_path / "groundstate").mkdir()
     (tmp_path / "groundstate" / "__init__.py").write_text("raise SystemExit('the wrong package')\n")
     (tmp_path / "ctypes.py").write_text("raise SystemExit('the wrong ctypes')\n")
     misleading = {"PYTHONPATH": str(tmp_path), "PYTHONHOME": str(tmp_path)}
-    assert succeeded(door.run("pipeline", env=misleading)) == "pipeline ok\n"
+    assert succeeded(route.run("pipeline", env=misleading)) == "pipeline ok\n"
 
 
-def test_no_home_and_another_folder(door: Door, tmp_path: Path) -> None:
-    path = door.build("pipeline", *door.link, output=f"pipeline-{door.name}")
+def test_no_home_and_another_folder(route: Route, tmp_path: Path) -> None:
+    path = route.build("pipeline", *route.link, output=f"pipeline-{route.name}")
     done = subprocess.run(
         [str(path)],
         cwd=tmp_path,
-        env={**door.environment, "HOME": "/nonexistent"},
+        env={**route.environment, "HOME": "/nonexistent"},
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
@@ -132,17 +132,17 @@ def test_no_home_and_another_folder(door: Door, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_host_with_other_python_is_harmless(door: Door, build: Build) -> None:
+def test_host_with_other_python_is_harmless(route: Route, build: Build) -> None:
     fake = build("fake_python", "-shared", "-fPIC", output="libpython3.99.so.1.0")
-    done = door.run("other_python", str(fake))
+    done = route.run("other_python", str(fake))
     assert succeeded(done).split()[1] == "0x0"
 
 
-def test_host_sharing_other_python_gets_no_driver(door: Door, build: Build) -> None:
-    if door.name == "loader":
+def test_host_sharing_other_python_gets_no_driver(route: Route, build: Build) -> None:
+    if route.name == "loader":
         return  # the loader opens the driver when it is asked for it, and hides it
     fake = build("fake_python", "-shared", "-fPIC", output="libpython3.99.so.1.0")
-    done = door.run("other_python", str(fake), "share")
+    done = route.run("other_python", str(fake), "share")
     result = int(succeeded(done).split()[1], 16)
     assert result in (UNINITIALIZED, DEPENDENCY_UNAVAILABLE)
     assert "3.99" in done.stderr

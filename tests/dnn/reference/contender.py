@@ -1,4 +1,4 @@
-"""Our library, through either of its doors."""
+"""Our library, through either of its APIs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from groundstate.dnn.primitive import creators
 from tests.dnn.reference.client import Session, shared_library
 from tests.dnn.reference.families import FAMILIES
 
-DOORS = ("python", "c")
+APIS = ("python", "c")
 THERE = [
     name
     for name in FAMILIES
@@ -19,12 +19,12 @@ THERE = [
 
 
 class ContenderMissing(Exception):  # noqa: N818 - says what is missing
-    """The door that was asked for is not there."""
+    """The API that was asked for is not there."""
 
 
-def contender(door: str) -> Session:
+def contender(api: str) -> Session:
     """A session with our library: its Python functions, or its shared library."""
-    if door == "python":
+    if api == "python":
         return Session(dnnl, "gpu")
     library = Path(dnnl.library_path())
     if not library.exists():

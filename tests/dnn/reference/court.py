@@ -13,15 +13,15 @@ from tests.dnn.reference.judge import NO_REFERENCE, Solver, Verdict, judge
 from tests.dnn.reference.worker import Reference, ReferenceCrashed
 
 _judges: dict[str, tuple[Solver, Reference]] = {}
-"""What a process has: ours, through one door, and the reference."""
+"""What a process has: ours, through one API, and the reference."""
 
 
-def verdict_of(door: str, family: str, seed: int, number: int) -> Verdict:
+def verdict_of(api: str, family: str, seed: int, number: int) -> Verdict:
     """The verdict on one problem, in the process that calls this."""
-    if door not in _judges:
+    if api not in _judges:
         reference = Reference()
-        _judges[door] = (reference if door == "reference" else contender(door), reference)
-    ours, reference = _judges[door]
+        _judges[api] = (reference if api == "reference" else contender(api), reference)
+    ours, reference = _judges[api]
     problem = FAMILIES[family].problem(seed, number)
     try:
         return judge(FAMILIES[family], problem, ours, reference)
@@ -32,8 +32,8 @@ def verdict_of(door: str, family: str, seed: int, number: int) -> Verdict:
 class Court:
     """As many judges as asked for; one sits in this process."""
 
-    def __init__(self, door: str, judges: int) -> None:
-        self.door = door
+    def __init__(self, api: str, judges: int) -> None:
+        self.api = api
         # A process that is forked would share the driver's threads and locks.
         start = multiprocessing.get_context("spawn")
         self.pool = ProcessPoolExecutor(judges, mp_context=start) if judges > 1 else None
@@ -41,10 +41,10 @@ class Court:
     def verdicts(self, family: str, seed: int, numbers: Sequence[int]) -> Iterator[Verdict]:
         """The verdicts on problems of a family, in their order."""
         if self.pool is None:
-            yield from (verdict_of(self.door, family, seed, number) for number in numbers)
+            yield from (verdict_of(self.api, family, seed, number) for number in numbers)
             return
         waiting = [
-            self.pool.submit(verdict_of, self.door, family, seed, number) for number in numbers
+            self.pool.submit(verdict_of, self.api, family, seed, number) for number in numbers
         ]
         try:
             for verdict in waiting:
