@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
 
-class Closing:
+class Closing(ABC):
     """A base for objects with a `close` of their own."""
 
+    @abstractmethod
     def close(self) -> None:
         """Gives up what the object holds."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
