@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 
 from groundstate.compiler.target import Target
 
@@ -53,6 +54,29 @@ class Text:
             self.do(f"call void @{function}({passed})")
             return ""
         return self.emit(f"call {result} @{function}({passed})")
+
+    def shuffle(self, vector: str, one: str, picks: Sequence[int], two: str = "poison") -> str:
+        """A vector of elements picked from one or two vectors of the type `vector`."""
+        mask = ", ".join(f"i32 {pick}" for pick in picks)
+        return self.emit(
+            f"shufflevector {vector} {one}, {vector} {two}, <{len(picks)} x i32> <{mask}>"
+        )
+
+    def split(self, element: str, vector: str, length: int, size: int) -> Iterator[str]:
+        """A vector of `length` elements as vectors of `size`, each written when it is asked for."""
+        whole = f"<{length} x {element}>"
+        for first in range(0, length, size):
+            yield self.shuffle(whole, vector, range(first, first + size))
+
+    def concatenate(self, element: str, parts: list[str], size: int) -> str:
+        """One vector of vectors of `size` elements, a power of two of them, two at a time."""
+        while len(parts) > 1:
+            half, size = f"<{size} x {element}>", 2 * size
+            parts = [
+                self.shuffle(half, low, range(size), high)
+                for low, high in zip(parts[::2], parts[1::2], strict=True)
+            ]
+        return parts[0]
 
 
 def scalar_bytes(llvm_type: str) -> int:

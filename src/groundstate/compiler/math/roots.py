@@ -42,15 +42,11 @@ def _in_halves(x: Vec, name: str) -> Vec:
     count, text = lanes(x.t), x.text
     half = f"<{count // 2} x float>"
     parts = []
-    for first in (0, count // 2):
-        picks = ", ".join(f"i32 {lane}" for lane in range(first, first + count // 2))
-        part = f"shufflevector {x.t} {x.name}, {x.t} poison, <{count // 2} x i32> <{picks}>"
-        found = _estimate(Vec(text, half, text.emit(part)), name)
+    for part in text.split("float", x.name, count, count // 2):
+        found = _estimate(Vec(text, half, part), name)
         assert found is not None
         parts.append(found.name)
-    picks = ", ".join(f"i32 {lane}" for lane in range(count))
-    whole = f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{count} x i32> <{picks}>"
-    return Vec(text, x.t, text.emit(whole))
+    return Vec(text, x.t, text.concatenate("float", parts, count // 2))
 
 
 @function("rsqrt", "half_rsqrt", branches=True, types=("float", "double"))

@@ -81,29 +81,11 @@ class Masks:
         """The same numbers, of which LLVM does not know where they come from."""
         if not self.is_wide:
             return mask
-        text, width, size = self.text, self.text.width, self.piece
-        if size == width:
+        text, size = self.text, self.piece
+        if size == text.width:
             return self._through_assembly(mask)
-        part = f"<{size} x i32>"
-        pieces = []
-        for start in range(0, width, size):
-            picks = ", ".join(f"i32 {start + lane}" for lane in range(size))
-            cut = text.emit(
-                f"shufflevector {self.type} {mask}, {self.type} poison, {part} <{picks}>"
-            )
-            pieces.append(self._through_assembly(cut))
-        have = size
-        while len(pieces) > 1:
-            picks = ", ".join(f"i32 {lane}" for lane in range(2 * have))
-            pieces = [
-                text.emit(
-                    f"shufflevector <{have} x i32> {low}, <{have} x i32> {high}, "
-                    f"<{2 * have} x i32> <{picks}>"
-                )
-                for low, high in zip(pieces[::2], pieces[1::2], strict=True)
-            ]
-            have *= 2
-        return pieces[0]
+        parts = [self._through_assembly(p) for p in text.split("i32", mask, text.width, size)]
+        return text.concatenate("i32", parts, size)
 
     def _through_assembly(self, piece: str) -> str:
         type_ = f"<{self.piece} x i32>"

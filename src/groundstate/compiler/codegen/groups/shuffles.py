@@ -79,11 +79,7 @@ def _picked(emitter: Emitter, value: Value, picks: list[int]) -> Value:
     if emitter.width == 1 or value.stride == 0:
         return value
     wide = emitter.text.vector_type(value.type)
-    order = ", ".join(f"i32 {pick}" for pick in picks)
-    name = emitter.text.emit(
-        f"shufflevector {wide} {emitter.text.as_vector(value)}, {wide} poison, "
-        f"<{emitter.width} x i32> <{order}>"
-    )
+    name = emitter.text.shuffle(wide, emitter.text.as_vector(value), picks)
     return Lanes(value.type, name, None)
 
 
@@ -119,9 +115,9 @@ def _permuted(text: LaneText, llvm_type: str, vector: str, source: str) -> str:
     size = text.target.lanes
     part, numbers = f"<{size} x {llvm_type}>", f"<{size} x i32>"
     permutation = text.target.lane_permutations[llvm_type]
-    parts = _pieces(text, llvm_type, vector)
+    parts = list(text.split(llvm_type, vector, text.width, size))
     picked = []
-    for lanes in _pieces(text, "i32", source):
+    for lanes in text.split("i32", source, text.width, size):
         found = ""
         for index, each in enumerate(parts):
             moved = text.call(part, permutation, [(part, each), (numbers, lanes)])
@@ -131,34 +127,7 @@ def _permuted(text: LaneText, llvm_type: str, vector: str, source: str) -> str:
                 moved = text.emit(f"select <{size} x i1> {is_here}, {part} {moved}, {part} {found}")
             found = moved
         picked.append(found)
-    return _joined(text, llvm_type, picked)
-
-
-def _pieces(text: LaneText, llvm_type: str, vector: str) -> list[str]:
-    """A vector as vectors that fill a register."""
-    size = text.target.lanes
-    wide = text.vector_type(llvm_type)
-    orders = [range(first, first + size) for first in range(0, text.width, size)]
-    return [
-        text.emit(
-            f"shufflevector {wide} {vector}, {wide} poison, "
-            f"<{size} x i32> <{', '.join(f'i32 {lane}' for lane in order)}>"
-        )
-        for order in orders
-    ]
-
-
-def _joined(text: LaneText, llvm_type: str, pieces: list[str]) -> str:
-    """One vector of several of the same length, two at a time."""
-    length = text.width // len(pieces)
-    while len(pieces) > 1:
-        half, length = f"<{length} x {llvm_type}>", 2 * length
-        order = ", ".join(f"i32 {lane}" for lane in range(length))
-        pieces = [
-            text.emit(f"shufflevector {half} {low}, {half} {high}, <{length} x i32> <{order}>")
-            for low, high in zip(pieces[::2], pieces[1::2], strict=True)
-        ]
-    return pieces[0]
+    return text.concatenate(llvm_type, picked, size)
 
 
 @handles("SubgroupShuffleDownINTEL", "SubgroupShuffleUpINTEL")

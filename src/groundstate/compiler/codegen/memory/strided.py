@@ -73,7 +73,7 @@ def _pick(emitter: Emitter, pointer: Lanes, stored: str, align: int, pick: Picke
             )
             vectors.append((loaded, shift))
         groups.append(pick(emitter, stored, vectors))
-    return _joined(emitter, stored, groups)
+    return emitter.text.concatenate(stored, groups, QUAD_LANES)
 
 
 def _pick_seconds(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]]) -> str:
@@ -102,7 +102,8 @@ def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Val
         places = [_lane_address(emitter, pointer, first + lane) for lane in range(lanes)]
         for column, turned in zip(columns, turn(emitter, places, scalar, align), strict=True):
             column.append(turned)
-    return [Lanes(scalar, _joined(emitter, scalar, each), None) for each in columns]
+    wholes = [emitter.text.concatenate(scalar, each, lanes) for each in columns]
+    return [Lanes(scalar, whole, None) for whole in wholes]
 
 
 def _turn_words(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
@@ -155,19 +156,4 @@ def _mix(
     emitter: Emitter, scalar: str, count: int, one: str, two: str, picks: tuple[int, ...]
 ) -> str:
     """A vector of elements picked from two."""
-    wide = f"<{count} x {scalar}>"
-    chosen = ", ".join(f"i32 {pick}" for pick in picks)
-    return emitter.text.emit(
-        f"shufflevector {wide} {one}, {wide} {two}, <{len(picks)} x i32> <{chosen}>"
-    )
-
-
-def _joined(emitter: Emitter, scalar: str, parts: list[str]) -> str:
-    """Vectors of equal length, which together have a number for each lane, behind each other."""
-    count = emitter.width // len(parts)
-    while len(parts) > 1:
-        picks = tuple(range(2 * count))
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [_mix(emitter, scalar, count, one, two, picks) for one, two in pairs]
-        count *= 2
-    return parts[0]
+    return emitter.text.shuffle(f"<{count} x {scalar}>", one, picks, two)
