@@ -15,7 +15,7 @@
 #include "threads/lock.h"
 #include "threads/wait.h"
 
-enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, in the order of knobs.py */
+enum { SAY_NONE, SAY_SERIOUS, SAY_ALL }; /* the choices of GROUNDSTATE_ERRORS, as src/groundstate/knobs lists them */
 enum { MOST_SAID = 32 };
 
 static _Thread_local char last_error[GS_ERROR_BYTES];

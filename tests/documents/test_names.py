@@ -54,7 +54,7 @@ def test_files_that_a_page_names_exist(page: Path, world: World) -> None:
 
 @every_page
 def test_variables_that_a_page_names_exist(page: Path) -> None:
-    known = {each.name for each in vars(knobs).values() if isinstance(each, knobs.Knob)}
+    known = {knob.name for knob in knobs.KNOBS}
     named = set(re.findall(r"\bGROUNDSTATE_[A-Z_]*[A-Z]\b", page.read_text(encoding="utf-8")))
     assert named <= known | OTHER_VARIABLES
 

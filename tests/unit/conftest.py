@@ -4,11 +4,12 @@ import pytest
 
 from groundstate import knobs
 from groundstate.driver import platform
+from groundstate.knobs import kinds
 
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knobs, "_complained", set())
+    monkeypatch.setattr(kinds, "complained", set())
     for knob in knobs.KNOBS:
         monkeypatch.delenv(knob.name, raising=False)
 

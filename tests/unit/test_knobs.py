@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import knobs
+from groundstate.knobs.__main__ import document
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -135,14 +136,14 @@ def test_the_environment_is_read_when_asked(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_library_is_in_package_unless_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
-    package = Path(knobs.__file__).resolve().parent
+    package = Path(knobs.__file__).resolve().parents[1]
     assert Path(knobs.library()) == package / "_native" / "libze_groundstate.so.1"
     monkeypatch.setenv("GROUNDSTATE_LIBRARY", "/elsewhere/libze.so")
     assert knobs.library() == "/elsewhere/libze.so"
 
 
 def test_only_knobs_reads_the_environment() -> None:
-    package = Path(knobs.__file__).resolve().parent
+    package = Path(knobs.__file__).resolve().parents[1]
     readers = [
         path.name
         for path in package.rglob("driver/**/*.py")
@@ -160,7 +161,7 @@ def test_knobs_have_distinct_names_and_sentences() -> None:
 
 
 def test_the_page_about_knobs_is_current() -> None:
-    assert (REPOSITORY / "docs" / "reference" / "knobs.md").read_text() == knobs.document()
+    assert (REPOSITORY / "docs" / "reference" / "knobs.md").read_text() == document()
 
 
 @pytest.mark.parametrize("word", ["0", "off", "OFF", "no", "False", " off "])

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 
 from groundstate import knobs
 from groundstate.doctor.finding import Finding, State
+from groundstate.knobs import kinds
 
 SECTION = "Variables"
 OTHERS = {
@@ -45,13 +46,13 @@ def known() -> Iterator[Finding]:
         yield Finding(SECTION, f"{knob.name}={knob.text()}", state, problem or "is set")
 
 
-def problem_of(knob: knobs.Knob) -> str:
+def problem_of(knob: kinds.Knob) -> str:
     """What is wrong with the value of a knob; empty if nothing is."""
     said = io.StringIO()
-    kept, knobs._complained = knobs._complained, set()
+    kept, kinds.complained = kinds.complained, set()
     with contextlib.redirect_stderr(said):
         knob.get()
-    knobs._complained = kept
+    kinds.complained = kept
     return said.getvalue().strip().rpartition(": ")[2]
 
 

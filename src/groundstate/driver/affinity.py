@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from groundstate import knobs
 from groundstate.driver.topology import Part
+from groundstate.knobs.kinds import complain
 
 Entry = tuple[int, ...]
 
@@ -24,7 +25,7 @@ def parse(mask: str) -> list[Entry] | None:
         if entry is not None:
             entries.append(entry)
         elif word.strip():
-            knobs.complain(
+            complain(
                 knobs.AFFINITY_MASK.name,
                 word.strip(),
                 "expected device or device.sub-device, such as 0 or 0.1; ignoring this entry",

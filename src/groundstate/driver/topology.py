@@ -9,6 +9,7 @@ machine.
 from collections.abc import Sequence
 
 from groundstate import knobs
+from groundstate.knobs.kinds import complain
 
 MAX_DEVICES = 64
 MAX_SUBDEVICES = 64
@@ -64,7 +65,7 @@ def configured() -> tuple[int, int]:
     try:
         return parse(text)
     except ValueError:
-        knobs.complain(
+        complain(
             knobs.TOPOLOGY.name,
             text,
             f"expected devices or devices x sub-devices, such as 2x4 (at most {MAX_DEVICES}x"

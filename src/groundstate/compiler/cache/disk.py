@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from groundstate import knobs, private_files, signing
 from groundstate.compiler.light_dataclass import light_dataclass
+from groundstate.knobs.kinds import complain
 from groundstate.private_files import TEMPORARY
 
 DIGEST_BYTES = 32
@@ -90,7 +91,7 @@ def _root(make: bool = False) -> Iterator[Root]:
             yield Root(path, descriptor)
     except private_files.SharedFolderError:
         problem = "others own it or can write to it, so nothing is kept there; chmod go-w it"
-        knobs.complain(knobs.CACHE.name, path, problem)
+        complain(knobs.CACHE.name, path, problem)
         raise
 
 

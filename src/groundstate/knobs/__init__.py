@@ -1,259 +1,14 @@
 """Every environment variable that Groundstate reads, each with its type, default and meaning.
 
-This is the only file that looks at the environment. A knob is read when its value is asked for (the
-driver asks once, when it starts), never when this module is imported. A value that cannot be
-understood is reported on stderr once and the default is used instead.
+This is the only package that looks at the environment. A knob is read when its value is asked for
+(the driver asks once, when it starts), never when this module is imported. `kinds` says how.
 
 `docs/reference/knobs.md` is printed by `python -m groundstate.knobs`.
 """
 
 import os
-import sys
-from abc import abstractmethod
 
-_complained: set[tuple[str, str]] = set()
-
-
-def complain(name: str, value: str, problem: str) -> None:
-    """Says on stderr, once for each value, why a variable is not used as it is written."""
-    if (name, value) not in _complained:
-        _complained.add((name, value))
-        print(f"groundstate: {name}={value!r}: {problem}", file=sys.stderr)
-
-
-class Knob:
-    """One environment variable. Subclasses say how its text becomes a value."""
-
-    values = ""
-
-    def __init__(self, name: str, sentence: str, group: str) -> None:
-        self.name = name
-        self.sentence = sentence
-        self.group = group
-        KNOBS.append(self)
-
-    def text(self) -> str:
-        """The variable as it is written, without the blanks around it; empty if it is not set."""
-        return os.environ.get(self.name, "").strip()
-
-    @abstractmethod
-    def get(self) -> object:
-        """What the variable says, or the default."""
-
-    @abstractmethod
-    def described_default(self) -> str:
-        """The default in the words of the documentation."""
-
-
-KNOBS: list[Knob] = []
-
-
-_ON = ("1", "true", "on", "yes")
-_OFF = ("0", "false", "off", "no")
-
-
-class Flag(Knob):
-    """A variable that switches something on or off."""
-
-    values = "`0`, `1`"
-    _meanings = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
-
-    def __init__(self, name: str, default: bool, sentence: str, group: str) -> None:
-        super().__init__(name, sentence, group)
-        self.default = default
-
-    def get(self) -> bool:
-        text = self.text()
-        if not text:
-            return self.default
-        value = self._meanings.get(text.lower())
-        if value is None:
-            complain(self.name, text, f"expected 0 or 1; using {self.described_default()}")
-            return self.default
-        return value
-
-    def described_default(self) -> str:
-        return str(int(self.default))
-
-
-class Choice(Knob):
-    """A variable that names one of a few possibilities, in upper or lower case."""
-
-    def __init__(
-        self, name: str, choices: tuple[str, ...], default: str, sentence: str, group: str
-    ) -> None:
-        super().__init__(name, sentence, group)
-        self.choices = choices
-        self.default = default
-        self.values = ", ".join(f"`{choice}`" for choice in choices)
-
-    def get(self) -> str:
-        text = self.text()
-        if not text:
-            return self.default
-        for choice in self.choices:
-            if choice.lower() == text.lower():
-                return choice
-        complain(
-            self.name, text, f"expected one of {', '.join(self.choices)}; using {self.default}"
-        )
-        return self.default
-
-    def described_default(self) -> str:
-        return self.default
-
-
-class Number(Knob):
-    """A whole number of at least `minimum`, decimal or with a 0x prefix; None if it is not set."""
-
-    values = "a number"
-
-    def __init__(self, name: str, minimum: int, otherwise: str, sentence: str, group: str) -> None:
-        super().__init__(name, sentence, group)
-        self.minimum = minimum
-        self.otherwise = otherwise
-
-    def get(self) -> int | None:
-        text = self.text()
-        if not text:
-            return None
-        try:
-            value = int(text, 0)
-        except ValueError:
-            value = self.minimum - 1
-        if not self.minimum <= value < 1 << 32:
-            complain(
-                self.name,
-                text,
-                f"expected a whole number from {self.minimum} up; using {self.otherwise}",
-            )
-            return None
-        return value
-
-    def described_default(self) -> str:
-        return self.otherwise
-
-
-class Size(Knob):
-    """A number of bytes such as 512M or 8G (powers of 1024); None if it is not set."""
-
-    values = "a size such as `512M` or `8G`"
-    _powers = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-
-    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
-        super().__init__(name, sentence, group)
-        self.otherwise = otherwise
-
-    def get(self) -> int | None:
-        text = self.text()
-        if not text:
-            return None
-        value = self._parse(text)
-        if value is None:
-            complain(self.name, text, f"expected a size such as 512M or 8G; using {self.otherwise}")
-        return value
-
-    def _parse(self, text: str) -> int | None:
-        unit = text.upper().removesuffix("B").removesuffix("I")
-        digits = unit.rstrip("KMGT")
-        power = self._powers.get(unit[len(digits) :])
-        if power is None:
-            return None
-        try:
-            size = int(float(digits.strip()) * 1024**power)
-        except (ValueError, OverflowError):
-            return None
-        return size if 0 < size < 1 << 63 else None
-
-    def described_default(self) -> str:
-        return self.otherwise
-
-
-class Duration(Knob):
-    """A time such as 500ms, 10s or 2min, in nanoseconds; None if it is not set, or 0."""
-
-    values = "a time such as `500ms`, `10s` or `2min`"
-    _units = {"us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
-
-    def __init__(
-        self, name: str, otherwise: str, sentence: str, group: str, default: int | None = None
-    ) -> None:
-        super().__init__(name, sentence, group)
-        self.otherwise = otherwise
-        self.default = default
-
-    def get(self) -> int | None:
-        text = self.text()
-        if not text:
-            return self.default
-        value = self._parse(text.lower())
-        if value is None:
-            problem = f"expected a time such as 500ms, 10s or 2min; using {self.otherwise}"
-            complain(self.name, text, problem)
-            return self.default
-        return value or None
-
-    def _parse(self, text: str) -> int | None:
-        digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
-        unit = self._units.get(text[len(digits) :].strip())
-        try:
-            value = int(float(digits) * unit) if unit is not None else -1
-        except (ValueError, OverflowError):
-            return None
-        return value if 0 <= value < 1 << 63 else None
-
-    def described_default(self) -> str:
-        return self.otherwise
-
-
-class Text(Knob):
-    """Any text, understood by whoever asks for it."""
-
-    def __init__(
-        self, name: str, values: str, default: str, otherwise: str, sentence: str, group: str
-    ) -> None:
-        super().__init__(name, sentence, group)
-        self.values = values
-        self.default = default
-        self.otherwise = otherwise
-
-    def get(self) -> str:
-        return self.text() or self.default
-
-    def described_default(self) -> str:
-        return self.otherwise
-
-
-class Folder(Knob):
-    """The absolute path of a folder that is written to, or a word that turns it off.
-
-    A relative path would mean another folder in each program, so it is refused.
-    """
-
-    values = "an absolute path, or `0`"
-
-    def __init__(self, name: str, otherwise: str, sentence: str, group: str) -> None:
-        super().__init__(name, sentence, group)
-        self.otherwise = otherwise
-
-    def is_off(self) -> bool:
-        return self.text().lower() in _OFF
-
-    def get(self) -> str | None:
-        """The path; None if it is not set, turned off or relative."""
-        text = self.text()
-        if not text or self.is_off():
-            return None
-        path = os.path.expanduser(text)
-        if not os.path.isabs(path):
-            problem = f"expected an absolute path, or 0 to turn it off; using {self.otherwise}"
-            complain(self.name, text, problem)
-            return None
-        return os.path.normpath(path)
-
-    def described_default(self) -> str:
-        return self.otherwise
-
+from groundstate.knobs.kinds import Choice, Duration, Flag, Folder, Knob, Number, Size, Text
 
 _GUIDE = "Variables of the Level Zero programming guide"
 _DEVICE = "What the device looks like"
@@ -605,6 +360,9 @@ LUA = Text(
     group=_SCRIPT,
 )
 
+KNOBS = tuple(each for each in tuple(globals().values()) if isinstance(each, Knob))
+"""All of them, in the order of the page about them."""
+
 
 def cache_folder() -> str | None:
     """The folder of the disk cache; None if nothing is to be kept."""
@@ -647,31 +405,5 @@ def environment_of_children() -> dict[str, str]:
 
 def library() -> str:
     """The path of the driver library."""
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
-    return LIBRARY.get() or os.path.join(beside, "libze_groundstate.so.1")
-
-
-def document() -> str:
-    """The text of docs/reference/knobs.md."""
-    lines = [
-        "# Environment variables",
-        "",
-        "Generated by `python -m groundstate.knobs` from `src/groundstate/knobs.py`.",
-        "",
-        "The driver reads a variable when it starts. An invalid value is reported once on stderr,",
-        "and the default is used.",
-    ]
-    for group in dict.fromkeys(knob.group for knob in KNOBS):
-        lines += ["", f"## {group}", "", "| variable | values | default | meaning |"]
-        lines += ["|---|---|---|---|"]
-        for knob in KNOBS:
-            if knob.group == group:
-                lines.append(
-                    f"| `{knob.name}` | {knob.values} | {knob.described_default()} "
-                    f"| {knob.sentence} |"
-                )
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(document(), end="")
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return LIBRARY.get() or os.path.join(package, "_native", "libze_groundstate.so.1")
