@@ -1,7 +1,7 @@
 """Virtual memory: reserved addresses, physical memory, and what is mapped where.
 
 A reservation is a range of inaccessible pages. Physical memory is a memory file. Mapping lays pages
-of the file into the reservation; each stretch of it with one state is a segment.
+of the file into the reservation; each range of it with one state is a segment.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Reservation:
         self.end = end
         self.segments = [Segment(start, end)]
         self.known: set[tuple[int, int, int]] = set()
-        """What native/memory/memory.c was told: start, size and device of each mapped stretch."""
+        """What native/memory/memory.c was told: start, size and device of each mapped range."""
 
     def split_at(self, address: int) -> None:
         """Makes sure that a segment starts at an address."""
@@ -132,22 +132,22 @@ class Reservation:
         self.segments = sorted([*outside, segment], key=lambda each: each.start)
         self.tell_native()
 
-    def mapped_stretches(self) -> set[tuple[int, int, int]]:
-        """Start, size and device of each stretch that one piece of physical memory lies behind."""
-        stretches: list[list[int]] = []
+    def mapped_ranges(self) -> set[tuple[int, int, int]]:
+        """Start, size and device of each range that one piece of physical memory lies behind."""
+        ranges: list[list[int]] = []
         previous: Segment | None = None
         for each in self.segments:
             if each.physical is not None:
                 if previous is not None and each.continues(previous):
-                    stretches[-1][1] += each.end - each.start
+                    ranges[-1][1] += each.end - each.start
                 else:
-                    stretches.append([each.start, each.end - each.start, each.physical.device])
+                    ranges.append([each.start, each.end - each.start, each.physical.device])
             previous = each
-        return {(start, size, device) for start, size, device in stretches}
+        return {(start, size, device) for start, size, device in ranges}
 
     def tell_native(self) -> None:
-        """Makes the mapped stretches known as allocations of the context."""
-        now = self.mapped_stretches()
+        """Makes the mapped ranges known as allocations of the context."""
+        now = self.mapped_ranges()
         for start, _, _ in self.known - now:
             native.mapping_remove(self.context, start)
         self.known &= now

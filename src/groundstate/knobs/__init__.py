@@ -208,8 +208,8 @@ CACHE_SIZE = Size(
     sentence="The maximum size of that folder. The least recently used entries are removed first.",
     group=_PLACES,
 )
-COMPILE_APART = Flag(
-    "GROUNDSTATE_COMPILE_APART",
+COMPILER_PROCESS = Flag(
+    "GROUNDSTATE_COMPILER_PROCESS",
     default=True,
     sentence="Whether LLVM, which compiles kernels, runs in its own process. With 0 it runs "
     "in the program, and a kernel that crashes LLVM ends the program.",

@@ -14,9 +14,9 @@ import pytest
 
 from groundstate import ze
 from groundstate.capture.play import Player
-from groundstate.capture.views.apart import Apart, PlayEnded, Side
 from groundstate.capture.views.comparing import difference
 from groundstate.capture.views.diff import Finding, Outcome
+from groundstate.capture.views.play_process import PlayEnded, PlayProcess, Side
 from groundstate.cli.main import main
 from groundstate.cli.streams.diff import print_outcome
 from tests.capture.stream.streams import (
@@ -172,8 +172,11 @@ def _crash(player: Player, connection: Connection, data: Any) -> None:
 
 def test_a_play_that_crashes_is_a_sentence(tmp_path: Path, library: Path) -> None:
     side = Side(example(tmp_path / "a.gsstream"), str(library))
-    with Apart(side, _crash) as apart, pytest.raises(PlayEnded, match=r"a\.gsstream .* SIGSEGV"):
-        apart.result()
+    with (
+        PlayProcess(side, _crash) as process,
+        pytest.raises(PlayEnded, match=r"a\.gsstream .* SIGSEGV"),
+    ):
+        process.result()
 
 
 def test_wrong_words_are_answered_with_a_sentence(

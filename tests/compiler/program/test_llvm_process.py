@@ -40,7 +40,7 @@ DEADLINE_S = 60
 
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "1")
+    monkeypatch.setenv("GROUNDSTATE_COMPILER_PROCESS", "1")
     monkeypatch.setattr(process, "_current", None)
     yield
     process._end()
@@ -201,7 +201,7 @@ def test_the_driver_answers_with_a_failed_build() -> None:
             os.environ["GROUNDSTATE_COMPILE_LIMIT"] = limit
             print(repr(builder.build(data)), builder.refusal)
         """
-    environment = {**os.environ, "GROUNDSTATE_CACHE": "0", "GROUNDSTATE_COMPILE_APART": "1"}
+    environment = {**os.environ, "GROUNDSTATE_CACHE": "0", "GROUNDSTATE_COMPILER_PROCESS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
@@ -234,7 +234,7 @@ def test_llvm_survives_program_closing_its_files(tmp_path: Path) -> None:
 
 
 def test_off_means_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GROUNDSTATE_COMPILE_APART", "0")
+    monkeypatch.setenv("GROUNDSTATE_COMPILER_PROCESS", "0")
     assert service.object_code(GOOD, 1)[:4] == b"\x7fELF"
     assert process.descriptors() == ()
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from groundstate.capture.views.apart import Apart, PlayEnded, Side, Work
 from groundstate.capture.views.comparing import Difference, Tolerance, difference
+from groundstate.capture.views.play_process import PlayEnded, PlayProcess, Side, Work
 from groundstate.capture.views.probe import AFTER, BEFORE
 from groundstate.capture.views.sides import ON, QUIET, Item, offer_ends, offer_runs
 
@@ -134,8 +134,8 @@ class _Pair:
         """Plays to the end, and gives back the first pair that differs."""
         first: _Found | None = None
         with (
-            Apart(self._sides[0], self._work, self._data[0]) as left,
-            Apart(self._sides[1], self._work, self._data[1]) as right,
+            PlayProcess(self._sides[0], self._work, self._data[0]) as left,
+            PlayProcess(self._sides[1], self._work, self._data[1]) as right,
         ):
             while True:
                 told = left.receive(), right.receive()
@@ -158,7 +158,7 @@ class _Pair:
                     raise PlayEnded(f"{name} goes on where the other side has ended")
 
     def _compare(
-        self, left: Apart, right: Apart, ours: list[Item], theirs: list[Item]
+        self, left: PlayProcess, right: PlayProcess, ours: list[Item], theirs: list[Item]
     ) -> _Found | None:
         """The first pair of items that differs, inputs before outcomes."""
         inputs_equal: bool | None = None
@@ -178,7 +178,7 @@ class _Pair:
         return found
 
     def _differs(
-        self, left: Apart, right: Apart, place: int, one: Item, other: Item
+        self, left: PlayProcess, right: PlayProcess, place: int, one: Item, other: Item
     ) -> _Found | None:
         if one.key != other.key:
             return _Found((one, other), None)

@@ -51,7 +51,7 @@ class DumpOrder:
 
 
 def dump(player: Player, connection: Connection, order: DumpOrder) -> dict[str, Any]:
-    """Plays a stream and writes the folders; the work of a process apart."""
+    """Plays a stream and writes the folders; runs in a `PlayProcess`."""
     runs = find_runs(player.reader, order.choice(), order.first)
     writer = _Writer(order.out)
     probe = Probe(

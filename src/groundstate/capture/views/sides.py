@@ -164,12 +164,12 @@ class Runs(Probe):
 
 
 def offer_ends(player: Player, connection: Connection, _: Any) -> dict[str, Any]:
-    """Plays a stream and offers the memory of each submission; the work of a process apart."""
+    """Plays a stream and offers the memory of each submission; runs in a `PlayProcess`."""
     return _played(player, Ends(player, Offers(connection)))
 
 
 def offer_runs(player: Player, connection: Connection, submission: int) -> dict[str, Any]:
-    """Plays a stream and offers the kernels of one submission; the work of a process apart."""
+    """Plays a stream and offers the kernels of one submission; runs in a `PlayProcess`."""
     return _played(player, Runs(player, Offers(connection), submission))
 
 

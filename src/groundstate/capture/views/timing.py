@@ -93,7 +93,7 @@ def _takes_time(_: Submission, __: Batch, command: Command) -> bool:
 
 
 def measure(player: Player, connection: Connection, _: Any) -> dict[str, Any]:
-    """Plays a stream and measures its kernels, copies and fills; the work of a process apart."""
+    """Plays a stream and measures its kernels, copies and fills; runs in a `PlayProcess`."""
     timing = Timing(find_runs(player.reader, _takes_time))
     report = player.run(timing)
     timing.close(player)

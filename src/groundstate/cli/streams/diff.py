@@ -12,10 +12,10 @@ from typing import Any
 
 from groundstate import knobs
 from groundstate.capture.stream import StreamReader
-from groundstate.capture.views.apart import Side
 from groundstate.capture.views.call_diff import CallComparison, compare_calls, with_texts
 from groundstate.capture.views.comparing import NumPyMissing, Tolerance
 from groundstate.capture.views.diff import Finding, Outcome, compare_plays
+from groundstate.capture.views.play_process import Side
 from groundstate.cli import errors
 from groundstate.cli.streams.opening import add_view, complain, print_json, sentence_of
 from groundstate.cli.streams.playing import (

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from groundstate.capture.structure import Selection
-from groundstate.capture.views.apart import Apart
 from groundstate.capture.views.dump import DumpOrder, dump
+from groundstate.capture.views.play_process import PlayProcess
 from groundstate.cli import errors
 from groundstate.cli.folders import output_folder
 from groundstate.cli.streams.opening import add_view, complain, damaged, print_json, sentence_of
@@ -79,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
         with (
             output_folder(args.out),
             progress(f"playing {stream.name}"),
-            Apart(side_of(args, stream), dump, order) as apart,
+            PlayProcess(side_of(args, stream), dump, order) as process,
         ):
-            done = apart.result()
+            done = process.result()
     except UNPLAYABLE as problem:
         return complain(sentence_of(problem, stream))
     if args.json:

@@ -12,8 +12,8 @@ from groundstate import standin
 from groundstate.capture import place
 from groundstate.capture.play import Options, PlayError
 from groundstate.capture.structure import SelectionError
-from groundstate.capture.views.apart import Apart, PlayEnded, Side
 from groundstate.capture.views.device_times import Durations
+from groundstate.capture.views.play_process import PlayEnded, PlayProcess, Side
 from groundstate.capture.views.timing import measure
 from groundstate.cli import errors
 from groundstate.cli import run as running
@@ -55,8 +55,8 @@ def measured(args: argparse.Namespace, streams: list[Path]) -> dict[Path, Durati
     """What kernels and copies take when they are played now, if that was asked for."""
     found: dict[Path, Durations] = {}
     for path in streams if args.play else ():
-        with progress(f"playing {path.name}"), Apart(side_of(args, path), measure) as apart:
-            done = apart.result()
+        with progress(f"playing {path.name}"), PlayProcess(side_of(args, path), measure) as process:
+            done = process.result()
         found[path] = done["durations"]
         for note in done["notes"]:
             errors.say(f"note: {path.name}: {note}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """LLVM IR to machine code.
 
 LLVM ends the process that it runs in when it meets something that it was not made for. So it runs
-in one of its own (`process`), unless GROUNDSTATE_COMPILE_APART says otherwise or no process
+in one of its own (`process`), unless GROUNDSTATE_COMPILER_PROCESS says otherwise or no process
 can be started.
 """
 
@@ -27,7 +27,7 @@ def run_in_this_process() -> None:
 
 
 def _is_isolated() -> bool:
-    return not _is_embedded and knobs.COMPILE_APART.get() and process.can_start()
+    return not _is_embedded and knobs.COMPILER_PROCESS.get() and process.can_start()
 
 
 def start() -> None:

@@ -146,15 +146,15 @@ class ControlFlow:
         self._write_nodes(block, self.logic.bits(mask))
 
     def _enter_all_lanes(self, block: Block, mask: str) -> None:
-        """Goes to where all lanes are together, if they are."""
+        """Branches to the copy without masks if all lanes are active."""
         text = self.text
-        together, apart = text.label("together"), text.label("apart")
-        text.do(f"br i1 {self.logic.all(mask)}, label %{together}, label %{apart}")
-        text.start(together)
+        all_lanes, divergent = text.label("all_lanes"), text.label("divergent")
+        text.do(f"br i1 {self.logic.all(mask)}, label %{all_lanes}, label %{divergent}")
+        text.start(all_lanes)
         self.emitter.block, self.emitter.here, self.emitter.mask = block, {}, None
         self._all_lanes.enter(block)
         text.do(f"br label %all{block.index}")
-        text.start(apart)
+        text.start(divergent)
 
     def _write_all_lanes(self, block: Block) -> None:
         """Writes a divergent block once more, for when all lanes are there."""

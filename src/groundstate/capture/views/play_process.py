@@ -46,7 +46,7 @@ Work = Callable[[Player, Connection, Any], Any]
 """What is done with a player in the other process; it may talk, and its result is handed back."""
 
 
-class Apart(Closing):
+class PlayProcess(Closing):
     """A process that plays; use it with `with`."""
 
     def __init__(self, side: Side, work: Work, data: Any = None) -> None:
