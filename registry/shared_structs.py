@@ -138,7 +138,7 @@ STRUCTS = (
     ),
     Struct(
         "gs_code_description",
-        "A variant, a kernel compiled for one group size, as Python makes it known.",
+        "A kernel compiled for one group size, or another variant of it, as Python makes it known.",
         (
             Field("run", "gs_run_groups"),
             Field("local_bytes", "uint64_t"),
@@ -148,6 +148,7 @@ STRUCTS = (
             Field("format_count", "uint32_t"),
             Field("has_loops", "uint32_t"),
             Field("may_wait", "uint32_t"),
+            Field("variants_to_come", "uint32_t", "how many others can be compiled"),
             Field("group_size", "uint32_t", count=3),
         ),
     ),

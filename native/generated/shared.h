@@ -191,7 +191,7 @@ _Static_assert(offsetof(gs_entry_point_description, most_local_bytes) == 36, "gs
 _Static_assert(offsetof(gs_entry_point_description, subgroup_size) == 40, "gs_entry_point_description.subgroup_size is at 40");
 _Static_assert(offsetof(gs_entry_point_description, name) == 48, "gs_entry_point_description.name is at 48");
 
-/* A variant, a kernel compiled for one group size, as Python makes it known. */
+/* A kernel compiled for one group size, or another variant of it, as Python makes it known. */
 typedef struct gs_code_description {
     gs_run_groups run; /* 0 */
     uint64_t local_bytes; /* 8 */
@@ -201,9 +201,10 @@ typedef struct gs_code_description {
     uint32_t format_count; /* 40 */
     uint32_t has_loops; /* 44 */
     uint32_t may_wait; /* 48 */
-    uint32_t group_size[3]; /* 52 */
+    uint32_t variants_to_come; /* 52: how many others can be compiled */
+    uint32_t group_size[3]; /* 56 */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 64, "gs_code_description has 64 bytes");
+_Static_assert(sizeof(gs_code_description) == 72, "gs_code_description has 72 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -212,7 +213,8 @@ _Static_assert(offsetof(gs_code_description, formats) == 32, "gs_code_descriptio
 _Static_assert(offsetof(gs_code_description, format_count) == 40, "gs_code_description.format_count is at 40");
 _Static_assert(offsetof(gs_code_description, has_loops) == 44, "gs_code_description.has_loops is at 44");
 _Static_assert(offsetof(gs_code_description, may_wait) == 48, "gs_code_description.may_wait is at 48");
-_Static_assert(offsetof(gs_code_description, group_size) == 52, "gs_code_description.group_size is at 52");
+_Static_assert(offsetof(gs_code_description, variants_to_come) == 52, "gs_code_description.variants_to_come is at 52");
+_Static_assert(offsetof(gs_code_description, group_size) == 56, "gs_code_description.group_size is at 56");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {

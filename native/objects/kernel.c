@@ -1,10 +1,12 @@
 /* Kernels: arguments, group sizes, and the code that belongs to a size. */
 #include "objects/kernel.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "images/image.h"
+#include "runtime/variants.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
 
@@ -200,7 +202,7 @@ static bool is_size(const uint32_t left[3], uint32_t x, uint32_t y, uint32_t z) 
     return left[0] == x && left[1] == y && left[2] == z;
 }
 
-static gs_code *find_code(const gs_entry_point *entry_point, const uint32_t size[3]) {
+gs_code *gs_find_code(const gs_entry_point *entry_point, const uint32_t size[3]) {
     gs_code *code = entry_point->codes;
     while (code != NULL && !is_size(code->group_size, size[0], size[1], size[2]))
         code = code->next;
@@ -283,19 +285,28 @@ ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t glo
     return ZE_RESULT_SUCCESS;
 }
 
+/* What goes wrong here is forgotten: there is code already. */
+static void add_variant(enum gs_function function, gs_entry_point *entry_point, gs_code *code) {
+    if (atomic_exchange(&code->variants_to_come, 0) > 0)
+        gs_compile_variant(function, entry_point, code->group_size);
+}
+
 /* Code for a size that was used before is found here; else Python compiles it. */
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **found) {
     *found = __atomic_load_n(&kernel->code, __ATOMIC_RELAXED);
-    if (*found != NULL)
+    if (*found != NULL) {
+        if (gs_wants_variant(*found))
+            add_variant(function, kernel->entry_point, *found);
         return ZE_RESULT_SUCCESS;
+    }
     uint32_t size[3];
     gs_kernel_group_size(kernel, size);
-    gs_code *code = find_code(kernel->entry_point, size);
+    gs_code *code = gs_find_code(kernel->entry_point, size);
     if (code == NULL) {
         ze_result_t result = gs_compile_entry_point(function, kernel->entry_point, size);
         if (result != ZE_RESULT_SUCCESS)
             return result;
-        code = find_code(kernel->entry_point, size);
+        code = gs_find_code(kernel->entry_point, size);
     }
     __atomic_store_n(&kernel->code, code, __ATOMIC_RELAXED);
     *found = code;

@@ -10,13 +10,27 @@ static inline uint64_t gs_align_local(uint64_t bytes) {
     return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
 }
 
+enum { GS_MOST_VARIANTS = 3 };
+
+/* One way to run a kernel: as vectors of so many work-items, or one work-item after the other. All compute the same.
+ * The times are those of this one and of the preferred one on neighbouring groups; older ones count less. */
+typedef struct gs_variant {
+    gs_run_groups run;
+    uint64_t private_bytes, saved_bytes;
+    _Atomic uint32_t trials;
+    _Atomic uint64_t trial_nanoseconds, preferred_nanoseconds;
+} gs_variant;
+
 /* A kernel compiled for one group size. */
 typedef struct gs_code {
     struct gs_code *next;
     const char *name; /* of the kernel */
     uint32_t group_size[3];
-    gs_run_groups run;
-    uint64_t local_bytes, private_bytes, saved_bytes;
+    uint64_t local_bytes;
+    gs_variant variants[GS_MOST_VARIANTS]; /* only ever added to; runtime/variants.c chooses */
+    _Atomic uint32_t variant_count, preferred;
+    _Atomic uint32_t variants_to_come; /* that can still be compiled */
+    _Atomic uint64_t busy_nanoseconds, trial_nanoseconds; /* of all launches so far */
     bool has_loops;
     bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
@@ -74,6 +88,12 @@ typedef struct gs_kernel {
  * entry point (gs_code_add). `function` is what the program waits for. Defined in python/handlers.c. */
 ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
 
+/* The same for another variant of code that is there (gs_variant_add). */
+ze_result_t gs_compile_variant(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
+
+/* The code of a kernel for a group size, or NULL. */
+gs_code *gs_find_code(const gs_entry_point *entry_point, const uint32_t size[3]);
+
 /* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
  * size is set: programs try sizes that they never launch. */
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **code);
@@ -104,6 +124,7 @@ bool gs_module_run_once(gs_context *context, gs_run_groups run, const gs_dispatc
 void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *from);
 
 bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from);
+void gs_variant_add(gs_entry_point *entry_point, const gs_code_description *from);
 
 void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point);
 

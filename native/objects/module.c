@@ -223,7 +223,11 @@ static bool copy_formats(gs_code *code, const gs_code_description *from) {
     return true;
 }
 
-/* Python calls this for one size of one kernel at a time; launches may look for code meanwhile. */
+static gs_variant variant_of(const gs_code_description *from) {
+    return (gs_variant){.run = from->run, .private_bytes = from->private_bytes, .saved_bytes = from->saved_bytes};
+}
+
+/* Python calls these for one size of one kernel at a time; launches may look for code meanwhile. */
 GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from) {
     gs_code *code = calloc(1, sizeof *code);
     if (code == NULL || !copy_formats(code, from)) {
@@ -232,10 +236,10 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
         return false;
     }
     code->name = entry_point->name;
-    code->run = from->run;
+    code->variants[0] = variant_of(from);
+    code->variant_count = 1;
+    code->variants_to_come = from->variants_to_come;
     code->local_bytes = from->local_bytes;
-    code->private_bytes = from->private_bytes;
-    code->saved_bytes = from->saved_bytes;
     code->has_loops = from->has_loops;
     code->may_wait = from->may_wait;
     memcpy(code->group_size, from->group_size, sizeof code->group_size);
@@ -244,4 +248,14 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     entry_point->codes = code;
     gs_unlock(&module->lock);
     return true;
+}
+
+GS_EXPORT void gs_variant_add(gs_entry_point *entry_point, const gs_code_description *from) {
+    gs_code *code = gs_find_code(entry_point, from->group_size);
+    uint32_t count = code->variant_count;
+    if (count == GS_MOST_VARIANTS)
+        return;
+    code->variants[count] = variant_of(from);
+    code->variants_to_come = from->variants_to_come;
+    code->variant_count = count + 1;
 }

@@ -16,7 +16,7 @@ _Atomic bool gs_python_is_started;
 static _Atomic bool initialised, sysman_initialised;
 static ze_result_t start_failure;
 static PyObject *handlers[GS_FN_COUNT];
-static PyObject *compile_entry_point; /* of driver/kernel.py */
+static PyObject *compile_entry_point, *compile_variant; /* of driver/kernel.py */
 
 /* A tuple of strings, or NULL. */
 static PyObject *pack_texts(int count, const char *const *texts) {
@@ -73,8 +73,10 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     }
     for (int each = 0; table != NULL && each < GS_FN_COUNT; each++)
         handlers[each] = gs_python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
-    if (table != NULL)
+    if (table != NULL) {
         compile_entry_point = gs_python.PyDict_GetItemString(table, "compile_entry_point");
+        compile_variant = gs_python.PyDict_GetItemString(table, "compile_variant");
+    }
     gs_python_leave(here);
     if (table == NULL && !*interrupted)
         result = gs_python_refuse(result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? result
@@ -196,6 +198,12 @@ ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *en
     uint64_t unused;
     const gs_word arguments[] = {{.p = entry_point}, {.u = group_size[0]}, {.u = group_size[1]}, {.u = group_size[2]}};
     return call(function, compile_entry_point, "uuuu", arguments, &unused);
+}
+
+ze_result_t gs_compile_variant(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]) {
+    uint64_t unused;
+    const gs_word arguments[] = {{.p = entry_point}, {.u = group_size[0]}, {.u = group_size[1]}, {.u = group_size[2]}};
+    return call(function, compile_variant, "uuuu", arguments, &unused);
 }
 
 /* --- The functions that start it all --------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "memory/kernel_memory.h"
 #include "runtime/activity.h"
 #include "runtime/launch.h"
+#include "runtime/variants.h"
 #include "threads/thread.h"
 #include "threads/wait.h"
 
@@ -73,6 +74,7 @@ typedef struct job {
 /* Some of a job's groups, for one thread. */
 typedef struct group_range {
     const job *job;
+    const gs_variant *variant;
     uint64_t first, count;
     char *local; /* the memory of the code, as gs_kernel_memory gave it */
 } group_range;
@@ -82,7 +84,7 @@ static const uint64_t NO_GROUP = UINT64_MAX;
 static void run_group_range(void *argument, uint64_t unused) {
     (void)unused;
     const group_range *of = argument;
-    of->job->code->run(of->job->dispatch, of->first, of->count, of->local);
+    of->variant->run(of->job->dispatch, of->first, of->count, of->local);
 }
 
 typedef struct position {
@@ -129,18 +131,45 @@ static void fail_on_exhausted(const char *what, const gs_code *code) {
         gs_say("", sentence, "; a part of its launch did not run");
 }
 
-static void run_groups(const job *job, uint64_t first, uint64_t count) {
-    const gs_code *code = job->code;
-    group_range here = {job, first, count,
-                    gs_kernel_memory(job->dispatch->local_bytes, code->private_bytes, code->saved_bytes)};
+static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
+    const gs_variant *chosen = &job->code->variants[variant];
+    group_range here = {job, chosen, first, count,
+                        gs_kernel_memory(job->dispatch->local_bytes, chosen->private_bytes, chosen->saved_bytes)};
     if (here.local == NULL) {
-        fail_on_exhausted("memory for local and private variables", code);
+        fail_on_exhausted("memory for local and private variables", job->code);
         return;
     }
     gs_header_of(here.local)->group = NO_GROUP;
     float_environment before = enter_floats();
     gs_guard(run_group_range, &here, 0, describe_group_range);
     leave_floats(before);
+}
+
+static uint64_t time_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
+    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    run_variant(job, variant, first, count);
+    return gs_clock(CLOCK_MONOTONIC) - start;
+}
+
+/* Runs the first of some groups in two ways, which take turns at being the first. Returns how many. */
+static uint64_t run_trial(const job *job, gs_trial trial, uint64_t first) {
+    bool turned = job->code->variants[trial.tried].trials % 2 == 1;
+    uint64_t next = first + trial.groups;
+    uint64_t tried = time_variant(job, trial.tried, turned ? next : first, trial.groups);
+    uint64_t preferred = time_variant(job, trial.preferred, turned ? first : next, trial.groups);
+    gs_trial_end(job->code, trial, tried, preferred);
+    return 2 * trial.groups;
+}
+
+static void run_groups(const job *job, uint64_t first, uint64_t count) {
+    uint64_t end = first + count;
+    if (job->code->variant_count > 1) {
+        gs_trial trial = gs_trial_begin(job->code, count);
+        if (trial.groups > 0)
+            first += run_trial(job, trial, first);
+    }
+    if (first < end && !gs_fault_scope_is_lost(gs_fault_scope_current()))
+        run_variant(job, job->code->preferred, first, end - first);
 }
 
 static void run_part(void *argument, uint64_t part) {
@@ -161,6 +190,7 @@ static void remember_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) 
     double each = (double)nanoseconds * 1000 / (double)groups;
     uint64_t cost = each < 1 ? 1 : (uint64_t)each;
     atomic_store_explicit(&code->group_picoseconds, cost, memory_order_relaxed);
+    atomic_fetch_add_explicit(&code->busy_nanoseconds, nanoseconds, memory_order_relaxed);
 }
 
 /* Runs a job that should be small, in steps, and gives up if it turns out not to be. Returns the time.

@@ -208,8 +208,8 @@ assert ctypes.sizeof(EntryPointDescription) == 56
 
 
 class CodeDescription(ctypes.Structure):
-    """`gs_code_description`: a variant, a kernel compiled for one group size, as Python makes it
-    known.
+    """`gs_code_description`: a kernel compiled for one group size, or another variant of it, as
+    Python makes it known.
     """
 
     run: int
@@ -220,6 +220,7 @@ class CodeDescription(ctypes.Structure):
     format_count: int
     has_loops: int
     may_wait: int
+    variants_to_come: int
     group_size: Any
     _fields_ = (
         ("run", ctypes.c_void_p),
@@ -230,11 +231,12 @@ class CodeDescription(ctypes.Structure):
         ("format_count", ctypes.c_uint32),
         ("has_loops", ctypes.c_uint32),
         ("may_wait", ctypes.c_uint32),
+        ("variants_to_come", ctypes.c_uint32),
         ("group_size", ctypes.c_uint32 * 3),
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 64
+assert ctypes.sizeof(CodeDescription) == 72
 
 
 class AllocationFacts(ctypes.Structure):

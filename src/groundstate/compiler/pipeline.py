@@ -39,6 +39,7 @@ from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
+from groundstate.compiler.target.shapes import shapes
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
@@ -132,13 +133,26 @@ def specialise(
     return analyses.get(Divergence)
 
 
+def _is_width_free(program: Program, name: str, kernel: Kernel) -> bool:
+    """True if nobody can tell how many work-items run side by side."""
+    is_promised = ExecutionMode.SubgroupSize in program.modes(name)
+    return not is_promised and not kernel.observes_subgroups
+
+
+def shapes_of(program: Program, name: str, group_size: GroupSize) -> tuple[int, ...]:
+    """The widths that a kernel may run with, the one to begin with first; none: as it is best."""
+    kernel = program.kernel(name)
+    if not _is_width_free(program, name, kernel) or not CFG(kernel).reducible:
+        return ()
+    return shapes(plan(kernel, group_size, program.target))
+
+
 def _plan(
     program: Program, name: str, kernel: Kernel, group_size: GroupSize, width: int | None
 ) -> Divergence:
     """The kernel's values for the number of lanes asked for, or for the best."""
     target = program.target
-    is_promised = ExecutionMode.SubgroupSize in program.modes(name)
-    if width is None and not is_promised and not kernel.observes_subgroups:
+    if width is None and _is_width_free(program, name, kernel):
         return plan(kernel, group_size, target)
     lanes = _subgroup_size(program, name, width)
     if width is None:

@@ -121,6 +121,10 @@ class EntryPoint:
         self.signature = signature
         self.address = address
         self.codes: dict[Size, KernelCode] = {}
+        self.variants: list[KernelCode] = []
+        """Of these codes, which are kept as long as they are."""
+        self.other_widths: dict[Size, list[int]] = {}
+        """Of variants that can still be compiled."""
         _entry_points[address] = self
 
 

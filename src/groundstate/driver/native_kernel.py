@@ -91,8 +91,18 @@ def entry_point_add(
 
 def code_add(module: int, entry_point: int, group_size: Size, code: KernelCode) -> None:
     """Gives a kernel the code for one group size."""
+    description = _described(code, group_size, len(code.other_widths))
+    _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
+
+
+def variant_add(entry_point: int, group_size: Size, code: KernelCode, to_come: int) -> None:
+    """Gives a kernel another variant of its code for a group size."""
+    _call("gs_variant_add", entry_point, ctypes.byref(_described(code, group_size, to_come)))
+
+
+def _described(code: KernelCode, group_size: Size, to_come: int) -> CodeDescription:
     texts = (ctypes.c_char_p * len(code.formats))(*code.formats)
-    description = CodeDescription(
+    return CodeDescription(
         run=code.address,
         local_bytes=code.local_bytes,
         private_bytes=code.private_bytes,
@@ -101,9 +111,9 @@ def code_add(module: int, entry_point: int, group_size: Size, code: KernelCode) 
         format_count=len(code.formats),
         has_loops=code.has_loops,
         may_wait=code.may_wait,
+        variants_to_come=to_come,
         group_size=group_size,
     )
-    _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 
 
 def kernel_new(module: int, entry_point: int) -> int:

@@ -109,6 +109,14 @@ MAX_ISA = Choice(
     "and AMX, to test a program as on a CPU without them.",
     group=_DEVICE,
 )
+SHAPE = Choice(
+    "GROUNDSTATE_SHAPE",
+    choices=("measured", "vector", "scalar"),
+    default="measured",
+    sentence="How the work-items of a kernel run where nobody can tell: as vectors, one after the "
+    "other (`scalar`), or in whichever way is faster on the program's data.",
+    group=_DEVICE,
+)
 SYSTEM_MEMORY = Flag(
     "GROUNDSTATE_SYSTEM_MEMORY",
     default=True,

@@ -62,6 +62,7 @@ class KernelCode:
     has_loops: bool
     formats: tuple[bytes, ...]
     binary: bytes
+    other_widths: tuple[int, ...] = ()
 
     @property
     def may_wait(self) -> bool:

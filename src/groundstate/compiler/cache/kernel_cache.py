@@ -96,7 +96,7 @@ def machine_identity() -> str:
         first = file.read(1 << 14).split("\n\n")[0]
     wanted = ("vendor_id", "cpu family", "model", "flags", "CPU ", "Features")
     lines = sorted(line for line in first.splitlines() if line.startswith(wanted))
-    facts = [llvm, knobs.MAX_ISA.get(), *lines]
+    facts = [llvm, knobs.MAX_ISA.get(), knobs.SHAPE.get(), *lines]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 

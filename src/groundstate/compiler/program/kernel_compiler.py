@@ -59,6 +59,8 @@ class KernelCode:
     may_wait: bool = True
     formats: tuple[bytes, ...] = ()
     binary: bytes = b""
+    other_widths: tuple[int, ...] = ()
+    """Of work-items side by side, with which it may be faster."""
 
 
 class KernelCompiler:
@@ -178,6 +180,10 @@ class KernelCompiler:
             found = self._variants[key] = self._variant(*key)
         return found
 
+    def is_compiled(self, name: str, group_size: GroupSize, width: int) -> bool:
+        """True if code for so many work-items side by side can be had without compiling."""
+        return self.program.cache.get(name, *group_size, width) is not None
+
     def _variant(self, name: str, group_size: GroupSize, width: int) -> KernelCode:
         cache, key = self.program.cache, (name, *group_size, width)
         known = cache.get(*key)
@@ -198,19 +204,25 @@ class KernelCompiler:
             may_wait=signature.may_wait,
             formats=tuple(map(bytes.fromhex, description["formats"])),
             binary=binary,
+            other_widths=tuple(description.get("other_widths", ())),
         )
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
         from groundstate.compiler import pipeline
         from groundstate.compiler.llvm import service
 
+        is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
+        others: list[int] = []
+        if not width and is_optimised:
+            self.check(name)
+            width, *others = pipeline.shapes_of(self.program, name, group_size) or (0,)
         code = self.write(name, group_size, width or None)
         description = {
             "private_bytes": code.private_bytes,
             "saved_bytes": code.saved_bytes,
             "formats": [each.hex() for each in code.formats],
+            "other_widths": others,
         }
-        is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
         try:
             return description, service.object_code(code.text, code.lanes, is_optimised)
         except WrongIrError as problem:

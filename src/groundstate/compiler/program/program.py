@@ -213,3 +213,7 @@ class Program:
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""
         return self._compiler.compile(name, group_size, width)
+
+    def is_compiled(self, name: str, group_size: GroupSize, width: int) -> bool:
+        """True if code for so many work-items side by side can be had without compiling."""
+        return self._compiler.is_compiled(name, group_size, width)

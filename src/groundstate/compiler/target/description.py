@@ -60,6 +60,24 @@ class Target:
     most_spilled_waiting: int = 64
     """The same in loops that wait for memory anyway."""
 
+    # --- Vectors, or one work-item after the other: cycles, and instructions in a cycle ---
+    gather_cycles: float = 1.5
+    """For each lane of a gather or a scatter."""
+    vector_issue: float = 2.0
+    scalar_issue: float = 4.0
+    load_latency: float = 5.0
+    float_latency: float = 4.0
+    division_cycles: float = 5.0
+    divergent_branch_cycles: float = 3.0
+    """For the masks of lanes that go one way, and the other."""
+    mispredicted_cycles: float = 16.0
+    likely_utilisation: float = 0.5
+    """Of the lanes, in a loop that each leaves when it is done."""
+    clearly_faster: float = 1.1
+    """By which factor one work-item after the other must seem faster to begin with."""
+    most_slower: float = 8.0
+    """By which it may seem slower, and still is tried."""
+
     # --- Loops ---
     most_sums: int = 16
     """How many vector registers the sums of a loop may take up before the loop is distributed."""

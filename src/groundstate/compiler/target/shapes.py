@@ -1,0 +1,39 @@
+"""In which shapes a kernel is compiled: as vectors of work-items, or one work-item after the other.
+
+A kernel whose work-items do not wait for each other, and cannot tell how they run, may run in
+either way. It begins in the one that seems cheaper. If the other could be faster, it is compiled
+when the kernel has run for some time, and both are compared on the program's own data.
+"""
+
+from __future__ import annotations
+
+from groundstate import knobs
+from groundstate.compiler.analysis import facts
+from groundstate.compiler.analysis.cost import estimate, has_gathers
+from groundstate.compiler.analysis.divergence import Divergence
+
+ONE_BY_ONE = 1
+
+
+def shapes(divergence: Divergence) -> tuple[int, ...]:
+    """The widths that a kernel may run with, the one to begin with first."""
+    width, target = divergence.width, divergence.target
+    wanted = knobs.SHAPE.get()
+    if width == ONE_BY_ONE or wanted == "vector" or not _can_choose(divergence):
+        return (width,)
+    if wanted == "scalar":
+        return (ONE_BY_ONE,)
+    cost = estimate(divergence)
+    if cost.one_by_one * target.clearly_faster < cost.as_vector:
+        return (ONE_BY_ONE, width)
+    if cost.one_by_one < cost.as_vector * target.most_slower:
+        return (width, ONE_BY_ONE)
+    return (width,)
+
+
+def _can_choose(divergence: Divergence) -> bool:
+    """True if lanes do not need each other, and do different things."""
+    kernel = divergence.kernel
+    return bool(divergence.divergent_branches or has_gathers(divergence)) and not (
+        facts.has_barriers(kernel) or facts.may_wait(kernel)
+    )
