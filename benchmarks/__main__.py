@@ -24,7 +24,7 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
-from benchmarks.kernels import compile_time, first, launch, scaling, speed
+from benchmarks.kernels import compile_time, cores, first, launch, scaling, speed
 from benchmarks.sycl import speed as sycl
 
 BENCHMARKS = {
@@ -33,6 +33,7 @@ BENCHMARKS = {
         speed,
         launch,
         scaling,
+        cores,
         first,
         compile_time,
         copy_bandwidth,

@@ -10,8 +10,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.programs import BUILT, MeasuringError
-from groundstate import standin
+from benchmarks.programs import BUILT, ROOT, MeasuringError
+from groundstate import knobs, standin
+from groundstate.compiler.opencl import clang
 
 INTEL = "Intel CPU OpenCL"
 
@@ -44,7 +45,16 @@ def direct() -> Target:
         path = str(standin.library())
     except standin.LibraryMissing as missing:
         raise MeasuringError(str(missing)) from None
-    return Target("direct", path, {"GROUNDSTATE_LIBRARY": path})
+    return Target("direct", path, {"GROUNDSTATE_LIBRARY": path, **_prebuilt()})
+
+
+def _prebuilt() -> dict[str, str]:
+    """Where there is no clang, our driver takes the SPIR-V of the kernels that the tests keep."""
+    try:
+        clang.find()
+    except clang.ClangMissingError:
+        return {knobs.PREBUILT_SPIRV.name: str(ROOT / "tests" / "prebuilt")}
+    return {}
 
 
 def dnn() -> Target:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks import wide
+from benchmarks import speed_up, wide
 from benchmarks.figures import Benchmark, Figure, Measure
 from benchmarks.machine import Machine
 from benchmarks.numbers import pair, ratio_text
@@ -28,7 +28,8 @@ def show(console: Console, benchmark: Benchmark, figures: list[Figure]) -> None:
     """One table, with a row for each figure or for each case."""
     table = Table(title=benchmark.title, caption=benchmark.explanation, box=box.SIMPLE_HEAD)
     table.title_justify = table.caption_justify = "left"
-    (_fill_wide if benchmark.wide else _fill)(table, benchmark, figures)
+    fill = _fill_speed_up if benchmark.speed_up else _fill_wide if benchmark.wide else _fill
+    fill(table, benchmark, figures)
     console.print(table)
     for figure in figures:
         if figure.note:
@@ -77,6 +78,13 @@ def _fill_wide(table: Table, benchmark: Benchmark, figures: list[Figure]) -> Non
         table.add_row(*wide.mean_cells(rows, peers, benchmark.mean_goal))
 
 
+def _fill_speed_up(table: Table, _: Benchmark, figures: list[Figure]) -> None:
+    for index, name in enumerate(speed_up.header(figures)):
+        table.add_column(name, justify="left" if index < 2 else "right", no_wrap=index != 0)
+    for row in speed_up.table(figures):
+        table.add_row(*row)
+
+
 # --- JSON -----------------------------------------------------------------------------------------
 
 
@@ -86,6 +94,7 @@ def as_json(benchmark: Benchmark, figures: list[Figure], busy_cores: float) -> d
         "title": benchmark.title,
         "explanation": benchmark.explanation,
         "wide": benchmark.wide,
+        "speed_up": benchmark.speed_up,
         "mean_goal": benchmark.mean_goal,
         "busy_cores_before": round(busy_cores, 2),
         "figures": [_figure_as_json(figure) for figure in figures],
@@ -142,7 +151,10 @@ def as_markdown(path: Path) -> str:
         lines += [f"{_busy_sentence(benchmark['busy_cores_before'])}", ""]
         figures = [_figure_from_json(figure) for figure in benchmark["figures"]]
         goal = benchmark.get("mean_goal")
-        lines += _wide_table(figures, goal) if benchmark.get("wide") else _table(figures)
+        if benchmark.get("speed_up"):
+            lines += _speed_up_table(figures)
+        else:
+            lines += _wide_table(figures, goal) if benchmark.get("wide") else _table(figures)
     return "\n".join(lines) + "\n"
 
 
@@ -179,6 +191,12 @@ def _table_row(figure: Figure) -> str:
         return f"| {figure.case} | {ours} | {figure.peer}: not measured | | {goal} |"
     peer = f"{pair(figure.theirs, figure.unit)} {figure.peer}"
     return f"| {figure.case} | {ours} | {peer} | {ratio_text(figure.best_ratio)} | {goal} |"
+
+
+def _speed_up_table(figures: list[Figure]) -> list[str]:
+    header = speed_up.header(figures)
+    lines = [header, ["---", "---", *("---:" for _ in header[2:])], *speed_up.table(figures)]
+    return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def _wide_table(figures: list[Figure], mean_goal: float | None) -> list[str]:

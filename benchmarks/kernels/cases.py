@@ -362,6 +362,47 @@ def _iterate(n: int) -> Case:
     )
 
 
+# --- Groups of different cost ---------------------------------------------------------------------
+
+
+def _shares(groups: int) -> dict[str, Array]:
+    """What each group costs, in five ways; those of a way add up to the same."""
+    few = max(1, groups // 20)
+    order = np.random.default_rng(6).permutation(groups)
+    ways = {
+        "equal": np.ones(groups),
+        "first": np.where(np.arange(groups) < few, 1.0, 0.001),
+        "last": np.where(np.arange(groups) >= groups - few, 1.0, 0.001),
+        "power law": (1.0 / (40 + np.arange(groups)))[order],
+        "one large": np.where(np.arange(groups) == groups - 1, groups / 31, 1.0),
+    }
+    return {name: shares / shares.sum() for name, shares in ways.items()}
+
+
+def _uneven(way: str, groups: int, steps: int) -> Case:
+    """Groups that take `steps` in all, divided among them in this way."""
+    lengths = np.maximum(1, np.round(_shares(groups)[way] * steps)).astype(np.int32)
+
+    def sums(given: list[Any]) -> Array:
+        # x = x / 2 + start comes to rest at twice the start, in less than 40 steps.
+        start = np.arange(GROUP, dtype=np.float64) / GROUP
+        settled = np.minimum(given[0], 60).astype(np.float64)[:, None]
+        return np.asarray(start * (2 - 0.5**settled)).reshape(-1)
+
+    return Case(
+        "uneven",
+        f"groups of uneven cost, {way}",
+        (groups * GROUP,),
+        (GROUP,),
+        lambda: [lengths, _empty(groups * GROUP)],
+        1,
+        sums,
+        work=float(lengths.sum(dtype=np.int64)) * GROUP,
+        unit="G steps/s",
+        tolerance=1e-6,
+    )
+
+
 def _cases(
     items: int,
     picture: tuple[int, int],
@@ -396,6 +437,11 @@ SMALL_CASES = _cases(1 << 16, (256, 128), (256, 128), 64, 256, 512)
 SCALING_CASES = {f"iterate-{1024 * 10**power}": _iterate(1024 * 10**power) for power in range(6)}
 """One kernel, from a thousand to a hundred million work-items."""
 
+UNEVEN_CASES = {
+    f"uneven-{way.replace(' ', '-')}": _uneven(way, 4096, 1 << 21) for way in _shares(1)
+}
+"""One kernel whose groups cost the same, or not at all the same."""
+
 EMPTY = Case(
     "empty",
     "empty kernel",
@@ -411,4 +457,4 @@ EMPTY = Case(
 
 def find(name: str) -> Case:
     """The case of a name, small ones excepted."""
-    return {**CASES, **SCALING_CASES, EMPTY.name: EMPTY}[name]
+    return {**CASES, **SCALING_CASES, **UNEVEN_CASES, EMPTY.name: EMPTY}[name]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.kernels.cases import EMPTY, SMALL_CASES, Case
+from benchmarks.kernels.cases import EMPTY, SMALL_CASES, UNEVEN_CASES, Case
 from benchmarks.kernels.large import LARGE
 from benchmarks.kernels.runtimes import Groundstate
 
@@ -19,7 +19,10 @@ def runtime() -> Iterator[Groundstate]:
     made.close()
 
 
-@pytest.mark.parametrize("case", [*SMALL_CASES.values(), LARGE, EMPTY], ids=lambda case: case.name)
+ALL = {**SMALL_CASES, **UNEVEN_CASES, LARGE.name: LARGE, EMPTY.name: EMPTY}
+
+
+@pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_results_are_right(runtime: Groundstate, case: Case) -> None:
     given: list[Any] = case.arguments()
     prepared = runtime.build(case, [runtime.upload(argument) for argument in given])
