@@ -145,10 +145,10 @@ class Benchmark:
     plan: Callable[[Options], Plan] = field(repr=False)
     wide: bool = False
     """One row for each case, with a column for each peer, and the mean of all rows."""
-    speed_up: bool = False
-    """One row for each case, with a column for each number of threads."""
     mean_goal: float | None = None
     """What the geometric mean of the ratios to the best peers should be."""
+    speed_up: bool = False
+    """One row for each case, with a column for each number of threads."""
 
 
 def size_name(size: int) -> str:

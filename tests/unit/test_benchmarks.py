@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import report, wide
+from benchmarks import peers, report, speed_up, wide
 from benchmarks.figures import LIMIT, OURS, Benchmark, Figure, Measure, Options, Plan
 from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, Array, Case, find
 from benchmarks.kernels.large import LARGE, large_source
@@ -22,6 +22,8 @@ from benchmarks.machine import Machine
 from benchmarks.programs import MeasuringError, Session
 from benchmarks.sycl import cases as sycl_cases
 from benchmarks.sycl.devices import SyclTeam
+from groundstate import knobs
+from groundstate.compiler.opencl import clang
 
 HERE = Machine("Some CPU", 2, 2000, 8, "6.1", "glibc 2.36", "3.11.7", "cc 12")
 
@@ -96,6 +98,24 @@ def test_a_failure_of_our_own_has_no_ratio() -> None:
 
 
 # --- Records --------------------------------------------------------------------------------------
+
+
+def test_speed_ups_are_columns_beside_one_thread() -> None:
+    one = Measure(10.0, 10.0)
+    failed = Figure("add", "GB/s", None, "4 threads", one, note="wrong")
+    figures = [figure("2 threads", 18.0, 10.0), failed]
+    assert speed_up.header(figures)[2:] == ["1 thread", "2 threads", "4 threads", "best"]
+    (row,) = speed_up.table(figures)
+    assert row[2:] == ["10.0 (10.0)", "1.80", "", "18.0"]
+
+
+def test_kernels_without_clang_are_kept_spirv(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise clang.ClangMissingError("none")
+
+    monkeypatch.setattr(clang, "find", missing)
+    folder = Path(peers.direct().env[knobs.PREBUILT_SPIRV.name])
+    assert (folder / "core" / "test_benchmark_kernels.zip").exists()
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
