@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.figures import Figure
+from benchmarks.figures import LIMIT, Figure
 from benchmarks.numbers import FAILED, number, pair, ratio_text
 from benchmarks.wide import Row, peers_in, rows
 
@@ -26,7 +26,8 @@ def table(figures: Sequence[Figure]) -> list[list[str]]:
 def _cells(row: Row, columns: Sequence[str]) -> list[str]:
     """The rate of one thread, how many times as fast more are, and the best rate of all."""
     first = row.figures[0]
-    measured = [figure.ours for figure in row.figures if figure.ours is not None]
+    figures = [figure for figure in row.figures if figure.peer != LIMIT]
+    measured = [figure.ours for figure in figures if figure.ours is not None]
     best = number(max(each.best for each in measured)) if measured else FAILED
     one = pair(first.theirs or first.ours)
     return [row.case, first.unit, one, *(_ratio(row, each) for each in columns), best]

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
-from benchmarks import peers
-from benchmarks.figures import OURS, Benchmark, Figure, Measure, Options, Plan
+from benchmarks import peers, programs
+from benchmarks.figures import (
+    LIMIT,
+    OURS,
+    Benchmark,
+    Figure,
+    Measure,
+    Options,
+    Plan,
+    Samples,
+    Step,
+)
 from benchmarks.kernels.cases import CASES, UNEVEN_CASES, find
 from benchmarks.kernels.race import Race
+from benchmarks.kernels.speed import LIMIT_FLAGS, LIMIT_RUNS
 from benchmarks.kernels.team import Member, Team
 
 SECONDS_PER_ROUND = 0.1
@@ -30,11 +42,13 @@ def plan(options: Options) -> Plan:
     chosen = options.choose({name: name for name in (*CASES, *UNEVEN_CASES)})
     rounds = options.rounds or (2 if options.quick else 7)
     counts = thread_counts(len(os.sched_getaffinity(0)))
-    race = Race(Team([_member(count) for count in counts]))
+    race, limits = Race(Team([_member(count) for count in counts])), Samples()
     steps = [step for name in chosen for step in race.steps(name, rounds, SECONDS_PER_ROUND)]
+    for limit in sorted({find(name).limit for name in chosen} - {""}):
+        steps += [Step(limit, partial(_measure_limit, limits, limit, n)) for n in (1, counts[-1])]
     return Plan(
         [*steps, race.end()],
-        lambda: [row for name in chosen for row in _figures(race, name, counts)],
+        lambda: [row for name in chosen for row in _figures(race, name, counts, limits)],
     )
 
 
@@ -47,16 +61,26 @@ def _name(threads: int) -> str:
     return OURS if threads == 1 else f"{threads} threads"
 
 
-def _figures(race: Race, name: str, counts: list[int]) -> list[Figure]:
-    """One for each number of threads, beside one thread."""
+def _measure_limit(limits: Samples, limit: str, threads: int) -> None:
+    program = programs.build("limits", *LIMIT_FLAGS)
+    measured = programs.run(program, limit, LIMIT_RUNS, env={"OMP_NUM_THREADS": str(threads)})
+    limits.add(measured, f"{threads} ")
+
+
+def _figures(race: Race, name: str, counts: list[int], limits: Samples) -> list[Figure]:
+    """One for each number of threads beside one thread, and one for what C gains by all of them."""
     case = find(name)
     figures = race.figures(
         name, case.title, case.unit, lambda times: Measure.of_rate(times, case.work)
     )
-    return [
+    turned = [
         Figure(each.case, each.unit, each.theirs, each.peer, each.ours, GOAL * count, each.note)
         for each, count in zip(figures, counts[1:], strict=False)
-    ] or figures
+    ]
+    if not turned or not case.limit:
+        return turned or figures
+    one, all_ = (Measure.of_rate(limits.times(f"{n} {case.limit}"), 1.0) for n in (1, counts[-1]))
+    return [*turned, Figure(case.title, case.unit, all_, LIMIT, one)]
 
 
 BENCHMARK = Benchmark(
@@ -65,7 +89,9 @@ BENCHMARK = Benchmark(
     explanation="Each kernel with one thread (GROUNDSTATE_THREADS=1), and how many times as fast "
     "it is with more. Kernels that are bound by memory end where the machine's memory does. The "
     "groups of uneven cost do the same work in all five cases: the first or the last twentieth of "
-    "the groups costs nearly everything, or a group as much as a thirtieth of all.",
+    "the groups costs nearly everything, or a group as much as a thirtieth of all. Limit: how many "
+    "times as fast C written by hand is with all threads, which may share cores and do share the "
+    "memory.",
     plan=plan,
     speed_up=True,
 )
