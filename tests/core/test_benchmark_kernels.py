@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.kernels.cases import EMPTY, SMALL_CASES, Case
+from benchmarks.kernels.irregular import SMALL_IRREGULAR_CASES
 from benchmarks.kernels.large import LARGE
 from benchmarks.kernels.runtimes import Groundstate
 
@@ -19,7 +20,11 @@ def runtime() -> Iterator[Groundstate]:
     made.close()
 
 
-@pytest.mark.parametrize("case", [*SMALL_CASES.values(), LARGE, EMPTY], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [*SMALL_CASES.values(), *SMALL_IRREGULAR_CASES.values(), LARGE, EMPTY],
+    ids=lambda case: case.id,
+)
 def test_results_are_right(runtime: Groundstate, case: Case) -> None:
     given: list[Any] = case.arguments()
     prepared = runtime.build(case, [runtime.upload(argument) for argument in given])
