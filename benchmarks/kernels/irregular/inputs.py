@@ -13,6 +13,8 @@ GROUP = 64
 PERIOD = 61
 """Every so many elements of an adversarial input one is large: at another lane each time."""
 
+EXPONENT = 0.8
+"""Of Zipf's law: how fast popularity falls with the rank."""
 LONGEST = 64
 """How many times the mean a skewed length is at most."""
 
@@ -42,7 +44,7 @@ def lengths(inputs: str, count: int, mean: int, seed: int = 2) -> Array:
     if inputs == "uniform":
         weights = 0.5 + generator(seed).random(count)
     elif inputs == "skewed":
-        weights = generator(seed).permutation(1.0 / np.arange(1, count + 1) ** 0.8)
+        weights = generator(seed).permutation(1.0 / np.arange(1, count + 1) ** EXPONENT)
         weights = np.minimum(weights, LONGEST * weights.mean())
     else:
         weights = (np.arange(count) % PERIOD == PERIOD // 2).astype(np.float64)
@@ -59,7 +61,6 @@ def offsets(of: Array) -> Array:
 
 def popular(count: int, among: int, seed: int = 3) -> Array:
     """Numbers below `among` that follow Zipf's law, with the popular ones anywhere."""
-    weights = np.cumsum(1.0 / np.arange(1, among + 1) ** 0.8)
     chance = generator(seed)
-    ranks = np.searchsorted(weights, chance.random(count) * weights[-1])
+    ranks = (among * chance.random(count) ** (1 / (1 - EXPONENT))).astype(np.int64)
     return chance.permutation(among)[ranks].astype(np.int32)
