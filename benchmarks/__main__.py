@@ -27,6 +27,7 @@ from benchmarks.figures import Figure, Options, Plan
 from benchmarks.kernels import compile_time, first, launch, scaling, speed
 from benchmarks.kernels.irregular import speed as irregular
 from benchmarks.sycl import speed as sycl
+from groundstate import knobs
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -71,6 +72,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--max-isa",
         default="",
+        choices=knobs.MAX_ISA.choices,
         metavar="ISA",
         help="the newest instruction set that our kernels may use: avx2, sse4",
     )

@@ -15,6 +15,7 @@ from benchmarks.figures import LIMIT, OURS, Benchmark, Figure, Measure, Options,
 from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, Array, Case
 from benchmarks.kernels.catalogue import find
 from benchmarks.kernels.irregular import IRREGULAR_CASES, SMALL_IRREGULAR_CASES
+from benchmarks.kernels.irregular import speed as irregular
 from benchmarks.kernels.large import LARGE, large_source
 from benchmarks.kernels.race import Race
 from benchmarks.kernels.runtimes import Prepared
@@ -162,6 +163,11 @@ def test_numpy_check_accepts_right_rejects_wrong(case: Case) -> None:
         spoilt = expected.astype(np.float64)
         spoilt.flat[-1] = np.nan
         assert f"at {spoilt.size - 1}" in case.mistake(expected, spoilt)
+
+
+@pytest.mark.parametrize("name", [name for name, case in IRREGULAR_CASES.items() if case.limit])
+def test_hand_written_limit_computes_the_same(name: str) -> None:
+    assert len(irregular.times_of_limit(SMALL_IRREGULAR_CASES[name], runs=1)) == 1
 
 
 def test_order_of_an_unordered_result_is_free() -> None:

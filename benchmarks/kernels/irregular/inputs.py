@@ -51,7 +51,7 @@ def lengths(inputs: str, count: int, mean: int, seed: int = 2) -> Array:
     spare = count * (mean - 1)
     found = 1 + np.floor(weights / weights.sum() * spare).astype(np.int64)
     found[: count * mean - int(found.sum())] += 1
-    return found.astype(np.int32)
+    return np.asarray(found, np.int32)
 
 
 def offsets(of: Array) -> Array:

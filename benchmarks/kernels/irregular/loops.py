@@ -30,7 +30,7 @@ def divergent_loop(inputs: str, n: int) -> Case:
             part ^= part << np.uint32(13)
             part ^= part >> np.uint32(17)
             part ^= part << np.uint32(5)
-        result = np.empty_like(state)
+        result = empty(n, dtype=np.uint32)
         result[order] = state
         return result
 

@@ -63,8 +63,8 @@ def radix_pass(inputs: str, n: int) -> Case:
         owner = np.arange(n) // KEYS
         counts = np.bincount(digits(keys) * np.int64(movers) + owner, minlength=DIGITS * movers)
         places = np.concatenate(([0], np.cumsum(counts)[:-1])).astype(np.uint32)
-        given = [keys, places, empty(n, dtype=np.uint32), np.int32(SHIFT)]
-        return [*given, Local(4 * DIGITS * GROUP)]
+        local = Local(4 * DIGITS * GROUP)
+        return [keys, places, empty(n, dtype=np.uint32), np.int32(SHIFT), local]
 
     def ordered(given: list[Any]) -> Array:
         return np.asarray(given[0][np.argsort(digits(given[0]), kind="stable")])

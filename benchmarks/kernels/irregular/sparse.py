@@ -110,7 +110,7 @@ def triangular_solve(inputs: str, rows: int) -> Case:
         products[starts[1:] - 1] = 0
         solved = known.astype(np.float64)
         solved[level] = ((right - row_sums(products, starts)) / values[starts[1:] - 1])[level]
-        return solved
+        return np.asarray(solved)
 
     return Case(
         "triangular_solve",

@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import programs
 from benchmarks.figures import Benchmark, Options, Plan
-from benchmarks.kernels.cases import Case
+from benchmarks.kernels.cases import Case, Local, Picture
 from benchmarks.kernels.irregular import IRREGULAR_CASES
-from benchmarks.kernels.speed import LIMIT_FLAGS, LIMIT_RUNS, race_plan
+from benchmarks.kernels.speed import LIMIT_FLAGS, race_plan
+
+RUNS = 40
+"""How often a limit is measured: each takes a few milliseconds."""
+NARROW_FLAGS: dict[str, tuple[str, ...]] = {
+    "": (),
+    "native": (),
+    "avx2": ("-mno-avx512f",),
+    "sse4": ("-mno-avx",),
+}
+"""What keeps the C compiler from using newer instructions than our kernels may."""
 
 
 def plan(options: Options) -> Plan:
     """For each kernel and each of its inputs: all check their results, then take turns."""
-    return race_plan(options, IRREGULAR_CASES, times_of_limit, rounds=3)
+    limits = partial(times_of_limit, max_isa=options.max_isa)
+    return race_plan(options, IRREGULAR_CASES, limits, rounds=3)
 
 
-def times_of_limit(case: Case) -> list[float]:
+def times_of_limit(case: Case, max_isa: str = "", runs: int = RUNS) -> list[float]:
     """How long C written by hand takes for the same input; its result is checked, too."""
-    program = programs.build("irregular_limits", *LIMIT_FLAGS)
+    flags = NARROW_FLAGS[max_isa]
+    name = "irregular_limits"
+    program = programs.build(name, *LIMIT_FLAGS, *flags, output=f"{name}{max_isa}")
     given = case.arguments()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         for index, argument in enumerate(given):
-            contents = argument if isinstance(argument, np.ndarray | np.generic) else []
+            contents = np.empty(0) if isinstance(argument, Local | Picture) else argument
             np.asarray(contents).tofile(folder / str(index))
-        (times,) = programs.run(
-            program, case.limit, LIMIT_RUNS, folder, case.result, env={}
-        ).values()
+        (times,) = programs.run(program, case.limit, runs, folder, case.result, env={}).values()
         like = given[case.result]
         assert isinstance(like, np.ndarray)
         result = np.fromfile(folder / "result", like.dtype).reshape(like.shape)
