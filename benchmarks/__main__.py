@@ -25,12 +25,15 @@ from benchmarks import (
 )
 from benchmarks.figures import Figure, Options, Plan
 from benchmarks.kernels import compile_time, cores, first, launch, scaling, speed
+from benchmarks.kernels.irregular import speed as irregular
 from benchmarks.sycl import speed as sycl
+from groundstate import knobs
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
     for module in (
         speed,
+        irregular,
         launch,
         scaling,
         cores,
@@ -67,6 +70,13 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, metavar="N", help="how often all take their turn")
     parser.add_argument("--no-peers", action="store_true", help="measure only ours, for tuning")
+    parser.add_argument(
+        "--max-isa",
+        default="",
+        choices=knobs.MAX_ISA.choices,
+        metavar="ISA",
+        help="the newest instruction set that our kernels may use: avx2, sse4",
+    )
     parser.add_argument(
         "--record", action="store_true", help="write benchmarks/results/<machine>.json"
     )
@@ -126,6 +136,7 @@ def run(console: Console, options: argparse.Namespace) -> list[Figure]:
         rounds=options.rounds,
         cases=tuple(filter(None, options.only.split(","))),
         peers=not options.no_peers,
+        max_isa=options.max_isa,
     )
     path = options.json or (RESULTS / f"{here.name}.json" if options.record else None)
     failed = []

@@ -123,16 +123,25 @@ class Options:
     rounds: int | None = None
     """How many times all take their turn, if the benchmark lets one choose."""
     cases: tuple[str, ...] = ()
-    """Only these, by name; all if there are none."""
+    """Only these, by name or by what is before a dash in it; all if there are none."""
     peers: bool = True
     """False: only ours, which is quicker."""
+    max_isa: str = ""
+    """The newest instruction set that our kernels may use; if it is empty, all of the machine's."""
 
     def choose(self, known: Mapping[str, T]) -> list[T]:
         """The cases to measure; ValueError if there is no such case."""
-        for name in self.cases:
-            if name not in known:
+        chosen: dict[str, T] = {}
+        for name in self.cases or known:
+            found = [name] if name in known else [each for each in known if _begins(each, name)]
+            if not found:
                 raise ValueError(f"there is no case {name!r}; there are {', '.join(known)}")
-        return [known[name] for name in self.cases or known]
+            chosen |= {each: known[each] for each in found}
+        return list(chosen.values())
+
+
+def _begins(name: str, first: str) -> bool:
+    return name.startswith(f"{first}-")
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,12 @@ def build(name: str, *flags: str, output: str = "") -> Path:
         return program
     BUILT.mkdir(parents=True, exist_ok=True)
     include = f"-I{ROOT / 'native'}"
-    command = [compiler(), *FLAGS, include, *flags, str(source), "-o", str(program), "-lm", "-ldl"]
+    new = program.with_name(f"{program.name}.{os.getpid()}")
+    command = [compiler(), *FLAGS, include, *flags, str(source), "-o", str(new), "-lm", "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise MeasuringError(f"{source.name} does not compile:\n{done.stderr}")
+    new.replace(program)  # another process may be running the one before
     return program
 
 

@@ -58,12 +58,24 @@ class Case:
     strays: float = 0.0
     """How many results may be further off: roundings decide whether a point escapes."""
     limit: str = ""
-    """What of `programs/limits.c` says how fast it could be, if anything does."""
+    """Which hand-written C says how fast it could be, if any does."""
+    inputs: str = ""
+    """Which of several inputs of the kernel this is."""
+    unordered: bool = False
+    """The result is a set: where a number is in it does not matter."""
+    restored: tuple[int, ...] = ()
+    """Arguments that get their first contents back before each launch, which is not timed."""
+
+    @property
+    def id(self) -> str:
+        """What the case is found by: a kernel has several if it has several inputs."""
+        return f"{self.name}-{self.inputs}" if self.inputs else self.name
 
     @property
     def source(self) -> str:
         """The OpenCL C of the kernel."""
-        return (SOURCES / f"{self.name}.cl").read_text(encoding="utf-8")
+        (path,) = SOURCES.rglob(f"{self.name}.cl")
+        return path.read_text(encoding="utf-8")
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -72,6 +84,8 @@ class Case:
 
     def mistake(self, expected: Array, result: Array) -> str:
         """What is wrong with a result, or nothing."""
+        if self.unordered:
+            expected, result = np.sort(expected, axis=None), np.sort(result, axis=None)
         scale = float(np.max(np.abs(expected.astype(np.float64))))
         difference = np.abs(result.astype(np.float64) - expected.astype(np.float64))
         wrong = ~(difference <= self.tolerance * scale)
@@ -80,7 +94,7 @@ class Case:
             return ""
         first = int(np.flatnonzero(wrong)[0])
         return (
-            f"{share:.2%} of the results of {self.name} are wrong, the first at {first}: "
+            f"{share:.2%} of the results of {self.id} are wrong, the first at {first}: "
             f"{result.flat[first]} instead of {expected.flat[first]}"
         )
 
@@ -453,8 +467,3 @@ EMPTY = Case(
     work=1,
     unit="G launches/s",
 )
-
-
-def find(name: str) -> Case:
-    """The case of a name, small ones excepted."""
-    return {**CASES, **SCALING_CASES, **UNEVEN_CASES, EMPTY.name: EMPTY}[name]

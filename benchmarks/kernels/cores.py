@@ -17,7 +17,8 @@ from benchmarks.figures import (
     Samples,
     Step,
 )
-from benchmarks.kernels.cases import CASES, UNEVEN_CASES, find
+from benchmarks.kernels.cases import CASES, UNEVEN_CASES
+from benchmarks.kernels.catalogue import find
 from benchmarks.kernels.race import Race
 from benchmarks.kernels.speed import LIMIT_FLAGS, LIMIT_RUNS
 from benchmarks.kernels.team import Member, Team

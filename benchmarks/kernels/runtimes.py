@@ -31,6 +31,10 @@ class Runtime(ABC):
         """An argument as this runtime takes it, with its memory on the device."""
 
     @abstractmethod
+    def write(self, memory: Any, contents: Array) -> None:
+        """Fills memory on the device, and waits until that is done."""
+
+    @abstractmethod
     def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
         """Builds a kernel, from SPIR-V if there is any and else from its source."""
 
@@ -60,9 +64,12 @@ class Groundstate(Runtime):
         if not isinstance(argument, np.ndarray):
             return argument
         memory = self.context.alloc_device(argument.shape, argument.dtype)
-        self.commands.copy(memory, argument)
-        self.commands.synchronize()
+        self.write(memory, argument)
         return memory
+
+    def write(self, memory: Any, contents: Array) -> None:
+        self.commands.copy(memory, contents)
+        self.commands.synchronize()
 
     def build(self, case: Case, arguments: list[Any], spirv: bytes | None = None) -> Prepared:
         module = self.module(spirv, opencl=None if spirv is not None else case.source)
@@ -119,6 +126,10 @@ class OpenCL(Runtime):
             return argument
         flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
         return self.cl.Buffer(self.context, flags, hostbuf=argument)
+
+    def write(self, memory: Any, contents: Array) -> None:
+        self.cl.enqueue_copy(self.queue, memory, contents)
+        self.queue.finish()
 
     def _image(self, texels: Array) -> Any:
         cl = self.cl

@@ -14,8 +14,9 @@ import numpy as np
 
 from benchmarks import peers, programs
 from benchmarks.figures import OURS
-from benchmarks.kernels.cases import find
+from benchmarks.kernels.catalogue import find
 from benchmarks.peers import Missing, Target
+from groundstate import knobs
 
 WORKER = "benchmarks.kernels.worker"
 
@@ -76,10 +77,11 @@ class Team:
         self.missing = missing or []
 
     @classmethod
-    def of_runtimes(cls, with_peers: bool) -> Team:
-        """Ours and the peers that this machine has."""
+    def of_runtimes(cls, with_peers: bool, max_isa: str = "") -> Team:
+        """Ours, with vectors as wide as is said, and the peers that this machine has."""
         found = peers.opencl_peers() if with_peers else []
-        members = [Member(OURS, "groundstate", peers.direct().env)]
+        widest = {knobs.MAX_ISA.name: max_isa} if max_isa else {}
+        members = [Member(OURS, "groundstate", {**peers.direct().env, **widest})]
         members += [
             Member(peer.name, "opencl", {**peer.env, "PYOPENCL_NO_CACHE": "1"})
             for peer in found

@@ -7,14 +7,15 @@ it does nothing, so that the runtimes take turns on a machine of their own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.answers import answer_requests
-from benchmarks.kernels.cases import SMALL_CASES, Case, find
+from benchmarks.kernels.cases import SMALL_CASES, Case
+from benchmarks.kernels.catalogue import find
 from benchmarks.kernels.large import LARGE, MODULE_KERNELS
 from benchmarks.kernels.runtimes import Groundstate, Prepared, open_runtime
 
@@ -25,16 +26,21 @@ FIRST = "vector_add"
 class Worker:
     """Answers requests: one method for each kind."""
 
+    restored: Sequence[tuple[Any, Any]] = ()
+    """Memory that is filled before each launch, and with what."""
+
     def __init__(self, kind: str) -> None:
         self.runtime = open_runtime(kind)
         self.prepared: Prepared | None = None
 
     def prepare(self, name: str, expected: str) -> dict[str, Any]:
         """Builds a kernel, runs it once, and compares with what NumPy has computed."""
-        self.prepared = None
+        self.drop()
         case = find(name)
         given: list[Any] = case.arguments()
-        self.prepared = self.runtime.build(case, list(map(self.runtime.upload, given)))
+        arguments = list(map(self.runtime.upload, given))
+        self.restored = [(arguments[each], given[each]) for each in case.restored]
+        self.prepared = self.runtime.build(case, arguments)
         self.prepared.launch()
         result = self.prepared.result(given[case.result])
         return {"mistake": case.mistake(np.load(expected), result)}
@@ -102,6 +108,8 @@ class Worker:
         times: list[int] = []
         end = clock() + seconds * 1e9
         while not times or clock() < end:
+            for memory, contents in self.restored:
+                self.runtime.write(memory, contents)
             start = clock()
             launch()
             times.append(clock() - start)
@@ -118,7 +126,7 @@ class Worker:
 
     def drop(self) -> dict[str, Any]:
         """Gives the kernel's memory back."""
-        self.prepared = None
+        self.prepared, self.restored = None, []
         return {}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.kernels.cases import EMPTY, SMALL_CASES, UNEVEN_CASES, Case
+from benchmarks.kernels.irregular import SMALL_IRREGULAR_CASES
 from benchmarks.kernels.large import LARGE
 from benchmarks.kernels.runtimes import Groundstate
 
@@ -19,7 +20,13 @@ def runtime() -> Iterator[Groundstate]:
     made.close()
 
 
-ALL = {**SMALL_CASES, **UNEVEN_CASES, LARGE.name: LARGE, EMPTY.name: EMPTY}
+ALL = {
+    **SMALL_CASES,
+    **SMALL_IRREGULAR_CASES,
+    **UNEVEN_CASES,
+    LARGE.name: LARGE,
+    EMPTY.name: EMPTY,
+}
 
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())

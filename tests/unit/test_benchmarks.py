@@ -12,7 +12,10 @@ import pytest
 
 from benchmarks import peers, report, speed_up, wide
 from benchmarks.figures import LIMIT, OURS, Benchmark, Figure, Measure, Options, Plan
-from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, Array, Case, find
+from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, Array, Case
+from benchmarks.kernels.catalogue import find
+from benchmarks.kernels.irregular import IRREGULAR_CASES, SMALL_IRREGULAR_CASES
+from benchmarks.kernels.irregular import speed as irregular
 from benchmarks.kernels.large import LARGE, large_source
 from benchmarks.kernels.race import Race
 from benchmarks.kernels.runtimes import Prepared
@@ -56,6 +59,7 @@ def test_cases_are_chosen_by_name() -> None:
     known = {"a": 1, "b": 2}
     assert Options().choose(known) == [1, 2]
     assert Options(cases=("b",)).choose(known) == [2]
+    assert Options(cases=("c", "a")).choose({"a": 1, "c-1": 2, "c-2": 3, "cc-1": 4}) == [2, 3, 1]
     with pytest.raises(ValueError, match="there are a, b"):
         Options(cases=("c",)).choose(known)
 
@@ -156,28 +160,46 @@ def test_document_replaces_older_results(tmp_path: Path) -> None:
 # --- Kernels --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *IRREGULAR_CASES])
 def test_cases_have_sources_and_groups_that_fit(name: str) -> None:
-    for case in (CASES[name], SMALL_CASES[name]):
+    small = {**SMALL_CASES, **SMALL_IRREGULAR_CASES}
+    for case in (find(name), small[name]):
         assert f"void {case.name}(" in case.source
         assert all(items % size == 0 for items, size in zip(case.items, case.group, strict=True))
 
 
-@pytest.mark.parametrize("case", [*SMALL_CASES.values(), LARGE], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [*SMALL_CASES.values(), *SMALL_IRREGULAR_CASES.values(), LARGE],
+    ids=lambda case: case.id,
+)
 def test_numpy_check_accepts_right_rejects_wrong(case: Case) -> None:
     given: list[Any] = case.arguments()
     expected = case.expected(given)
     assert expected.shape == given[case.result].shape
     assert case.mistake(expected, expected) == ""
     assert "wrong" in case.mistake(expected, expected + 1)
-    if case.strays == 0:
+    if case.strays == 0 and not case.unordered:
         spoilt = expected.astype(np.float64)
         spoilt.flat[-1] = np.nan
         assert f"at {spoilt.size - 1}" in case.mistake(expected, spoilt)
 
 
+@pytest.mark.parametrize("name", [name for name, case in IRREGULAR_CASES.items() if case.limit])
+def test_hand_written_limit_computes_the_same(name: str) -> None:
+    assert len(irregular.times_of_limit(SMALL_IRREGULAR_CASES[name], runs=1)) == 1
+
+
+def test_order_of_an_unordered_result_is_free() -> None:
+    case = SMALL_IRREGULAR_CASES["hash_build-skewed"]
+    expected = case.expected(case.arguments())
+    assert case.mistake(expected, expected[::-1]) == ""
+    assert "wrong" in case.mistake(expected, np.append(expected[1:], expected[0] + 1))
+
+
 def test_every_case_is_found_by_name() -> None:
     assert find("nbody") is CASES["nbody"]
+    assert all(find(name).id == name for name in IRREGULAR_CASES)
     assert find("empty") is EMPTY
     assert [find(name).items for name in SCALING_CASES] == [(1024 * 10**n,) for n in range(6)]
 
