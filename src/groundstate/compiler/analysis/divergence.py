@@ -284,7 +284,7 @@ class Divergence:
         strides: list[Stride] = [each for each in inputs if not isinstance(each, str)]
         if rule is LaneRule.SPECIAL:
             return self._special(node, block, strides)
-        return self._of_operands(node, strides)
+        return self.stride_of(node, strides)
 
     def _variable(self, node: Node) -> Stride:
         if node in self.shared:
@@ -306,7 +306,8 @@ class Divergence:
         picks = picked_lanes(shuffle, self.subgroup, self.width)
         return picks is not None and len(set(picks)) == 1
 
-    def _of_operands(self, node: Node, strides: list[Stride]) -> Stride:
+    def stride_of(self, node: Node, strides: list[Stride]) -> Stride:
+        """The stride of an operation's result, by those of its operands."""
         if all(stride == 0 for stride in strides):
             return 0
         if VARYING in strides:

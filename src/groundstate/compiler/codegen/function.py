@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.control.masks import Masks
-from groundstate.compiler.codegen.control.speculation import speculate, speculated_nodes
+from groundstate.compiler.codegen.control.speculation import speculated_nodes
+from groundstate.compiler.codegen.control.speculated_values import speculate
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
@@ -122,7 +123,7 @@ class Values:
         self.rematerialised = (
             rematerialised_nodes(kernel, divergence.target.most_rematerialised)
             if has_barriers
-            else self.speculated
+            else set(self.speculated)
         )
         self.crossing, self.escaping = self._find_crossing()
 
@@ -229,8 +230,9 @@ class Values:
         """Says what a node's value is, which has the parts that its type has."""
         if not _fits(value, node.type):
             raise BuildError(f"what it gives is not a {node.type}")
-        if node in self.speculated and isinstance(value, Lanes):
-            value = speculate(self.text, node, value, self.scalar)
+        stride = self.speculated.get(node)
+        if stride is not None and isinstance(value, Lanes):
+            value = speculate(self.text, node, value, stride, self.scalar)
         self.here[node] = value
         if node in self.crossing:
             varying = self.divergence.stride(node) is None and self.text.width > 1

@@ -18,6 +18,7 @@ class Speculation:
     first: str
     stride: int
     holds: str
+    type: str = "ptr"
 
 
 @dataclass(frozen=True, slots=True)

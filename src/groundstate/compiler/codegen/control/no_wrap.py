@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate.compiler.analysis.affine import LOW_WORD
-from groundstate.compiler.codegen.control.speculation import low_word
+from groundstate.compiler.codegen.control.speculated_values import low_word
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node

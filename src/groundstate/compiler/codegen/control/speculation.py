@@ -1,83 +1,109 @@
 """Indices that are most likely next to each other, which is looked at when the program runs.
 
-A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. An
-index times an element stride that the program was given goes up with the lanes if the stride is 1,
-as it mostly is in affine algebra. One look is enough for all lanes: memory is read and written as
-one vector if the speculation holds, and lane by lane if it does not.
+A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. A
+column that is clamped to an image goes up with the lanes, except at its borders; so does one that
+starts over by a remainder or a choice. An index times an element stride that the program was given
+goes up with the lanes if the stride is 1, as it mostly is in affine algebra. One look is enough for
+all lanes: memory is read and written as one vector if the speculation holds, and lane by lane if it
+does not. `speculated_values.py` writes the looks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundstate.compiler.analysis.affine import LOW_WORD, widened
+from groundstate.compiler.analysis.affine import widened
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import CHAINS
-from groundstate.compiler.spirv.types import Int
+from groundstate.compiler.ir.ops import Affine, operation
+from groundstate.compiler.spirv.instructions import opencl_rows
+from groundstate.compiler.spirv.types import Int, Pointer
 
 MOSTLY = "!2"
 """The metadata of a branch that is nearly always taken."""
 MOSTLY_LINE = f'{MOSTLY} = !{{!"branch_weights", i32 2000, i32 1}}'
+BOUNDS = {
+    "s_min": ("sle",),
+    "u_min": ("ule",),
+    "s_max": ("sge",),
+    "u_max": ("uge",),
+    "s_clamp": ("sge", "sle"),
+    "u_clamp": ("uge", "ule"),
+}
+"""Functions that give back a number if it compares with the other operands in such ways."""
+REMAINDERS = frozenset(("UMod", "SRem", "SMod"))
+ACCESSES = frozenset(("Load", "Store"))
 
 
-def speculated_nodes(kernel: Kernel, divergence: Divergence) -> set[Node]:
-    """Widened sums and products, and the addresses computed from them."""
-    found: set[Node] = set()
+def speculated_nodes(kernel: Kernel, divergence: Divergence) -> dict[Node, int]:
+    """Numbers and addresses that most likely go up by a fixed step from lane to lane, and the step.
+
+    Only those that addresses of memory are computed from are worth a look."""
+    strides: dict[Node, int] = {}
     if divergence.width == 1:
-        return found
-    for node in kernel.nodes():
-        if divergence.stride(node) is not VARYING or node.block is None:
-            continue
-        strides = [divergence.stride_at(each, node.block) for each in node.operands]
-        number = widened(node)
-        if number is not None:
-            if divergence.stride_at(number, node.block):
-                found.add(node)
-        elif _is_product(node):
-            if 0 in strides and any(strides):
-                found.add(node)
-        elif node.op in CHAINS and any(each in found for each in node.operands[1:]):
-            found.add(node)
-    return found
+        return strides
+    needed: set[Node] = set()
+    nodes = [node for node in kernel.nodes() if node.op != "Phi" and node.block is not None]
+    for node in nodes:
+        if node.op in ACCESSES:
+            needed.add(node)
+        elif divergence.stride(node) is VARYING and isinstance(node.type, Int | Pointer):
+            stride = _speculated_stride(node, divergence, strides)
+            if stride:
+                strides[node] = stride
+    for node in reversed(nodes):
+        if node in needed:
+            operands = node.operands[:1] if node.op in ACCESSES else node.operands
+            needed.update(each for each in operands if each in strides)
+    return {node: stride for node, stride in strides.items() if node in needed}
 
 
-def _is_product(node: Node) -> bool:
+def _speculated_stride(
+    node: Node, divergence: Divergence, known: dict[Node, int]
+) -> int | None:
+    """By how much a number goes up from lane to lane, if all goes well."""
+    block = node.block
+    assert block is not None
+    strides = [
+        VARYING if divergence.escapes(each, block) else known.get(each, divergence.stride(each))
+        for each in node.operands
+    ]
+    number = widened(node)
+    if number is not None:
+        return strides[node.operands.index(number)]
+    if is_product(node):
+        return next(filter(None, strides), None) if 0 in strides else None
+    if operation(node).affine is Affine.SAME:
+        return strides[0] if isinstance(node.operands[0].type, Int | Pointer) else None
+    if operation(node).affine is Affine.SELECT:
+        return _only_step(strides[1:])
+    limits = bounds(node)
+    if len(limits) == 1:
+        return _only_step(strides)
+    if limits or node.op in REMAINDERS:
+        return strides[0] if strides[1:] == [0] * len(strides[1:]) else None
+    speculates = any(each in known for each in node.operands)
+    return divergence.stride_of(node, strides) if speculates else None
+
+
+def _only_step(strides: list[int | None]) -> int | None:
+    """The step of the one that moves, if the others stay the same."""
+    moving = [each for each in strides if each != 0]
+    return moving[0] if len(moving) == 1 else None
+
+
+def bounds(node: Node) -> tuple[str, ...]:
+    """How an operand compares with the others if it is the result; nothing for most nodes."""
+    if node.op != "ExtInst" or not isinstance(node.type, Int):
+        return ()
+    row = opencl_rows().get(int(str(node.literals[1])))
+    return BOUNDS.get(row.name, ()) if row is not None else ()
+
+
+def is_product(node: Node) -> bool:
     """True for the product of two numbers that may be an index."""
     return node.op == "IMul" and isinstance(node.type, Int) and node.type.width == 64
-
-
-def speculate(text: LaneText, node: Node, value: Lanes, operand: Callable[[Node], Lanes]) -> Lanes:
-    """The value of a node, with a speculation on its lane stride."""
-    if _is_product(node):
-        return _speculate_on_product(text, value, [operand(each) for each in node.operands])
-    number = widened(node)
-    affine = operand(number) if number is not None else None
-    if affine is None or not value.is_vector or affine.stride is None:
-        return value
-    across = affine.stride * (text.width - 1)
-    beyond = text.emit(f"add {affine.type} {affine.name}, {across}")
-    ends = [low_word(text, affine.type, name) for name in (affine.name, beyond)]
-    distance = text.emit(f"sub i64 {ends[1]}, {ends[0]}")
-    holds = text.emit(f"icmp eq i64 {distance}, {across}")
-    return Lanes(value.type, value.name, None, Speculation(ends[0], affine.stride, holds))
-
-
-def low_word(text: LaneText, type_: str, name: str) -> str:
-    """The low 32 bits of a number, in 64."""
-    if type_ == "i32":
-        return text.emit(f"zext i32 {name} to i64")
-    return text.emit(f"and i64 {name}, {LOW_WORD}")
-
-
-def _speculate_on_product(text: LaneText, value: Lanes, factors: list[Lanes]) -> Lanes:
-    """The product of an index and an element stride, with the speculation that the stride is 1."""
-    element_stride, index = sorted(factors, key=lambda each: each.stride != 0)
-    if not value.is_vector or index.stride is None:
-        return value
-    holds = text.emit(f"icmp eq {element_stride.type} {element_stride.name}, 1")
-    return Lanes(value.type, value.name, None, Speculation(index.name, index.stride, holds))
 
 
 def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Speculation | None:

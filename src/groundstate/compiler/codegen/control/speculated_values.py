@@ -1,0 +1,176 @@
+"""Speculations on numbers: what the first lane has, and the look that tells if the others follow.
+
+What is computed of the vector is computed of its first lane as well. Where that may part from the
+other lanes, such as at a bound, the first and the last lane are looked at: a number that does not
+wrap in between is on the same side of the bound in all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundstate.compiler.analysis.affine import LOW_WORD, widened
+from groundstate.compiler.codegen.arithmetic.tables import write_operation
+from groundstate.compiler.codegen.control.speculation import REMAINDERS, bounds, is_product
+from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
+from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.ops import CHAINS, Affine, Category, operation
+
+ALWAYS = ""
+"""The condition of what is no speculation."""
+
+
+def speculate(
+    text: LaneText, node: Node, value: Lanes, stride: int, operand: Callable[[Node], Lanes]
+) -> Lanes:
+    """The value of a node, with the speculation that it goes up by a stride, if there is one."""
+    if not value.is_vector or value.speculation is not None or node.op in CHAINS:
+        return value
+    ways = [_way(operand(each)) for each in node.operands]
+    writer = _Writer(text, node, value.type, stride)
+    if is_product(node):
+        found = writer.product(ways)
+    elif operation(node).affine is Affine.SELECT:
+        found = writer.choice(operand(node.operands[0]), ways[1:])
+    else:
+        known = [each for each in ways if each is not None]
+        found = writer.write(known) if len(known) == len(ways) else None
+    if found is None or not found.holds:
+        return value
+    return Lanes(value.type, value.name, None, found)
+
+
+def _way(value: Lanes) -> Speculation | None:
+    """How a value goes on from its first lane, as far as anything is known."""
+    if value.stride is not None:
+        return Speculation(value.name, value.stride, ALWAYS, value.type)
+    return value.speculation
+
+
+def low_word(text: LaneText, type_: str, name: str) -> str:
+    """The low 32 bits of a number, in 64."""
+    if type_ == "i32":
+        return text.emit(f"zext i32 {name} to i64")
+    return text.emit(f"and i64 {name}, {LOW_WORD}")
+
+
+class _Writer:
+    """Writes the first lane of one node, and the condition under which the others follow."""
+
+    def __init__(self, text: LaneText, node: Node, type_: str, stride: int) -> None:
+        self.text, self.node, self.type, self.stride = text, node, type_, stride
+
+    @property
+    def across(self) -> int:
+        """From the first lane to the last."""
+        return self.stride * (self.text.width - 1)
+
+    def write(self, ways: list[Speculation]) -> Speculation | None:
+        """All operands are known by their first lanes."""
+        node, holds = self.node, [each.holds for each in ways]
+        if widened(node) is not None:
+            number = ways[node.operands.index(widened(node))]  # type: ignore[arg-type]
+            return self._converted(number, lambda name: low_word(self.text, number.type, name))
+        if operation(node).category is Category.CAST:
+            return self._cast(ways[0])
+        if bounds(node):
+            return self._bounded(ways)
+        if node.op in REMAINDERS:
+            return self._remainder(ways)
+        first = self._operation(*(each.first for each in ways), type_=ways[0].type)
+        return self._if_all(first, holds)
+
+    def product(self, ways: list[Speculation | None]) -> Speculation | None:
+        """An index times an element stride that is the same for all lanes: that it is 1."""
+        still = [each for each in ways if each is not None and each.stride == 0]
+        moving = [each for each in ways if each is not None and each.stride]
+        if not still or not moving:
+            return None
+        is_one = self.text.emit(f"icmp eq {self.type} {still[0].first}, 1")
+        return self._if_all(moving[0].first, [is_one, moving[0].holds])
+
+    def choice(self, condition: Lanes, ways: list[Speculation | None]) -> Speculation | None:
+        """All lanes choose the one of two numbers that moves."""
+        moving = next((at for at, way in enumerate(ways) if way is not None and way.stride), None)
+        if moving is None:
+            return None
+        way, text = ways[moving], self.text
+        assert way is not None
+        holds, wanted = condition.name, "-1" if moving == 0 else "0"
+        if condition.is_vector:
+            bits = f"i{text.width}"
+            given = text.emit(f"bitcast {text.vector_type('i1')} {condition.name} to {bits}")
+            holds = text.emit(f"icmp eq {bits} {given}, {wanted}")
+        elif moving == 1:
+            holds = text.emit(f"xor i1 {condition.name}, true")
+        return self._if_all(way.first, [holds, way.holds])
+
+    def _operation(self, *names: str, type_: str) -> str:
+        written = write_operation(self.text, self.node.op, self.type, type_, list(names), False)
+        assert written is not None
+        return written
+
+    def _if_all(self, first: str, conditions: list[str]) -> Speculation:
+        holds = ALWAYS
+        for each in filter(None, conditions):
+            holds = self.text.emit(f"and i1 {holds}, {each}") if holds else each
+        return Speculation(first, self.stride, holds, self.type)
+
+    def _last(self, way: Speculation) -> str:
+        return self.text.emit(f"add {way.type} {way.first}, {self.across}")
+
+    def _cast(self, way: Speculation) -> Speculation | None:
+        """The same value as another type; a number may become longer or shorter."""
+        if way.type == self.type:
+            return self._if_all(way.first, [way.holds])
+        if way.type[0] != "i" or self.type[0] != "i":
+            return None
+        if int(self.type[1:]) > int(way.type[1:]):
+            return self._converted(way, lambda name: self._resized("sext", way, name))
+        return self._if_all(self._resized("trunc", way, way.first), [way.holds])
+
+    def _resized(self, kind: str, way: Speculation, name: str) -> str:
+        return self.text.emit(f"{kind} {way.type} {name} to {self.type}")
+
+    def _converted(self, way: Speculation, convert: Callable[[str], str]) -> Speculation:
+        """A number in more bits: its first and last lane must not have become further apart."""
+        first, last = convert(way.first), convert(self._last(way))
+        distance = self.text.emit(f"sub {self.type} {last}, {first}")
+        same = self.text.emit(f"icmp eq {self.type} {distance}, {self.across}")
+        return self._if_all(first, [way.holds, same])
+
+    def _is_monotonic(self, way: Speculation, sign: str) -> str:
+        """That a number does not wrap between the first and the last lane."""
+        order = f"{sign}{'le' if self.stride > 0 else 'ge'}"
+        return self.text.emit(f"icmp {order} {self.type} {way.first}, {self._last(way)}")
+
+    def _bounded(self, ways: list[Speculation]) -> Speculation:
+        """A number that is within its bounds in the first and the last lane."""
+        text, limits = self.text, bounds(self.node)
+        way, *others = sorted(ways, key=lambda each: each.stride == 0)
+        conditions = [way.holds]
+        for predicate, other in zip(limits, others, strict=True):
+            is_last = (predicate[1] == "l") == (self.stride > 0)
+            end = self._last(way) if is_last else way.first
+            conditions.append(text.emit(f"icmp {predicate} {self.type} {end}, {other.first}"))
+        conditions.append(self._is_monotonic(way, limits[0][0]))
+        return self._if_all(way.first, conditions)
+
+    def _remainder(self, ways: list[Speculation]) -> Speculation | None:
+        """A number and a divisor, neither of them negative: no multiple of the divisor lies
+        between the first lane and the last."""
+        if self.stride < 0:
+            return None
+        (number, divisor), text, type_ = ways, self.text, self.type
+        sign = "u" if self.node.op == "UMod" else "s"
+        first = self._operation(number.first, divisor.first, type_=type_)
+        left = text.emit(f"sub {type_} {divisor.first}, {first}")
+        conditions = [
+            number.holds,
+            text.emit(f"icmp ugt {type_} {left}, {self.across}"),
+            text.emit(f"icmp {sign}gt {type_} {divisor.first}, 0"),
+            self._is_monotonic(number, sign),
+        ]
+        if sign == "s":
+            conditions.append(text.emit(f"icmp sge {type_} {number.first}, 0"))
+        return self._if_all(first, conditions)
