@@ -8,7 +8,7 @@ import pytest
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.memory.nontemporal import nontemporal_stores
 from groundstate.compiler.program import Program
-from tests.compiler.runner import program_of, run
+from tests.compiler.runner import Local, program_of, run
 
 SOURCE = """
 __kernel void twice(__global const float *in, __global float *out) {
@@ -40,6 +40,19 @@ __kernel void hinted(__global const float *in, __global float *out) {
 __kernel void hinted_and_fenced(__global float *out) {
     __builtin_nontemporal_store((float)get_global_id(0), out + get_global_id(0));
     write_mem_fence(CLK_GLOBAL_MEM_FENCE);
+}
+__kernel void shared(__global const float *in, __global float *out, __local float *shared) {
+    shared[get_local_id(0)] = in[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = shared[63 - get_local_id(0)];
+}
+__kernel void shared_with_others(__global const float *in, __global float *out) {
+    out[get_global_id(0)] = in[get_global_id(0)];
+    work_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_device);
+}
+__kernel void rows(__global const float *in, __global float *out) {
+    size_t i = 16 * get_global_id(1) + get_global_id(0);
+    out[i] = in[i];
 }
 __kernel void hinted_and_shared(__global float *out, __local float *shared) {
     shared[get_local_id(0)] = get_global_id(0);
@@ -89,12 +102,37 @@ def test_lanes_that_are_not_there_write_nothing(program: Program) -> None:
         ("again", 0),
         ("hinted", 1),
         ("hinted_and_fenced", 0),
-        ("hinted_and_shared", 0),
+        ("hinted_and_shared", 1),
+        ("shared", 1),
+        ("shared_with_others", 0),
     ],
 )
 def test_what_may_stream(program: Program, name: str, count: int) -> None:
     kernel = program.kernel(name)
     assert len(nontemporal_stores(kernel, CFG(kernel))) == count
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_result_read_behind_barrier_is_right(program: Program, streams: bool) -> None:
+    given, out = np.arange(256, dtype=np.float32), aligned(256, 0)
+    shared = Local(256)
+    run(program, "shared", (4, 1, 1), (64, 1, 1), given, out, shared, streams=streams)
+    assert np.array_equal(out, given.reshape(4, 64)[:, ::-1].ravel())
+
+
+def test_same_memory_read_and_written_does_not_stream(program: Program) -> None:
+    """Two arguments may be the same memory: then its lines were just read."""
+    text = program.write("twice", (64, 1, 1)).text
+    assert text.count("icmp ne ptr") == 1
+    data = aligned(256, 0)
+    data[:] = np.arange(256)
+    run(program, "twice", (4, 1, 1), (64, 1, 1), data, data, streams=True)
+    assert np.array_equal(data, 2 * np.arange(256, dtype=np.float32))
+
+
+def test_rows_shorter_than_a_line_do_not_stream(program: Program) -> None:
+    assert "!nontemporal" in program.write("rows", (16, 4, 1)).text
+    assert "!nontemporal" not in program.write("rows", (8, 8, 1), 8).text
 
 
 def test_code_that_streams_says_so(program: Program) -> None:

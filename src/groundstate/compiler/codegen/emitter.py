@@ -206,8 +206,11 @@ class KernelContext:
         """Whether there is a remark before what is written for each instruction."""
         self.nontemporal: set[Node] = set()
         """The stores that may go around the cache."""
-        self.streams: str | None = None
-        """The name of what says whether stores should go around the cache."""
+        self.is_large = "false"
+        """The name of what says whether the launch writes more than the cache holds."""
+        self.streams: dict[Node, str] = {}
+        """By the argument that they write to: the name of what says whether stores should go around
+        the cache."""
         self.unwanted: set[Node] = set()
         """Atomic operations whose results nobody wants."""
         self.privatised: set[Node] = set()

@@ -36,7 +36,7 @@ from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
 from groundstate.compiler.codegen.memory.copies import clear
-from groundstate.compiler.codegen.memory.nontemporal import FENCE, nontemporal_stores
+from groundstate.compiler.codegen.memory.nontemporal import FENCE, condition, nontemporal_stores
 from groundstate.compiler.codegen.memory.privatised_atomics import (
     ENTRY_BYTES,
     end_lines,
@@ -219,7 +219,9 @@ class KernelWriter:
         self.context.nontemporal = nontemporal_stores(self.kernel, self.cfg)
         if self.context.nontemporal:
             streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
-            self.context.streams = self.text.emit(f"icmp ne i64 {streams}, 0")
+            self.context.is_large = self.text.emit(f"icmp ne i64 {streams}, 0")
+            for store in sorted(self.context.nontemporal, key=lambda each: each.index):
+                condition(self.emitter, store)  # here, so that it holds everywhere
         self.context.unwanted = unwanted_results(self.kernel)
         self.context.privatised = privatised_atomics(self.kernel, self.cfg, self.context.unwanted)
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)

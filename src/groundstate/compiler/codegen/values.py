@@ -101,6 +101,13 @@ class LaneText(Text):
         bits = self.emit(f"bitcast {self.vector_type('i1')} {mask} to i{self.width}")
         return self.emit(f"icmp ne i{self.width} {bits}, 0")
 
+    def all(self, mask: str) -> str:
+        """True if every lane is set."""
+        if self.width == 1:
+            return mask
+        bits = self.emit(f"bitcast {self.vector_type('i1')} {mask} to i{self.width}")
+        return self.emit(f"icmp eq i{self.width} {bits}, -1")
+
     def select(self, mask: str | None, type_: str, new: str, old: str) -> str:
         """`new` in the lanes of the mask, `old` elsewhere. Without a mask: new."""
         if mask is None:

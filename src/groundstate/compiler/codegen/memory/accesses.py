@@ -59,7 +59,7 @@ def _store(emitter: Emitter, node: Node) -> None:
         _store_interleaved(emitter, place, value.type, emitter.get(value), element)
         return
     align, volatile = _access(node, value.type)
-    emitter.streams = condition(emitter, node)
+    emitter.streams = "" if volatile else condition(emitter, node)
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
     emitter.streams = ""
 

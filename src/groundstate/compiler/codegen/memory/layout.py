@@ -13,7 +13,7 @@ from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.gathers import gather, scatter
-from groundstate.compiler.codegen.memory.nontemporal import store_vector
+from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
 from groundstate.compiler.codegen.memory.strided import (
     load_at_steps,
     load_quads,
@@ -284,14 +284,14 @@ def _store_scalar(
     if not lies_packed(type_):
         name = text.emit(f"zext {text.vector_type(value.type)} {name} to {wide}")
     if pointer.stride == type_.size:
+        size = type_.size * emitter.width
         if emitter.mask is None:
             if volatile:
                 text.do(f"{keyword} {wide} {name}, ptr {pointer.name}, align {align}")
             else:
-                size = type_.size * emitter.width
                 store_vector(emitter, wide, size, name, pointer.name, align)
         else:
-            _masked_store(emitter, wide, name, pointer.name, align, emitter.mask)
+            _masked_store(emitter, wide, size, name, pointer.name, align, emitter.mask)
         return
     if pointer.stride and emitter.mask is None and not volatile:
         store_at_steps(emitter, pointer, stored, name, align)
@@ -300,16 +300,17 @@ def _store_scalar(
 
 
 def _masked_store(
-    emitter: Emitter, wide: str, name: str, pointer: str, align: int, mask: str
+    emitter: Emitter, wide: str, size: int, name: str, pointer: str, align: int, mask: str
 ) -> None:
     count = wide[1:].split(" ")[0]
     function = f"llvm.masked.store.{overloaded(wide)}.p0"
     emitter.text.declarations.setdefault(
         function, f"declare void @{function}({wide}, ptr, <{count} x i1>)"
     )
-    emitter.text.do(
+    masked = (
         f"call void @{function}({wide} {name}, ptr align {align} {pointer}, <{count} x i1> {mask})"
     )
+    store_masked_vector(emitter, wide, size, name, pointer, masked)
 
 
 def _store_neighbours(
@@ -333,7 +334,8 @@ def _store_neighbours(
         store_vector(emitter, wide, type_.size * width, turned, pointer.name, align)
     else:
         mask = _repeat_mask(emitter, emitter.mask, step)
-        _masked_store(emitter, wide, turned, pointer.name, align, mask)
+        size = type_.size * width
+        _masked_store(emitter, wide, size, turned, pointer.name, align, mask)
 
 
 def _append(emitter: Emitter, scalar: str, whole: str, have: int, each: str) -> str:
