@@ -149,6 +149,7 @@ STRUCTS = (
             Field("has_loops", "uint32_t"),
             Field("may_wait", "uint32_t"),
             Field("variants_to_come", "uint32_t", "how many others can be compiled"),
+            Field("variants_are_cached", "uint32_t", "then they only have to be loaded"),
             Field("group_size", "uint32_t", count=3),
         ),
     ),

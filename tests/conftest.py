@@ -214,6 +214,8 @@ def what_there_is() -> dict[str, Any]:
     """The driver's live objects, and the files this process has open."""
     gc.collect()
     driver_library = ctypes.CDLL(str(standin.library()))
+    # Variants of a kernel are compiled meanwhile, with files of the cache open.
+    driver_library.gs_variant_requests_settle(ctypes.c_uint64(10**10))
     driver_library.gs_live_objects.restype = ctypes.c_uint64
     files = []
     for entry in Path("/proc/self/fd").iterdir():

@@ -202,7 +202,8 @@ typedef struct gs_code_description {
     uint32_t has_loops; /* 44 */
     uint32_t may_wait; /* 48 */
     uint32_t variants_to_come; /* 52: how many others can be compiled */
-    uint32_t group_size[3]; /* 56 */
+    uint32_t variants_are_cached; /* 56: then they only have to be loaded */
+    uint32_t group_size[3]; /* 60 */
 } gs_code_description;
 _Static_assert(sizeof(gs_code_description) == 72, "gs_code_description has 72 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
@@ -214,7 +215,8 @@ _Static_assert(offsetof(gs_code_description, format_count) == 40, "gs_code_descr
 _Static_assert(offsetof(gs_code_description, has_loops) == 44, "gs_code_description.has_loops is at 44");
 _Static_assert(offsetof(gs_code_description, may_wait) == 48, "gs_code_description.may_wait is at 48");
 _Static_assert(offsetof(gs_code_description, variants_to_come) == 52, "gs_code_description.variants_to_come is at 52");
-_Static_assert(offsetof(gs_code_description, group_size) == 56, "gs_code_description.group_size is at 56");
+_Static_assert(offsetof(gs_code_description, variants_are_cached) == 56, "gs_code_description.variants_are_cached is at 56");
+_Static_assert(offsetof(gs_code_description, group_size) == 60, "gs_code_description.group_size is at 60");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {

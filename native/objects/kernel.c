@@ -1,12 +1,10 @@
 /* Kernels: arguments, group sizes, and the code that belongs to a size. */
 #include "objects/kernel.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "images/image.h"
-#include "runtime/variants.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
 
@@ -285,20 +283,11 @@ ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t glo
     return ZE_RESULT_SUCCESS;
 }
 
-/* What goes wrong here is forgotten: there is code already. */
-static void add_variant(enum gs_function function, gs_entry_point *entry_point, gs_code *code) {
-    if (atomic_exchange(&code->variants_to_come, 0) > 0)
-        gs_compile_variant(function, entry_point, code->group_size);
-}
-
 /* Code for a size that was used before is found here; else Python compiles it. */
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **found) {
     *found = __atomic_load_n(&kernel->code, __ATOMIC_RELAXED);
-    if (*found != NULL) {
-        if (gs_wants_variant(*found))
-            add_variant(function, kernel->entry_point, *found);
+    if (*found != NULL)
         return ZE_RESULT_SUCCESS;
-    }
     uint32_t size[3];
     gs_kernel_group_size(kernel, size);
     gs_code *code = gs_find_code(kernel->entry_point, size);

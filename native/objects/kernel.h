@@ -30,7 +30,17 @@ typedef struct gs_code {
     gs_variant variants[GS_MOST_VARIANTS]; /* only ever added to; runtime/variants.c chooses */
     _Atomic uint32_t variant_count, preferred;
     _Atomic uint32_t variants_to_come; /* that can still be compiled */
+    bool variants_are_cached;          /* then they only have to be loaded */
+    _Atomic uint32_t remembered;       /* the variant that the next process would begin with */
+    _Atomic uint32_t times_remembered;
     _Atomic uint64_t busy_nanoseconds, trial_nanoseconds; /* of all launches so far */
+    _Atomic uint32_t turns;                               /* of trials begun */
+    _Atomic uint32_t half_variant;                        /* of a trial whose other half has not run */
+    _Atomic uint64_t half_nanoseconds;                    /* 0: there is none */
+    struct gs_module *module;
+    struct gs_entry_point *entry_point;
+    struct gs_code *next_request; /* runtime/variant_requests.c */
+    _Atomic uint32_t wishes;      /* that were asked for */
     bool has_loops;
     bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
@@ -88,8 +98,11 @@ typedef struct gs_kernel {
  * entry point (gs_code_add). `function` is what the program waits for. Defined in python/handlers.c. */
 ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
 
-/* The same for another variant of code that is there (gs_variant_add). */
-ze_result_t gs_compile_variant(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
+/* Has the Python half add another variant to code that is there (gs_variant_add). What goes wrong is forgotten. */
+void gs_compile_variant(const gs_code *code);
+
+/* Has it write down that a variant is to come first in the next process. */
+void gs_remember_variant(const gs_code *code, uint32_t variant);
 
 /* The code of a kernel for a group size, or NULL. */
 gs_code *gs_find_code(const gs_entry_point *entry_point, const uint32_t size[3]);
@@ -125,6 +138,10 @@ void *gs_entry_point_add(gs_module *module, const gs_entry_point_description *fr
 
 bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from);
 void gs_variant_add(gs_entry_point *entry_point, const gs_code_description *from);
+
+/* For the tests: how many variants there are, and which one is preferred. */
+uint32_t gs_variant_count(const gs_entry_point *entry_point, const uint32_t size[3]);
+uint32_t gs_variant_preferred(const gs_entry_point *entry_point, const uint32_t size[3]);
 
 void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point);
 

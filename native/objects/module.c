@@ -239,6 +239,9 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->variants[0] = variant_of(from);
     code->variant_count = 1;
     code->variants_to_come = from->variants_to_come;
+    code->variants_are_cached = from->variants_are_cached;
+    code->module = module;
+    code->entry_point = entry_point;
     code->local_bytes = from->local_bytes;
     code->has_loops = from->has_loops;
     code->may_wait = from->may_wait;
@@ -256,6 +259,17 @@ GS_EXPORT void gs_variant_add(gs_entry_point *entry_point, const gs_code_descrip
     if (count == GS_MOST_VARIANTS)
         return;
     code->variants[count] = variant_of(from);
+    code->variants_are_cached = from->variants_are_cached;
     code->variants_to_come = from->variants_to_come;
     code->variant_count = count + 1;
+}
+
+GS_EXPORT uint32_t gs_variant_count(const gs_entry_point *entry_point, const uint32_t size[3]) {
+    const gs_code *code = gs_find_code(entry_point, size);
+    return code != NULL ? code->variant_count : 0;
+}
+
+GS_EXPORT uint32_t gs_variant_preferred(const gs_entry_point *entry_point, const uint32_t size[3]) {
+    const gs_code *code = gs_find_code(entry_point, size);
+    return code != NULL ? code->preferred : 0;
 }

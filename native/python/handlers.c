@@ -16,7 +16,8 @@ _Atomic bool gs_python_is_started;
 static _Atomic bool initialised, sysman_initialised;
 static ze_result_t start_failure;
 static PyObject *handlers[GS_FN_COUNT];
-static PyObject *compile_entry_point, *compile_variant; /* of driver/kernel.py */
+static PyObject *compile_entry_point; /* of driver/kernel.py */
+static PyObject *add_variant, *remember_variant; /* of driver/variants.py */
 
 /* A tuple of strings, or NULL. */
 static PyObject *pack_texts(int count, const char *const *texts) {
@@ -75,7 +76,8 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         handlers[each] = gs_python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     if (table != NULL) {
         compile_entry_point = gs_python.PyDict_GetItemString(table, "compile_entry_point");
-        compile_variant = gs_python.PyDict_GetItemString(table, "compile_variant");
+        add_variant = gs_python.PyDict_GetItemString(table, "add_variant");
+        remember_variant = gs_python.PyDict_GetItemString(table, "remember_variant");
     }
     gs_python_leave(here);
     if (table == NULL && !*interrupted)
@@ -200,11 +202,20 @@ ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *en
     return call(function, compile_entry_point, "uuuu", arguments, &unused);
 }
 
-ze_result_t gs_compile_variant(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]) {
+/* For nobody who waits: so no function has failed if this does. */
+static void call_unasked(PyObject *handler, const gs_code *code, uint32_t variant) {
+    if (!gs_python_is_started || handler == NULL || !gs_python_is_usable(&gs_python))
+        return;
+    char text[900];
     uint64_t unused;
-    const gs_word arguments[] = {{.p = entry_point}, {.u = group_size[0]}, {.u = group_size[1]}, {.u = group_size[2]}};
-    return call(function, compile_variant, "uuuu", arguments, &unused);
+    const uint32_t *size = code->group_size;
+    const gs_word arguments[] = {{.p = code->entry_point}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}, {.u = variant}};
+    gs_python_call(handler, "uuuuu", arguments, &unused, text, sizeof text);
 }
+
+void gs_compile_variant(const gs_code *code) { call_unasked(add_variant, code, code->variant_count); }
+
+void gs_remember_variant(const gs_code *code, uint32_t variant) { call_unasked(remember_variant, code, variant); }
 
 /* --- The functions that start it all --------------------------------------------------------------- */
 

@@ -146,29 +146,34 @@ static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64
 }
 
 static uint64_t time_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
-    uint64_t start = gs_clock(CLOCK_MONOTONIC);
+    uint64_t start = gs_clock(CLOCK_THREAD_CPUTIME_ID); /* whoever else gets this CPU does not count */
     run_variant(job, variant, first, count);
-    return gs_clock(CLOCK_MONOTONIC) - start;
+    return gs_clock(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-/* Runs the first of some groups in two ways, which take turns at being the first. Returns how many. */
-static uint64_t run_trial(const job *job, gs_trial trial, uint64_t first) {
-    bool turned = job->code->variants[trial.tried].trials % 2 == 1;
-    uint64_t next = first + trial.groups;
-    uint64_t tried = time_variant(job, trial.tried, turned ? next : first, trial.groups);
-    uint64_t preferred = time_variant(job, trial.preferred, turned ? first : next, trial.groups);
-    gs_trial_end(job->code, trial, tried, preferred);
-    return 2 * trial.groups;
+static bool is_lost(void) { return gs_fault_scope_is_lost(gs_fault_scope_current()); }
+
+/* Runs some of the groups in two ways, which take turns at being the first. Returns how many groups. */
+static uint64_t run_trial(const job *job, uint64_t first, uint64_t count) {
+    gs_trial trial = gs_trial_begin(job->code, count);
+    if (trial.groups == 0)
+        return 0;
+    uint32_t each = trial.is_tried ? trial.tried : trial.preferred, other = trial.is_tried ? trial.preferred : trial.tried;
+    uint64_t one = time_variant(job, each, first, trial.groups), two = 0;
+    if (!trial.is_half && !is_lost())
+        two = time_variant(job, other, first + trial.groups, trial.groups);
+    if (!is_lost() && trial.is_half)
+        gs_trial_end_half(job->code, trial, one);
+    else if (!is_lost())
+        gs_trial_end(job->code, trial, trial.is_tried ? one : two, trial.is_tried ? two : one);
+    return trial.is_half ? 1 : 2 * trial.groups;
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {
     uint64_t end = first + count;
-    if (job->code->variant_count > 1) {
-        gs_trial trial = gs_trial_begin(job->code, count);
-        if (trial.groups > 0)
-            first += run_trial(job, trial, first);
-    }
-    if (first < end && !gs_fault_scope_is_lost(gs_fault_scope_current()))
+    if (job->code->variant_count > 1)
+        first += run_trial(job, first, count);
+    if (first < end && !is_lost())
         run_variant(job, job->code->preferred, first, end - first);
 }
 
@@ -349,6 +354,9 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     else
         run_shared(&job, device->pool);
     gs_watchdog_end(&limited);
+    uint32_t wishes = gs_variant_wishes(job.code);
+    if (wishes != 0)
+        gs_variant_request(job.code, wishes);
     if (dispatch.print_buffer != NULL)
         gs_print_end(dispatch.print_buffer, job.code);
 }

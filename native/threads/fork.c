@@ -22,6 +22,7 @@ ze_result_t gs_fail_abandoned(enum gs_function function) {
 }
 
 static void before_fork(void) {
+    gs_variants_before_fork();
     bool all_locks = gs_locks_take();
     is_at_rest = all_locks && !abandoned && gs_python_is_at_rest() && gs_queues_are_at_rest() && gs_heap_copy();
 }
@@ -50,6 +51,7 @@ static void after_fork_in_child(void) {
     gs_activity_after_fork();
     gs_faults_after_fork();
     gs_watchdog_after_fork();
+    gs_variants_after_fork();
     if (is_at_rest && gs_heap_use_copy())
         go_on();
     else

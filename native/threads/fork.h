@@ -18,6 +18,10 @@ void gs_faults_after_fork(void);
 void gs_watchdog_after_fork(void);
 void gs_thread_pools_after_fork(void);
 void gs_queues_after_fork(void);
+void gs_variants_after_fork(void);
+
+/* Before: lets the thread that compiles variants come to its end. */
+void gs_variants_before_fork(void);
 
 /* The counters lie in memory that processes share. Before: makes a copy, with all locks held; false if it cannot be
  * made. After: drops it in the parent, and in the child puts it where the counters were. */

@@ -221,6 +221,7 @@ class CodeDescription(ctypes.Structure):
     has_loops: int
     may_wait: int
     variants_to_come: int
+    variants_are_cached: int
     group_size: Any
     _fields_ = (
         ("run", ctypes.c_void_p),
@@ -232,6 +233,7 @@ class CodeDescription(ctypes.Structure):
         ("has_loops", ctypes.c_uint32),
         ("may_wait", ctypes.c_uint32),
         ("variants_to_come", ctypes.c_uint32),
+        ("variants_are_cached", ctypes.c_uint32),
         ("group_size", ctypes.c_uint32 * 3),
     )
 

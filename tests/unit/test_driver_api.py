@@ -171,8 +171,9 @@ def test_a_failure_carries_result_and_sentence() -> None:
 
 
 def test_c_half_asks_for_requests_that_exist() -> None:
-    importlib.import_module("groundstate.driver.kernel")
+    for noun in ("kernel", "variants"):
+        importlib.import_module(f"groundstate.driver.{noun}")
     source = (ROOT / "native" / "python" / "handlers.c").read_text()
     asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
-    assert asked == ["compile_entry_point"]
+    assert asked == ["compile_entry_point", "add_variant", "remember_variant"]
     assert set(asked) == set(api.REQUESTS)

@@ -26,6 +26,7 @@ NOUNS = (
     "module",
     "linking",
     "kernel",
+    "variants",
 )
 """The modules that hold handlers. Importing one registers what it answers."""
 

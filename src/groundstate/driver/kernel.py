@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from groundstate import ze
-from groundstate.driver import native, native_kernel, platform
+from groundstate.driver import native, native_kernel, platform, variants
 from groundstate.driver.api import (
     NOT_OF_THE_INPUT,
     Extensions,
@@ -74,21 +74,9 @@ def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
         if size in entry_point.codes:
             return entry_point.codes[size]
         code = module.program.compile(entry_point.signature.name, size)
-        native_kernel.code_add(module.handle, entry_point.address, size, code)
+        variants.begin(entry_point, size, code)
         entry_point.codes[size] = code
-        entry_point.other_widths[size] = list(code.other_widths)
-        _add_variants(entry_point, size, is_compiling=False)
         return code
-
-
-def _add_variants(entry_point: EntryPoint, size: Size, is_compiling: bool) -> None:
-    """Makes other variants of a kernel known: those that the cache has, or compiled ones."""
-    program, name = entry_point.module.program, entry_point.signature.name
-    widths = entry_point.other_widths[size]
-    while widths and (is_compiling or program.is_compiled(name, size, widths[0])):
-        code = program.compile(name, size, widths.pop(0))
-        entry_point.variants.append(code)
-        native_kernel.variant_add(entry_point.address, size, code, len(widths))
 
 
 @contextmanager
@@ -132,14 +120,6 @@ def compile_entry_point(entry_point: int, x: int, y: int, z: int) -> None:
     """Compiles an entry point for a group size that is allowed for it and has no code yet."""
     with _building():
         _compile(entry_point_at(entry_point), (x, y, z))
-
-
-@request
-def compile_variant(entry_point: int, x: int, y: int, z: int) -> None:
-    """Compiles other variants of an entry point that has code for the group size."""
-    found = entry_point_at(entry_point)
-    with _building(), found.module.lock:
-        _add_variants(found, (x, y, z), is_compiling=True)
 
 
 @handler

@@ -62,6 +62,8 @@ class Module:
         self.sharers: list[Module] = [self]
         """The modules that have these variables: those it was linked with, and itself."""
         self.lock = allocate_lock()
+        self.is_ended = False
+        """Whether the handle is gone, so that nothing more needs to be compiled."""
         self.key = next(_keys)
         _in_use[self.key] = self
         try:
@@ -121,8 +123,8 @@ class EntryPoint:
         self.signature = signature
         self.address = address
         self.codes: dict[Size, KernelCode] = {}
-        self.variants: list[KernelCode] = []
-        """Of these codes, which are kept as long as they are."""
+        self.variants: dict[Size, list[KernelCode]] = {}
+        """What else these codes may run as; the first one is the code itself."""
         self.other_widths: dict[Size, list[int]] = {}
         """Of variants that can still be compiled."""
         _entry_points[address] = self
@@ -254,7 +256,9 @@ def zeModuleDestroy(hModule: int) -> None:
     with _sharing:
         native_kernel.module_end(hModule)
         module = _by_handle.take(hModule)
+        module.is_ended = True
         module.sharers.remove(module)
+    native_kernel.forget_requests(hModule)
     module.finalise()
     reap_modules()
 

@@ -89,29 +89,71 @@ def entry_point_add(
     return _new("gs_entry_point_add", "kernel", module, ctypes.byref(description))
 
 
-def code_add(module: int, entry_point: int, group_size: Size, code: KernelCode) -> None:
-    """Gives a kernel the code for one group size."""
-    description = _described(code, group_size, len(code.other_widths))
+def code_add(
+    module: int, entry_point: int, group_size: Size, code: KernelCode, to_come: int, cached: bool
+) -> None:
+    """Gives a kernel the code for one group size; so many variants of it can be had."""
+    formats = _texts(code.formats)
+    description = _described(code, formats, group_size, to_come, cached)
     _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 
 
-def variant_add(entry_point: int, group_size: Size, code: KernelCode, to_come: int) -> None:
+def variant_add(
+    entry_point: int, group_size: Size, code: KernelCode, to_come: int, cached: bool
+) -> None:
     """Gives a kernel another variant of its code for a group size."""
-    _call("gs_variant_add", entry_point, ctypes.byref(_described(code, group_size, to_come)))
+    formats = _texts(code.formats)
+    description = _described(code, formats, group_size, to_come, cached)
+    _call("gs_variant_add", entry_point, ctypes.byref(description))
 
 
-def _described(code: KernelCode, group_size: Size, to_come: int) -> CodeDescription:
-    texts = (ctypes.c_char_p * len(code.formats))(*code.formats)
+def variants_of(entry_point: int, group_size: Size) -> tuple[int, int]:
+    """How many variants there are for a group size, and the number of the preferred one."""
+    size = (ctypes.c_uint32 * 3)(*group_size)
+    return (
+        _call("gs_variant_count", entry_point, size),
+        _call("gs_variant_preferred", entry_point, size),
+    )
+
+
+def forget_requests(module: int) -> None:
+    """Forgets what was asked of `driver.variants` for a module whose handle is gone."""
+    _call("gs_variant_requests_forget", module)
+
+
+def settle_requests(nanoseconds: int) -> bool:
+    """Waits until `driver.variants` has done all that it was asked; False if it takes longer."""
+    return bool(_call("gs_variant_requests_settle", nanoseconds))
+
+
+def requests_are_stopped() -> bool:
+    """True once the program ends."""
+    return bool(_call("gs_variant_requests_are_stopped"))
+
+
+def _texts(texts: tuple[bytes, ...]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * len(texts))(*texts)
+
+
+def _described(
+    code: KernelCode,
+    formats: ctypes.Array[ctypes.c_char_p],
+    group_size: Size,
+    to_come: int,
+    cached: bool,
+) -> CodeDescription:
+    """A description that is good for as long as the formats."""
     return CodeDescription(
         run=code.address,
         local_bytes=code.local_bytes,
         private_bytes=code.private_bytes,
         saved_bytes=code.saved_bytes,
-        formats=ctypes.addressof(texts),
+        formats=ctypes.addressof(formats),
         format_count=len(code.formats),
         has_loops=code.has_loops,
         may_wait=code.may_wait,
         variants_to_come=to_come,
+        variants_are_cached=cached,
         group_size=group_size,
     )
 

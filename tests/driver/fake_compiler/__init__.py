@@ -12,8 +12,8 @@ import ctypes
 import hashlib
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,7 @@ class KernelCode:
     has_loops: bool
     formats: tuple[bytes, ...]
     binary: bytes
+    width: int = LANES
     other_widths: tuple[int, ...] = ()
 
     @property
@@ -83,6 +84,8 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "empty": (),
     "add": (pointer("a", "float", 0), pointer("b", "float", 8), pointer("c", "float", 16)),
     "visit": (pointer("visits", "uchar", 0),),
+    "amble": (pointer("visits", "uint", 0),),
+    "hurry": (pointer("visits", "uint", 0),),
     "tally": (pointer("counter", "ulong", 0),),
     "describe": (pointer("out", "ulong", 0),),
     "locals": (
@@ -117,7 +120,11 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "quote": (pointer("text", "char", 0),),
 }
 FORMATS = {"hello": HELLO, "shout": (b"group %lu\n",), "quote": (b"<%s>\n",)}
-WITH_LOOPS = {"spin", "meet", "tally", "desert"}
+WITH_LOOPS = {"spin", "meet", "tally", "desert", "amble"}
+VARIANTS: dict[str, str] = {}
+"""For tests of variants: by the name of a kernel, another one that does the same."""
+preferred: list[tuple[str, tuple[int, int, int], int]] = []
+"""The choices that were remembered."""
 LOCAL_BYTES = {"locals": 100}
 
 
@@ -253,7 +260,24 @@ class Program:
             base in WITH_LOOPS,
             FORMATS.get(base, ()),
             f"code of {name} for {group_size}".encode(),
+            other_widths=(1,) if name in VARIANTS else (),
         )
+
+    def is_compiled(self, name: str, group_size: tuple[int, int, int], width: int) -> bool:
+        return False
+
+    def compile_meanwhile(
+        self,
+        name: str,
+        group_size: tuple[int, int, int],
+        width: int,
+        lock: object,
+        is_unwanted: Callable[[], bool],
+    ) -> KernelCode:
+        return replace(self.compile(VARIANTS[name], group_size), width=width)
+
+    def prefer(self, name: str, group_size: tuple[int, int, int], width: int) -> None:
+        preferred.append((name, group_size, width))
 
     def native_binary(self) -> bytes:
         return NATIVE_MARK + json.dumps(self.descriptions).encode()

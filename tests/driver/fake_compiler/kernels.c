@@ -50,6 +50,27 @@ KERNEL(visit) {
         visits[i]++;
 }
 
+/* (uint32_t *visits): one more for each group, slowly; as quickly as can be; and not at all, but with a fault. */
+KERNEL(amble) {
+    UNUSED;
+    EACH_GROUP(group) {
+        for (volatile uint32_t step = 0; step < 100000; step++)
+            ;
+        atomic_fetch_add(POINTER(_Atomic uint32_t, 0) + group, 1);
+    }
+}
+
+KERNEL(hurry) {
+    UNUSED;
+    EACH_GROUP(group)
+        atomic_fetch_add(POINTER(_Atomic uint32_t, 0) + group, 1);
+}
+
+KERNEL(stumble) {
+    UNUSED;
+    *(volatile uint32_t *)16 = 1;
+}
+
 /* (uint64_t *counter): adds the number of work-items, group by group. */
 KERNEL(tally) {
     UNUSED;

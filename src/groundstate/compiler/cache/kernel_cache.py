@@ -23,6 +23,7 @@ LENGTH_BYTES = 4
 UNRELATED = ("__pycache__", "opencl")
 """Folders beside the compiler's own that do not change what becomes of SPIR-V."""
 
+PREFERRED = "preferred width"
 
 Key = tuple[object, ...]
 """What something is known of: a kernel, by its name; code, also by group size and width."""
@@ -59,6 +60,16 @@ class KernelCache:
         self.entries[key] = pack(description, content)
         if self.is_own and compiler_state() == _state_at_start:
             disk.put(_name(self._identity(), key), self.entries[key])
+
+    def preferred(self, *key: object) -> int:
+        """The width that was found to be the fastest, or 0 if nobody knows."""
+        found = disk.get(_name(self._identity(), (*key, PREFERRED)))
+        return int.from_bytes(found, "little") if found is not None else 0
+
+    def prefer(self, width: int, *key: object) -> None:
+        """Keeps the width that was found to be the fastest. It is no part of a native binary."""
+        if self.is_own:
+            disk.put(_name(self._identity(), (*key, PREFERRED)), width.to_bytes(4, "little"))
 
 
 def pack(description: dict[str, Any], content: bytes) -> bytes:

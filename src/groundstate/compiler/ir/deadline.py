@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from groundstate import knobs
@@ -20,6 +20,7 @@ class _Clock(threading.local):
 
     end: float | None = None
     kernel = ""
+    is_unwanted: Callable[[], bool] | None = None
 
 
 _clock = _Clock()
@@ -39,8 +40,25 @@ def limited(kernel: str) -> Iterator[None]:
         _clock.end = None
 
 
+@contextmanager
+def abandoned_when(is_unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Asks now and then whether what this thread compiles has become unwanted."""
+    _clock.is_unwanted = is_unwanted
+    try:
+        yield
+    finally:
+        _clock.is_unwanted = None
+
+
+def may_be_abandoned() -> bool:
+    """Whether anybody asks if what this thread compiles is still wanted."""
+    return _clock.is_unwanted is not None
+
+
 def check() -> None:
-    """Raises BuildError if the time is over."""
+    """Raises BuildError if the time is over, or nobody wants the kernel any more."""
+    if _clock.is_unwanted is not None and _clock.is_unwanted():
+        raise BuildError(f"'{_clock.kernel}' is no longer wanted")
     if _clock.end is not None and time.monotonic() > _clock.end:
         limit = (knobs.COMPILE_LIMIT.get() or 0) / 1e9
         raise BuildError(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # imported when a process is started
 
 START_S = 60.0
 """How long the process may take to start, on a machine that is very busy."""
+LOOK_MS = 10
+"""How often it is asked whether what LLVM does for nobody who waits is still wanted."""
 MOST_SHOWN = 300
 """Characters of what LLVM said before it ended its process."""
 
@@ -139,7 +141,17 @@ class LlvmProcess:
         limit = knobs.COMPILE_LIMIT.get()
         self.link.settimeout(limit / 1e9 if limit else None)
         send(self.link, {"lanes": lanes, "optimised": optimised}, text.encode())
+        self._wait_while_wanted()
         return _receive(self.link)
+
+    def _wait_while_wanted(self) -> None:
+        """Waits for an answer, and looks now and then whether anybody still wants it."""
+        from groundstate.compiler.ir import deadline
+
+        poll = select.poll()
+        poll.register(self.link, select.POLLIN)
+        while deadline.may_be_abandoned() and not poll.poll(LOOK_MS):
+            deadline.check()
 
     def last_words(self) -> str:
         """What LLVM said before it ended the process."""
@@ -232,6 +244,9 @@ def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
             except TimeoutError:
                 _end()
                 raise BuildError(_too_long()) from None
+            except BuildError:  # nobody wants the answer, which is still to come
+                _end()
+                raise
             except (OSError, EOFError):
                 words = process.last_words()
                 _end()

@@ -7,11 +7,13 @@ imported then.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundstate.announce import Announced
 from groundstate.compiler.errors import BuildError, RefusedError, UnresolvedNameError, WrongIrError
-from groundstate.compiler.light_dataclass import light_dataclass
+from groundstate.compiler.light_dataclass import light_dataclass, replace
 from groundstate.compiler.program import object_loader
 from groundstate.compiler.program.signature import Signature, describe_arguments
 from groundstate.compiler.program.unsupported import describe
@@ -59,8 +61,19 @@ class KernelCode:
     may_wait: bool = True
     formats: tuple[bytes, ...] = ()
     binary: bytes = b""
+    width: int = 1
+    """How many work-items run side by side."""
     other_widths: tuple[int, ...] = ()
-    """Of work-items side by side, with which it may be faster."""
+    """With which it may be faster."""
+
+
+class Written(NamedTuple):
+    """A kernel as LLVM gets it."""
+
+    code: Code
+    description: Facts
+    width: int
+    """As asked for; 0: as it is best."""
 
 
 class KernelCompiler:
@@ -177,8 +190,45 @@ class KernelCompiler:
         key = (name, group_size, width or 0)
         found = self._variants.get(key)
         if found is None:
-            found = self._variants[key] = self._variant(*key)
+            found = self._variants[key] = self._preferred(self._variant(*key), *key)
         return found
+
+    def compile_meanwhile(
+        self,
+        name: str,
+        group_size: GroupSize,
+        width: int,
+        lock: AbstractContextManager[object],
+        is_unwanted: Callable[[], bool],
+    ) -> KernelCode:
+        """As `compile`, while other threads use the program under the lock."""
+        from groundstate.compiler.ir import deadline
+
+        cache, key = self.program.cache, (name, *group_size, width)
+        with deadline.abandoned_when(is_unwanted):
+            with lock:
+                known = cache.get(*key)
+                written = self._written(name, group_size, width) if known is None else None
+            if written is not None:
+                known = self._translated(name, group_size, written)
+            assert known is not None
+            with lock:
+                if written is not None:
+                    cache.put(*known, *key)
+                return self._loaded(name, *known)
+
+    def _preferred(
+        self, code: KernelCode, name: str, group_size: GroupSize, width: int
+    ) -> KernelCode:
+        """The code that an earlier process found to be faster, if there is any."""
+        wanted = self.program.cache.preferred(name, *group_size) if code.other_widths else 0
+        if width or wanted not in code.other_widths:
+            return code
+        if not self.is_compiled(name, group_size, wanted):
+            return code
+        rest = (each for each in code.other_widths if each != wanted)
+        found = self._variant(name, group_size, wanted)
+        return replace(found, other_widths=(code.width, *rest))
 
     def is_compiled(self, name: str, group_size: GroupSize, width: int) -> bool:
         """True if code for so many work-items side by side can be had without compiling."""
@@ -191,9 +241,11 @@ class KernelCompiler:
             with Announced(f"compiling kernel {self._progress(name)}"):
                 known = self._compile(name, group_size, width)
             cache.put(*known, *key)
-        description, binary = known
+        return self._loaded(name, *known)
+
+    def _loaded(self, name: str, description: Facts, binary: bytes) -> KernelCode:
         loaded = load(binary)
-        signature = self.signature(name)
+        signature, widths = self.signature(name), description.get("widths", [])
         return KernelCode(
             address=loaded.address,
             local_bytes=signature.local_bytes,
@@ -204,16 +256,22 @@ class KernelCompiler:
             may_wait=signature.may_wait,
             formats=tuple(map(bytes.fromhex, description["formats"])),
             binary=binary,
-            other_widths=tuple(description.get("other_widths", ())),
+            width=next(iter(widths), 1),
+            other_widths=tuple(widths[1:]),
         )
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
-        from groundstate.compiler import pipeline
-        from groundstate.compiler.llvm import service
+        return self._translated(name, group_size, self._written(name, group_size, width))
 
-        is_optimised = UNOPTIMISED.isdisjoint(self.program.options.split())
+    @property
+    def _is_optimised(self) -> bool:
+        return UNOPTIMISED.isdisjoint(self.program.options.split())
+
+    def _written(self, name: str, group_size: GroupSize, width: int) -> Written:
+        from groundstate.compiler import pipeline
+
         others: list[int] = []
-        if not width and is_optimised:
+        if not width and self._is_optimised:
             self.check(name)
             width, *others = pipeline.shapes_of(self.program, name, group_size) or (0,)
         code = self.write(name, group_size, width or None)
@@ -221,11 +279,20 @@ class KernelCompiler:
             "private_bytes": code.private_bytes,
             "saved_bytes": code.saved_bytes,
             "formats": [each.hex() for each in code.formats],
-            "other_widths": others,
+            "widths": [code.lanes, *others],
         }
+        return Written(code, description, width)
+
+    def _translated(
+        self, name: str, group_size: GroupSize, written: Written
+    ) -> tuple[Facts, bytes]:
+        from groundstate.compiler.llvm import service
+
+        code, description, width = written
         try:
-            return description, service.object_code(code.text, code.lanes, is_optimised)
+            return description, service.object_code(code.text, code.lanes, self._is_optimised)
         except WrongIrError as problem:
+            from groundstate.compiler import pipeline
             from groundstate.compiler.llvm import diagnose
 
             marked = pipeline.write(self.program, name, group_size, width or None, is_marked=True)

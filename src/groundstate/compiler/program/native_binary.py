@@ -22,6 +22,7 @@ VERSION = "groundstate-code-3"
 MAX_BYTES = 1 << 48
 """Of memory that a kernel may say it needs."""
 MAX_ITEMS = 1 << 32
+MAX_WIDTH = 1 << 10
 SHOWN_CHARACTERS = 80
 _SIZE = struct.Struct("<I")
 _FLAGS = ("uses_barriers", "loop_free", "may_wait")
@@ -149,6 +150,9 @@ def _check_known(key: Key, piece: bytes) -> None:
         _expect(isinstance(facts["formats"], list), "the formats of a kernel are no list")
         for each in facts["formats"]:
             bytes.fromhex(each)
+        widths = facts.get("widths", [])
+        _expect(isinstance(widths, list), "the widths of a kernel are no list")
+        _expect(all(_is_number(each, MAX_WIDTH) for each in widths), "a kernel has no such width")
         _expect(bool(code), "a kernel has no code")
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -213,6 +214,24 @@ class Program:
     def compile(self, name: str, group_size: GroupSize, width: int | None = None) -> KernelCode:
         """Machine code of a kernel for a group size."""
         return self._compiler.compile(name, group_size, width)
+
+    def compile_meanwhile(
+        self,
+        name: str,
+        group_size: GroupSize,
+        width: int,
+        lock: AbstractContextManager[object],
+        is_unwanted: Callable[[], bool],
+    ) -> KernelCode:
+        """As `compile`, while other threads use the program under the lock: LLVM works without it.
+
+        Raises BuildError if it becomes unwanted.
+        """
+        return self._compiler.compile_meanwhile(name, group_size, width, lock, is_unwanted)
+
+    def prefer(self, name: str, group_size: GroupSize, width: int) -> None:
+        """Lets the next process begin with code of this width, of those that a kernel may have."""
+        self.cache.prefer(width, name, *group_size)
 
     def is_compiled(self, name: str, group_size: GroupSize, width: int) -> bool:
         """True if code for so many work-items side by side can be had without compiling."""

@@ -1,0 +1,162 @@
+/* Which variant of a kernel runs: decisions on made-up times. */
+#include "check.h"
+
+#include "runtime/variants.c"
+
+enum { SLOW = 900, FAST = 100 };
+
+static gs_code *new_code(uint32_t variants) {
+    gs_code *code = calloc(1, sizeof *code);
+    code->variant_count = variants;
+    code->group_picoseconds = 1000000;
+    return code;
+}
+
+/* One part of a launch in which a group takes so many microseconds, by variant. */
+static bool run_part(gs_code *code, uint64_t groups, const uint64_t cost[]) {
+    gs_trial trial = gs_trial_begin(code, groups);
+    if (trial.groups > 0 && trial.is_half)
+        gs_trial_end_half(code, trial, cost[trial.is_tried ? trial.tried : trial.preferred] * 1000);
+    else if (trial.groups > 0)
+        gs_trial_end(code, trial, trial.groups * cost[trial.tried] * 1000, trial.groups * cost[trial.preferred] * 1000);
+    code->busy_nanoseconds += groups * cost[code->preferred] * 1000;
+    return trial.groups > 0;
+}
+
+static void run_parts(gs_code *code, int count, uint64_t groups, const uint64_t cost[]) {
+    for (int each = 0; each < count; each++)
+        run_part(code, groups, cost);
+}
+
+static void one_variant_is_not_tried(void) {
+    gs_code *code = new_code(1);
+    REQUIRE(!run_part(code, 100, (const uint64_t[]){SLOW}));
+    free(code);
+}
+
+static void the_faster_one_is_preferred(uint64_t groups) {
+    gs_code *code = new_code(2);
+    run_parts(code, 20, groups, (const uint64_t[]){SLOW, FAST});
+    REQUIRE(code->preferred == 1);
+    free(code);
+}
+
+static void the_slower_one_is_not(uint64_t groups) {
+    gs_code *code = new_code(2);
+    run_parts(code, 1000, groups, (const uint64_t[]){FAST, SLOW});
+    REQUIRE(code->preferred == 0);
+    free(code);
+}
+
+static void one_as_fast_changes_nothing(void) {
+    gs_code *code = new_code(2);
+    run_parts(code, 1000, 32, (const uint64_t[]){100, 97});
+    REQUIRE(code->preferred == 0);
+    free(code);
+}
+
+static void the_first_trial_does_not_count(void) {
+    gs_code *code = new_code(2);
+    gs_trial trial = gs_trial_begin(code, 100);
+    gs_trial_end(code, trial, 1, 1000000000);
+    for (int each = 0; each < 20; each++) {
+        trial = gs_trial_begin(code, 100);
+        gs_trial_end(code, trial, 1000, 1000);
+    }
+    REQUIRE(code->preferred == 0);
+    free(code);
+}
+
+static void other_data_change_the_choice(uint64_t groups) {
+    gs_code *code = new_code(2);
+    run_parts(code, 2000, groups, (const uint64_t[]){FAST, SLOW});
+    REQUIRE(code->preferred == 0);
+    run_parts(code, 20000, groups, (const uint64_t[]){SLOW, FAST});
+    REQUIRE(code->preferred == 1);
+    run_parts(code, 20000, groups, (const uint64_t[]){FAST, SLOW});
+    REQUIRE(code->preferred == 0);
+    free(code);
+}
+
+static void the_best_of_three_is_found(void) {
+    for (uint32_t best = 0; best < 3; best++) {
+        uint64_t cost[] = {SLOW, SLOW / 2, SLOW};
+        cost[best] = FAST;
+        gs_code *code = new_code(3);
+        run_parts(code, 20000, 32, cost);
+        REQUIRE(code->preferred == best);
+        free(code);
+    }
+}
+
+static void trials_take_little_time(void) {
+    gs_code *code = new_code(2);
+    run_parts(code, 100000, 20, (const uint64_t[]){10, 80});
+    REQUIRE(code->preferred == 0);
+    REQUIRE(code->trial_nanoseconds * 90 < code->busy_nanoseconds);
+    free(code);
+}
+
+static void trials_fit_into_what_is_there(void) {
+    static const uint64_t GROUPS[] = {2, 3, 17, 1000, UINT64_C(1) << 40}, COSTS[] = {0, 1, 1000000, UINT64_MAX};
+    for (size_t groups = 0; groups < sizeof GROUPS / sizeof *GROUPS; groups++)
+        for (size_t cost = 0; cost < sizeof COSTS / sizeof *COSTS; cost++) {
+            gs_code *code = new_code(2);
+            code->group_picoseconds = COSTS[cost];
+            gs_trial trial = gs_trial_begin(code, GROUPS[groups]);
+            REQUIRE(trial.groups > 0 && trial.groups <= GROUPS[groups] / 2 && !trial.is_half);
+            free(code);
+        }
+    gs_code *code = new_code(2);
+    REQUIRE(gs_trial_begin(code, 0).groups == 0);
+    REQUIRE(gs_trial_begin(code, 1).is_half);
+    free(code);
+}
+
+static void variants_are_wished_for_in_time(void) {
+    gs_code *code = new_code(1);
+    code->busy_nanoseconds = 10 * WORTH_LOADING;
+    code->variants_to_come = 1;
+    REQUIRE(gs_variant_wishes(code) == 0);
+    code->variants_are_cached = true;
+    REQUIRE(gs_variant_wishes(code) == GS_ADD_VARIANT);
+    code->variants_are_cached = false;
+    code->busy_nanoseconds = 2 * WORTH_COMPILING;
+    REQUIRE(gs_variant_wishes(code) == GS_ADD_VARIANT);
+    code->variants_to_come = 0;
+    REQUIRE(gs_variant_wishes(code) == 0);
+    free(code);
+}
+
+static void a_choice_is_remembered_once_made(void) {
+    gs_code *code = new_code(2);
+    const uint64_t cost[] = {SLOW, FAST};
+    while (code->preferred == 0)
+        run_part(code, 32, cost);
+    REQUIRE(gs_variant_wishes(code) == 0); /* it is not certain yet */
+    run_parts(code, 2000, 32, cost);
+    REQUIRE(gs_variant_wishes(code) == GS_REMEMBER_VARIANT);
+    code->times_remembered = MOST_REMEMBERED;
+    REQUIRE(gs_variant_wishes(code) == 0);
+    code->times_remembered = 0;
+    code->remembered = 1;
+    REQUIRE(gs_variant_wishes(code) == 0);
+    free(code);
+}
+
+int main(void) {
+    one_variant_is_not_tried();
+    for (uint64_t groups = 1; groups < 100; groups += 31) {
+        the_faster_one_is_preferred(groups);
+        the_slower_one_is_not(groups);
+        other_data_change_the_choice(groups);
+    }
+    one_as_fast_changes_nothing();
+    the_first_trial_does_not_count();
+    the_best_of_three_is_found();
+    trials_take_little_time();
+    trials_fit_into_what_is_there();
+    variants_are_wished_for_in_time();
+    a_choice_is_remembered_once_made();
+    return 0;
+}
