@@ -102,7 +102,7 @@ def variant_add(entry_point: int, group_size: Size, code: KernelCode, to_come: i
 
 def _described(code: KernelCode, group_size: Size, to_come: int) -> CodeDescription:
     texts = (ctypes.c_char_p * len(code.formats))(*code.formats)
-    return CodeDescription(
+    description = CodeDescription(
         run=code.address,
         local_bytes=code.local_bytes,
         private_bytes=code.private_bytes,
@@ -114,6 +114,8 @@ def _described(code: KernelCode, group_size: Size, to_come: int) -> CodeDescript
         variants_to_come=to_come,
         group_size=group_size,
     )
+    description.texts = texts  # which live as long as the description that points to them
+    return description
 
 
 def kernel_new(module: int, entry_point: int) -> int:
