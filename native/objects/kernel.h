@@ -4,6 +4,7 @@
 
 #include "generated/shared.h"
 #include "objects/device.h"
+#include "runtime/schedule.h"
 #include "threads/lock.h"
 
 static inline uint64_t gs_align_local(uint64_t bytes) {
@@ -46,6 +47,7 @@ typedef struct gs_code {
     uint32_t format_count;
     char **formats; /* of its printf calls */
     _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
+    gs_cost_profile profile;            /* and how the groups differed */
 } gs_code;
 
 /* What a module knows of one of its kernels. */

@@ -1,4 +1,4 @@
-/* Running a launch: its groups, numbered from 0, are cut into parts that the device's CPUs share.
+/* Running a launch: its groups, numbered from 0, are shared between the device's threads (runtime/schedule.h).
  *
  * Waking another thread costs some microseconds, so how a launch is run depends on how long it will take.
  * That is judged by what a group of the same kernel took in its last launch. */
@@ -25,10 +25,8 @@ static const uint64_t SHORT_NANOSECONDS = 50000;
 enum { SMALL_ITEMS = 1024 };
 /* From this number of work-items on, what they write is taken for more than the cache holds. */
 enum { STREAM_ITEMS = 8 << 20 };
-/* Parts take about this long: long against the handing out, short against the whole. */
-static const uint64_t PART_NANOSECONDS = 20000;
-/* And there are this many for each CPU if possible, so that all end at about the same time. */
-enum { PARTS_PER_CPU = 8, SMALL_STEPS = 4 };
+/* A launch that should be small runs in so many steps. */
+enum { SMALL_STEPS = 4 };
 
 /* --- The floating-point environment ------------------------------------------------------------------ */
 
@@ -67,8 +65,7 @@ typedef struct job {
     const gs_dispatch *dispatch;
     gs_code *code;
     uint64_t first, end;       /* groups */
-    uint64_t groups_per_part;
-    _Atomic uint64_t busy;     /* nanoseconds that threads spent on it */
+    gs_schedule *schedule;     /* how they are shared between threads, if they are */
 } job;
 
 /* Some of a job's groups, for one thread. */
@@ -177,13 +174,11 @@ static void run_groups(const job *job, uint64_t first, uint64_t count) {
         run_variant(job, job->code->preferred, first, end - first);
 }
 
-static void run_part(void *argument, uint64_t part) {
-    job *job = argument;
-    uint64_t first = job->first + part * job->groups_per_part;
-    uint64_t left = job->end - first;
+static void run_part(void *argument, gs_taken taken) {
+    const job *job = argument;
     uint64_t start = gs_clock(CLOCK_MONOTONIC);
-    run_groups(job, first, left < job->groups_per_part ? left : job->groups_per_part);
-    job->busy += gs_clock(CLOCK_MONOTONIC) - start;
+    run_groups(job, job->first + taken.first, taken.count);
+    gs_schedule_spend(job->schedule, taken, gs_clock(CLOCK_MONOTONIC) - start);
 }
 
 /* How long the rest of a job will take on one CPU, in nanoseconds; 0: nobody knows. */
@@ -213,14 +208,6 @@ static uint64_t run_small(job *job) {
     return spent;
 }
 
-static uint64_t size_of_parts(const gs_code *code, uint64_t groups, uint32_t width) {
-    uint64_t balanced = groups / ((uint64_t)width * PARTS_PER_CPU);
-    uint64_t each = atomic_load_explicit(&code->group_picoseconds, memory_order_relaxed);
-    uint64_t timely = each > 0 ? PART_NANOSECONDS * 1000 / each : balanced;
-    uint64_t size = timely < balanced ? timely : balanced;
-    return size > 0 ? size : 1;
-}
-
 static uint64_t items_of(const gs_code *code) {
     return (uint64_t)code->group_size[0] * code->group_size[1] * code->group_size[2];
 }
@@ -240,16 +227,28 @@ static void run_alone(job *job) {
         remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end);
 }
 
+/* Runs what is left of a job on all threads; returns how long that took them together. A group that may wait for another
+ * may rely on those before it having been started. */
+static uint64_t share_out(job *job, gs_thread_pool *pool) {
+    gs_code *code = job->code;
+    uint64_t groups = job->end - job->first;
+    gs_job_facts facts = {.count = groups, .nanoseconds = (uint64_t)estimate(code, groups), .profile = &code->profile,
+                          .in_order = code->may_wait, .in_short_parts = gs_priorities_are_used()};
+    gs_schedule schedule;
+    gs_schedule_begin(&schedule, &facts, gs_thread_pool_width(pool));
+    job->schedule = &schedule;
+    gs_thread_pool_share(pool, run_part, job, &schedule);
+    gs_schedule_end(&schedule, &code->profile);
+    return gs_schedule_spent(&schedule);
+}
+
 static void run_shared(job *job, gs_thread_pool *pool) {
     uint64_t groups = job->end - job->first, spent = 0;
     if (takes_at_most(job->code, groups, SMALL_NANOSECONDS))
         spent = run_small(job);
-    uint64_t left = job->end - job->first;
-    if (left > 0) {
-        job->groups_per_part = size_of_parts(job->code, left, gs_thread_pool_width(pool));
-        gs_thread_pool_run(pool, run_part, job, (left + job->groups_per_part - 1) / job->groups_per_part);
-    }
-    remember_cost(job->code, spent + job->busy, groups);
+    if (job->first < job->end)
+        spent += share_out(job, pool);
+    remember_cost(job->code, spent, groups);
 }
 
 /* --- Cooperative launches ---------------------------------------------------------------------------- */

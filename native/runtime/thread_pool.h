@@ -5,10 +5,12 @@
 #include <stdint.h>
 
 #include "runtime/priority.h"
+#include "runtime/schedule.h"
 
 typedef struct gs_thread_pool gs_thread_pool;
 
 typedef void (*gs_part)(void *job, uint64_t part);
+typedef void (*gs_parts)(void *job, gs_taken taken);
 
 /* A pool of `width` threads, the caller of gs_thread_pool_run counted in. Threads start on first use. */
 gs_thread_pool *gs_thread_pool_new(uint32_t width);
@@ -16,8 +18,11 @@ gs_thread_pool *gs_thread_pool_new(uint32_t width);
 uint32_t gs_thread_pool_width(const gs_thread_pool *pool);
 gs_scheduler *gs_thread_pool_scheduler(gs_thread_pool *pool);
 
-/* Runs part(job, 0) to part(job, parts - 1), on the caller and on whichever workers are free; returns when
- * all are done. Several threads may run jobs at once; workers go to that of the highest priority. */
+/* Runs all numbers of a schedule, part by part, on the caller and on whichever workers are free; returns when all are done.
+ * Several threads may run jobs at once; workers go to that of the highest priority. */
+void gs_thread_pool_share(gs_thread_pool *pool, gs_parts run, void *job, gs_schedule *schedule);
+
+/* Runs part(job, 0) to part(job, parts - 1) in the same way. */
 void gs_thread_pool_run(gs_thread_pool *pool, gs_part part, void *job, uint64_t parts);
 
 #endif

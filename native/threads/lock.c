@@ -10,10 +10,23 @@
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static gs_mutex *all;
 
+/* A short lock is given back in a moment, so that it is better to spin than to sleep: when a job arrives, all workers of a
+ * device want the same one. */
+static void init(gs_mutex *mutex) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+#if defined(__GLIBC__)
+    if (mutex->kind == GS_SHORT_LOCK)
+        pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(&mutex->mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
 /* The constructors of static locks run before any thread of the driver. */
 void gs_mutex_open(gs_mutex *mutex, gs_lock_kind kind) {
     *mutex = (gs_mutex){.kind = kind, .link = &all};
-    pthread_mutex_init(&mutex->mutex, NULL);
+    init(mutex);
     pthread_mutex_lock(&all_lock);
     mutex->next = all;
     if (all != NULL)
@@ -112,6 +125,6 @@ void gs_locks_renew(void) {
         if (each->is_taken)
             give(each);
         else
-            pthread_mutex_init(&each->mutex, NULL);
+            init(each);
     pthread_mutex_unlock(&all_lock);
 }

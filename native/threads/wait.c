@@ -21,19 +21,24 @@ static long futex_call(_Atomic uint32_t *word, int operation, uint32_t value, co
     return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
 
-static void wake_sleepers(gs_futex *futex) {
+void gs_futex_wake(gs_futex *futex, int count) {
     if (atomic_load(&futex->sleepers) != 0)
-        futex_call(&futex->value, FUTEX_WAKE, INT_MAX, NULL);
+        futex_call(&futex->value, FUTEX_WAKE, (uint32_t)count, NULL);
 }
 
 void gs_futex_set(gs_futex *futex, uint32_t value) {
     atomic_store(&futex->value, value);
-    wake_sleepers(futex);
+    gs_futex_wake(futex, INT_MAX);
 }
 
 void gs_futex_notify(gs_futex *futex) {
     atomic_fetch_add(&futex->value, 1);
-    wake_sleepers(futex);
+    gs_futex_wake(futex, INT_MAX);
+}
+
+void gs_futex_notify_some(gs_futex *futex, int count) {
+    atomic_fetch_add(&futex->value, 1);
+    gs_futex_wake(futex, count);
 }
 
 static bool look(bool (*done)(void *), void *state) {

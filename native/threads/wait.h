@@ -41,6 +41,10 @@ void gs_futex_set(gs_futex *futex, uint32_t value);
 /* Says that something changed, for a futex that only counts changes, and wakes whoever sleeps on it. */
 void gs_futex_notify(gs_futex *futex);
 
+/* The same, but wakes only so many of those who sleep; and wakes so many without saying that anything changed. */
+void gs_futex_notify_some(gs_futex *futex, int count);
+void gs_futex_wake(gs_futex *futex, int count);
+
 typedef enum { GS_WAIT_DONE, GS_WAIT_TIMEOUT, GS_WAIT_INTERRUPTED } gs_wait_result;
 
 /* Waits until `done(state)`, which must depend on what is published before the notification.
