@@ -14,6 +14,7 @@ from benchmarks.figures import LIMIT, OURS, Figure, Measure
 from benchmarks.numbers import number, pair, ratio_text
 
 MEAN = "geometric mean"
+OF_LIMIT = "of limit"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Row:
         ratios = [figure.ratio(pick) for figure in self.figures if figure.peer != LIMIT]
         known = [ratio for ratio in ratios if ratio is not None]
         return min(known) if known else None
+
+    def ratio_to_limit(self) -> float | None:
+        """What part of the limit we reach, if there is one."""
+        limit = self.of(LIMIT)
+        return None if limit is None else limit.best_ratio
 
     @property
     def reached(self) -> bool | None:
@@ -60,15 +66,19 @@ def peers_in(figures: Sequence[Figure]) -> list[str]:
     return sorted(names, key=lambda name: name == LIMIT)
 
 
-def mean_ratio(all_rows: Sequence[Row]) -> float | None:
+def mean_ratio(
+    all_rows: Sequence[Row], ratio_of: Callable[[Row], float | None] = Row.ratio
+) -> float | None:
     """The geometric mean, which treats twice as fast and half as fast alike."""
-    ratios = [ratio for row in all_rows if (ratio := row.ratio()) is not None]
+    ratios = [ratio for row in all_rows if (ratio := ratio_of(row)) is not None]
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
 
 def header(figures: Sequence[Figure]) -> list[str]:
     """The names of the columns."""
-    return ["case", "unit", OURS, *peers_in(figures), "ratio to best", "median", "goal"]
+    peers = peers_in(figures)
+    of_limit = [OF_LIMIT] if LIMIT in peers else []
+    return ["case", "unit", OURS, *peers, *of_limit, "ratio to best", "median", "goal"]
 
 
 def cells(row: Row, peers: Sequence[str]) -> list[str]:
@@ -76,6 +86,8 @@ def cells(row: Row, peers: Sequence[str]) -> list[str]:
     first = row.figures[0]
     goal = "" if first.goal is None else f"{first.goal:g}"
     theirs = [_peer_cell(row.of(peer), peer) for peer in peers]
+    if LIMIT in peers:
+        theirs.append(ratio_text(row.ratio_to_limit()))
     ratios = [ratio_text(row.ratio()), ratio_text(row.ratio(lambda measure: measure.median))]
     return [row.case, first.unit, pair(first.ours), *theirs, *ratios, goal]
 
@@ -83,7 +95,10 @@ def cells(row: Row, peers: Sequence[str]) -> list[str]:
 def mean_cells(all_rows: Sequence[Row], peers: Sequence[str], goal: float | None) -> list[str]:
     """The last row."""
     ratio = ratio_text(mean_ratio(all_rows))
-    return [MEAN, "", "", *("" for _ in peers), ratio, "", "" if goal is None else f"{goal:g}"]
+    before = ["" for _ in peers]
+    if LIMIT in peers:
+        before.append(ratio_text(mean_ratio(all_rows, Row.ratio_to_limit)))
+    return [MEAN, "", "", *before, ratio, "", "" if goal is None else f"{goal:g}"]
 
 
 def _peer_cell(figure: Figure | None, peer: str) -> str:

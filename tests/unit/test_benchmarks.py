@@ -72,12 +72,14 @@ def test_row_compares_with_best_peer_not_limit() -> None:
     (row,) = wide.rows(figures)
     assert row.ratio() == 1.25
     assert row.reached
-    assert wide.header(figures)[2:6] == [OURS, "slow", "fast", LIMIT]
-    assert wide.cells(row, wide.peers_in(figures))[2:7] == [
+    assert wide.header(figures)[2:7] == [OURS, "slow", "fast", LIMIT, wide.OF_LIMIT]
+    assert wide.mean_cells([row], wide.peers_in(figures), 2.0)[6:] == ["0.250", "1.25", "", "2"]
+    assert wide.cells(row, wide.peers_in(figures))[2:8] == [
         "10.0 (10.0)",
         "2.00 (2.00)",
         "8.00 (8.00)",
         "40.0",
+        "0.250",
         "1.25",
     ]
 
