@@ -27,6 +27,7 @@ from groundstate.compiler.lower.sampled_images import split_sampled_images
 from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_loads import merge_loads
+from groundstate.compiler.opt.merge_stores import merge_stores
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
@@ -64,6 +65,7 @@ LOWERING = (
 VECTOR = (
     Pass("unroll", unroll, is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
+    Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
     Pass("prefetch", prefetch, keeps=(CFG,), is_optional=True),
     Pass("relieve-pressure", relieve_pressure, is_optional=True),
     Pass("no-wrap", version_for_no_wrap, is_optional=True),

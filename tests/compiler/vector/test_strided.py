@@ -63,6 +63,37 @@ __kernel void fourths(__global const int *in, __global int *out) {
     out[i] = in[4 * i];
 }
 """
+NEIGHBOURS_SOURCE = r"""
+#define NEIGHBOURS(T, N) \
+__kernel void of_##T##N(__global const T *in, __global T *out, long n) { \
+    long i = get_global_id(0); \
+    if (i >= n) return; \
+    T sum = 0, v[N]; \
+    for (int k = 0; k < N; k++) { v[k] = in[N * i + k]; sum += v[k]; } \
+    for (int k = 0; k < N; k++) out[N * i + k] = sum - v[k]; \
+}
+NEIGHBOURS(uchar, 2) NEIGHBOURS(uchar, 3) NEIGHBOURS(uchar, 4)
+NEIGHBOURS(short, 2) NEIGHBOURS(short, 3) NEIGHBOURS(short, 4)
+NEIGHBOURS(int, 2) NEIGHBOURS(int, 3) NEIGHBOURS(int, 4) NEIGHBOURS(int, 5)
+NEIGHBOURS(double, 2) NEIGHBOURS(double, 3) NEIGHBOURS(double, 4)
+__kernel void swap_bytes(__global const uchar4 *in, __global uchar4 *out, long n) {
+    long i = get_global_id(0);
+    if (i < n) out[i] = in[i].wzyx;
+}
+__kernel void swap_halves(__global const ushort4 *in, __global ushort4 *out, long n) {
+    long i = get_global_id(0);
+    if (i < n) out[i] = in[i].wzyx;
+}
+__kernel void three_of_four(__global const uchar3 *in, __global uchar3 *out, long n) {
+    long i = get_global_id(0);
+    if (i < n) out[i] = in[i].zyx;
+}
+"""
+NEIGHBOURS = {
+    f"{name}{count}": (kind, count)
+    for name, kind, most in (("uchar", "u1", 4), ("short", "i2", 4), ("int", "i4", 5))
+    for count in range(2, most + 1)
+} | {f"double{count}": ("f8", count) for count in (2, 3, 4)}
 WIDTHS = (1, 4, 8, 16, 32)
 GROUPS: list[Size] = [(32, 1, 1), (24, 1, 1)]
 
@@ -75,6 +106,11 @@ def program() -> Program:
 @pytest.fixture(scope="module")
 def near_program() -> Program:
     return program_of(NEAR_SOURCE)
+
+
+@pytest.fixture(scope="module")
+def neighbours_program() -> Program:
+    return program_of(NEIGHBOURS_SOURCE)
 
 
 @pytest.fixture
@@ -167,3 +203,61 @@ def test_stores(near_program: Program, group: Size, width: int | None, missing: 
     )
     wanted = np.stack((shorts, 2 * shorts, 0 * shorts), 1)[:count][::-1]
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, None])
+@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("missing", [0, 5])
+def test_neighbours_stay_in_bounds(
+    neighbours_program: Program, last_page: np.ndarray, name: str, width: int | None, missing: int
+) -> None:
+    kind, count = NEIGHBOURS[name]
+    numbers, items = last_page.view(kind), 64
+    wanted = (items - missing) * count
+    half = len(numbers) // 2
+    for given, out in (
+        (numbers[:wanted], numbers[-wanted:]),
+        (numbers[half - wanted : half], numbers[half : half + wanted]),
+    ):
+        numbers[:] = np.arange(len(numbers)) % 23
+        before, untouched = given.reshape(-1, count).copy(), numbers.copy()
+        n = np.int64(items - missing)
+        run(neighbours_program, f"of_{name}", (2, 1, 1), (32, 1, 1), given, out, n, width=width)
+        expected = before.sum(axis=1, keepdims=True, dtype=kind) - before
+        np.testing.assert_array_equal(out.reshape(-1, count), expected)
+        start = (out.ctypes.data - numbers.ctypes.data) // numbers.itemsize
+        untouched[start : start + wanted] = expected.ravel()
+        np.testing.assert_array_equal(numbers, untouched)
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, None])
+@pytest.mark.parametrize("missing", [0, 5])
+@pytest.mark.parametrize(
+    ("name", "kind", "picks"),
+    [
+        ("swap_bytes", "u1", [3, 2, 1, 0]),
+        ("swap_halves", "u2", [3, 2, 1, 0]),
+        ("three_of_four", "u1", [2, 1, 0]),
+    ],
+)
+def test_small_vectors(
+    neighbours_program: Program,
+    name: str,
+    kind: str,
+    picks: list[int],
+    width: int | None,
+    missing: int,
+) -> None:
+    count = 64 - missing
+    given = np.arange(4 * count).astype(kind).reshape(count, 4)
+    out = np.full_like(given, 7)
+    run(neighbours_program, name, (2, 1, 1), (32, 1, 1), given, out, np.int64(count), width=width)
+    np.testing.assert_array_equal(out[:, : len(picks)], given[:, picks])
+
+
+@pytest.mark.parametrize("name", ["int3", "double4"])
+def test_neighbours_are_one_access(neighbours_program: Program, name: str) -> None:
+    text = neighbours_program.write(f"of_{name}", (32, 1, 1), 8).text
+    _, count = NEIGHBOURS[name]
+    assert f"call void @llvm.masked.store.v{8 * count}" in text
+    assert "gather" not in text

@@ -201,7 +201,7 @@ def _shifted_left(node: Node, steps: list[Step]) -> Step | None:
 
 def _shifted_right(node: Node, steps: list[Step]) -> Step | None:
     """(x << a) + (y << a) >> b with a >= b: so compilers widen a sum, and scale it in the same
-    go."""
+    go. A product is x * (y << a)."""
     amount = constant_int(node.operands[1])
     if amount is None or not 0 <= amount <= _low_zeros(node.operands[0]) or steps[0].factor:
         return None
@@ -257,6 +257,8 @@ def _low_zeros(node: Node, depth: int = 3) -> int:
         return min(max(constant_int(node.operands[1]) or 0, 0), 64)
     if rule in (Affine.SUM, Affine.DIFFERENCE) and depth > 0:
         return min(_low_zeros(each, depth - 1) for each in node.operands)
+    if rule is Affine.PRODUCT and depth > 0:
+        return min(sum(_low_zeros(each, depth - 1) for each in node.operands), 64)
     value = constant_int(node)
     return 0 if not value else (value & -value).bit_length() - 1
 

@@ -2,7 +2,8 @@
 
 A block may load several numbers at addresses that differ by constants. Where lanes lie as far apart
 as these numbers take up together, all that the lanes read is one piece of memory: it is read once,
-as the vectors of all lanes, instead of in steps for each of the numbers.
+as the vectors of all lanes, instead of in steps for each of the numbers. Three numbers are an
+array, because a vector of three takes the room of four.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from groundstate.compiler.ir.addresses import chain_steps
 from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
-from groundstate.compiler.spirv.types import Float, Int, Pointer, Type, Vector
+from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Type, Vector
 
+WORD_BYTES = (4, 8)
 MOST_STEPS = 8
 """Of an address that are looked through to find out where it begins."""
 Place = tuple[Node, tuple[tuple[Node, int], ...]]
@@ -39,19 +41,39 @@ def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
 def _count(divergence: Divergence, node: Node) -> int:
     """How many numbers lie between those that neighbouring lanes load, itself included; 0 for what
     is not such a load."""
-    if node.op != "Load" or not isinstance(node.type, Int | Float) or node.type.size not in (4, 8):
+    if node.op != "Load" or has_side_effects(node):
         return 0
-    pointer = node.operands[0]
+    return neighbours(divergence, node, node.type)
+
+
+def neighbours(divergence: Divergence, node: Node, type_: Type) -> int:
+    """How many numbers lie between those that neighbouring lanes access, itself included; 0 if
+    they are not to be merged."""
+    if not isinstance(type_, Int | Float) or type_.width != 8 * type_.size:
+        return 0
+    pointer, block = node.operands[0], node.block
     if not isinstance(pointer.type, Pointer) or pointer.type.storage == StorageClass.Function:
         return 0
-    if pointer in divergence.interleaved or has_side_effects(node):
+    assert block is not None
+    if pointer in divergence.interleaved or not _is_masked_well(divergence, block, type_):
         return 0
-    assert node.block is not None
-    step = divergence.stride_at(pointer, node.block)
-    if step is None or step % node.type.size:
+    step = divergence.stride_at(pointer, block)
+    if step is None or step % type_.size:
         return 0
-    count = step // node.type.size
-    return count if count in divergence.target.merged_loads else 0
+    count = step // type_.size
+    return count if count in divergence.target.merged_accesses else 0
+
+
+def _is_masked_well(divergence: Divergence, block: Block, type_: Type) -> bool:
+    """True if numbers of a type can be read and written as one vector by those lanes that reach a
+    block: without mask registers, there are instructions for words only."""
+    is_whole = block not in divergence.divergent_blocks and divergence.rows_are_whole
+    return is_whole or divergence.target.has_mask_registers or type_.size in WORD_BYTES
+
+
+def several(type_: Type, count: int) -> Vector | Array:
+    """The type of some numbers next to each other."""
+    return Vector(type_, count) if count & (count - 1) == 0 else Array(type_, count)
 
 
 class _Merging:
@@ -71,7 +93,7 @@ class _Merging:
         for node in self.block.nodes:
             count = _count(self.divergence, node)
             if count:
-                place, offset = _place(node.operands[0])
+                place, offset = place_of(node.operands[0])
                 self._open.setdefault((place, node.type, count), []).append((offset, node))
             elif has_side_effects(node):
                 self._close()
@@ -94,11 +116,11 @@ class _Merging:
                 parts = [later.get(offset + index * type_.size) for index in range(count)]
                 found = [part for part in parts if part]
                 if len(found) == count:
-                    self._merge(node, Vector(type_, count), found)
+                    self._merge(node, several(type_, count), found)
                 later[offset].remove(node)
         self._open = {}
 
-    def _merge(self, first: Node, type_: Vector, parts: list[list[Node]]) -> None:
+    def _merge(self, first: Node, type_: Vector | Array, parts: list[list[Node]]) -> None:
         vector = Node("Load", type_, first.operands, first.literals, first.where)
         self._vectors[first] = [vector]
         for index, loads in enumerate(parts):
@@ -107,7 +129,7 @@ class _Merging:
             self._merged |= dict.fromkeys(loads, part)
 
 
-def _place(pointer: Node) -> tuple[Place, int]:
+def place_of(pointer: Node) -> tuple[Place, int]:
     """Where an address begins, and how many bytes it lies behind that."""
     offset = 0
     indices: list[tuple[Node, int]] = []

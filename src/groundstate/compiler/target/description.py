@@ -96,8 +96,8 @@ class Target:
     """The same where only blocks in loops have one."""
 
     # --- Memory ---
-    merged_loads: tuple[int, ...] = (2, 4)
-    """How many neighbouring loads become one."""
+    merged_accesses: tuple[int, ...] = (2, 3, 4)
+    """How many neighbouring loads or stores become one."""
     most_prefetched_bytes: int = 1024
     """Of one piece of memory that all lanes load."""
     most_copied_bytes: int = 256

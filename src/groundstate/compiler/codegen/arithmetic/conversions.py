@@ -10,13 +10,15 @@ from groundstate.compiler.codegen.text import float_literal, overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
-from groundstate.compiler.math.vec import Vec
+from groundstate.compiler.math.vec import Vec, like
 from groundstate.compiler.spirv.types import Type
 
 SATURATED, ROUNDING_MODE = 28, 39
 NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = 0, 1, 2, 3
 ROUNDING = {NEAREST_EVEN: "roundeven", TOWARD_POSITIVE: "ceil", TOWARD_NEGATIVE: "floor"}
 BITS = {"half": 16, "float": 32, "double": 64}
+INSTRUCTION_BITS = 32
+"""Of the shortest integers that instructions convert floats to."""
 LARGEST = {"half": 65504.0, "float": 3.4e38, "double": 1.7e308}
 
 
@@ -57,11 +59,29 @@ def _to_integer(emitter: Emitter, node: Node) -> None:
         if mode in ROUNDING:
             function = f"llvm.{ROUNDING[mode]}.{overloaded(side.source)}"
             name = side.text.call(side.source, function, [(side.source, name)])
+        if side.vector and int(side.scalar[1:]) < INSTRUCTION_BITS:
+            return side.result(_to_few_bits(side, name, signed))
         kind = "fptosi" if signed else "fptoui"
         function = f"llvm.{kind}.sat.{overloaded(side.target)}.{overloaded(side.source)}"
         return side.result(side.text.call(side.target, function, [(side.source, name)]))
 
     _define(emitter, node, one)
+
+
+def _to_few_bits(side: _Side, name: str, signed: bool) -> str:
+    """Floats as integers of so few bits that machines have no instruction for it: LLVM would
+    convert one lane after the other. No number is 0, others saturate."""
+    given = Vec(side.text, side.source, name)
+    number = given.to_float("float") if side.from_scalar == "half" else given
+    width = int(side.scalar[1:])
+    low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+    if signed:
+        number = number.compare("ord", number).choose(number, 0.0)
+    number = (number > low).choose(number, float(low))
+    number = (number < high).choose(number, float(high))
+    t = like(number.t, f"i{INSTRUCTION_BITS}")
+    whole = side.text.emit(f"fptosi {number.t} {number.name} to {t}")
+    return side.text.emit(f"trunc {t} {whole} to {side.target}")
 
 
 @handles("SatConvertSToU", "SatConvertUToS")

@@ -90,20 +90,28 @@ class _Writer:
         return self._if_all(moving[0].first, [is_one, moving[0].holds])
 
     def choice(self, condition: Lanes, ways: list[Speculation | None]) -> Speculation | None:
-        """All lanes choose the one of two numbers that moves."""
-        moving = next((at for at, way in enumerate(ways) if way is not None and way.stride), None)
-        if moving is None:
-            return None
-        way, text = ways[moving], self.text
-        assert way is not None
-        holds, wanted = condition.name, "-1" if moving == 0 else "0"
+        """All lanes choose the same of two numbers, and it is one that goes up by the stride."""
+        text = self.text
+        bits = "i1"
+        given = condition.name
         if condition.is_vector:
             bits = f"i{text.width}"
             given = text.emit(f"bitcast {text.vector_type('i1')} {condition.name} to {bits}")
-            holds = text.emit(f"icmp eq {bits} {given}, {wanted}")
-        elif moving == 1:
-            holds = text.emit(f"xor i1 {condition.name}, true")
-        return self._if_all(way.first, [holds, way.holds])
+        found: Speculation | None = None
+        for way, everybody in zip(ways, ("-1", "0"), strict=True):
+            if way is None or way.stride != self.stride:
+                continue
+            agree = text.emit(f"icmp eq {bits} {given}, {everybody}")
+            this = self._if_all(way.first, [agree, way.holds])
+            found = this if found is None else self._either(agree, this, found)
+        return found
+
+    def _either(self, condition: str, one: Speculation, other: Speculation) -> Speculation:
+        """The first of two speculations if a condition holds, else the second."""
+        text, choose = self.text, f"select i1 {condition}"
+        first = text.emit(f"{choose}, {self.type} {one.first}, {self.type} {other.first}")
+        holds = text.emit(f"{choose}, i1 {one.holds}, i1 {other.holds}")
+        return Speculation(first, self.stride, holds, self.type)
 
     def _operation(self, *names: str, type_: str) -> str:
         written = write_operation(self.text, self.node.op, self.type, type_, list(names), False)

@@ -18,7 +18,7 @@ from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import Affine, operation
 from groundstate.compiler.spirv.instructions import opencl_rows
-from groundstate.compiler.spirv.types import Int, Pointer
+from groundstate.compiler.spirv.types import Bool, Int, Pointer
 
 MOSTLY = "!2"
 """The metadata of a branch that is nearly always taken."""
@@ -33,6 +33,8 @@ BOUNDS = {
 }
 """Functions that give back a number if it compares with the other operands in such ways."""
 REMAINDERS = frozenset(("UMod", "SRem", "SMod"))
+MOST_CONDITIONS = 3
+"""That are put together to one."""
 ACCESSES = frozenset(("Load", "Store"))
 
 
@@ -50,18 +52,17 @@ def speculated_nodes(kernel: Kernel, divergence: Divergence) -> dict[Node, int]:
             needed.add(node)
         elif divergence.stride(node) is VARYING and isinstance(node.type, Int | Pointer):
             stride = _speculated_stride(node, divergence, strides)
-            if stride:
+            if stride is not None:
                 strides[node] = stride
     for node in reversed(nodes):
         if node in needed:
-            operands = node.operands[:1] if node.op in ACCESSES else node.operands
-            needed.update(each for each in operands if each in strides)
+            is_access = node.op in ACCESSES
+            operands = node.operands[:1] if is_access else node.operands
+            needed.update(each for each in operands if strides.get(each, 0) or not is_access)
     return {node: stride for node, stride in strides.items() if node in needed}
 
 
-def _speculated_stride(
-    node: Node, divergence: Divergence, known: dict[Node, int]
-) -> int | None:
+def _speculated_stride(node: Node, divergence: Divergence, known: dict[Node, int]) -> int | None:
     """By how much a number goes up from lane to lane, if all goes well."""
     block = node.block
     assert block is not None
@@ -77,10 +78,11 @@ def _speculated_stride(
     if operation(node).affine is Affine.SAME:
         return strides[0] if isinstance(node.operands[0].type, Int | Pointer) else None
     if operation(node).affine is Affine.SELECT:
-        return _only_step(strides[1:])
+        chosen = _only_step(strides[1:])
+        return chosen if _compares_indices(node.operands[0], divergence, known) else None
     limits = bounds(node)
     if len(limits) == 1:
-        return _only_step(strides)
+        return _only_step(strides) if 0 in strides else None
     if limits or node.op in REMAINDERS:
         return strides[0] if strides[1:] == [0] * len(strides[1:]) else None
     speculates = any(each in known for each in node.operands)
@@ -88,9 +90,24 @@ def _speculated_stride(
 
 
 def _only_step(strides: list[int | None]) -> int | None:
-    """The step of the one that moves, if the others stay the same."""
-    moving = [each for each in strides if each != 0]
-    return moving[0] if len(moving) == 1 else None
+    """The step of those that move, if there is but one; 0 if none moves."""
+    moving = {each for each in strides if each != 0}
+    return moving.pop() if len(moving) == 1 else None if moving else 0
+
+
+def _compares_indices(
+    condition: Node, divergence: Divergence, known: dict[Node, int], depth: int = MOST_CONDITIONS
+) -> bool:
+    """True if lanes most likely agree on a condition: it is about numbers that go up with them."""
+    if all(isinstance(each.type, Bool) for each in condition.operands):
+        operands = condition.operands if depth and condition.op != "Phi" else ()
+        return bool(operands) and all(
+            _compares_indices(each, divergence, known, depth - 1) for each in operands
+        )
+    return all(
+        isinstance(each.type, Int) and (each in known or divergence.stride(each) is not VARYING)
+        for each in condition.operands
+    )
 
 
 def bounds(node: Node) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.gathers import gather, scatter
+from groundstate.compiler.codegen.memory.masked import load_masked
 from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
 from groundstate.compiler.codegen.memory.strided import (
     load_at_steps,
@@ -20,13 +21,27 @@ from groundstate.compiler.codegen.memory.strided import (
     store_at_steps,
     turns_quads,
 )
-from groundstate.compiler.codegen.text import float_literal, overloaded
+from groundstate.compiler.codegen.memory.words import is_word, load_words, store_words
+from groundstate.compiler.codegen.text import float_literal
 from groundstate.compiler.codegen.values import Lanes, Speculation, Value
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.addresses import array_step
 from groundstate.compiler.ir.type_rules import scalar_type
-from groundstate.compiler.spirv.types import Array, Bool, Int, Pointer, Struct, Type, Vector
+from groundstate.compiler.spirv.types import (
+    Array,
+    Bool,
+    Int,
+    Pointer,
+    Struct,
+    Type,
+    Vector,
+    is_scalar,
+    member_count,
+)
 
+Row = Vector | Array
+MOST_IN_ROW = 4
+"""Of an array of all lanes that is read and written at once."""
 ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, "half")])
 """Constants all of whose bits in memory are zero."""
 
@@ -34,6 +49,13 @@ ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, 
 def memory_type(type_: Type) -> str:
     """How a scalar lies in memory: truth values and odd integers take whole bytes."""
     return f"i{8 * type_.size}" if isinstance(type_, Bool | Int) else scalar_type(type_)
+
+
+def is_row(type_: Type) -> bool:
+    """True for a vector, and for an array of a few numbers."""
+    if isinstance(type_, Array) and not 0 < type_.length <= MOST_IN_ROW:
+        return False
+    return isinstance(type_, Row) and is_scalar(type_.element) and lies_packed(type_.element)
 
 
 def lies_packed(type_: Type) -> bool:
@@ -78,16 +100,16 @@ def load(
     parts = components(type_)
     if parts is None:
         return _load_scalar(emitter, pointer, type_, align, volatile)
-    packed = isinstance(type_, Vector) and lies_packed(type_.element)
+    packed = is_row(type_)
     if packed and pointer.speculation is not None and pointer.speculation.stride == type_.size:
-        assert isinstance(type_, Vector)
+        assert isinstance(type_, Row)
         return _load_guessed_neighbours(emitter, pointer, type_, align)
     if packed and pointer.stride and emitter.mask is None:
-        assert isinstance(type_, Vector)
-        if type_.count == 4 and turns_quads(emitter, scalar_type(type_.element)):
+        assert isinstance(type_, Row)
+        if len(parts) == 4 and turns_quads(emitter, scalar_type(type_.element)):
             return load_quads(emitter, pointer, scalar_type(type_.element), align)
     if packed and pointer.stride == type_.size and emitter.width > 1:
-        assert isinstance(type_, Vector)
+        assert isinstance(type_, Row)
         return _load_neighbours(emitter, pointer, type_, align)
     return [
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
@@ -123,7 +145,7 @@ def _load_scalar(
         if emitter.mask is None:
             name = text.emit(f"{keyword} {wide}, ptr {pointer.name}, align {align}")
         else:
-            name = _masked_load(emitter, wide, pointer.name, align, emitter.mask)
+            name = load_masked(emitter, wide, pointer.name, align, emitter.mask)
     elif pointer.stride is not None and emitter.mask is None and not volatile:
         name = load_at_steps(emitter, pointer, stored, align)
     else:
@@ -139,19 +161,6 @@ def _profits_from_speculation(emitter: Emitter, pointer: Lanes, size: int, volat
     return pointer.speculation.stride == size or (emitter.mask is None and not volatile)
 
 
-def _masked_load(emitter: Emitter, wide: str, pointer: str, align: int, mask: str) -> str:
-    """Loads what the mask allows. Inactive lanes get zero: see `gather`."""
-    count = wide[1:].split(" ")[0]
-    function = f"llvm.masked.load.{overloaded(wide)}.p0"
-    emitter.text.declarations.setdefault(
-        function, f"declare {wide} @{function}(ptr, <{count} x i1>, {wide})"
-    )
-    return emitter.text.emit(
-        f"call {wide} @{function}(ptr align {align} {pointer}, <{count} x i1> {mask}, "
-        f"{wide} zeroinitializer)"
-    )
-
-
 def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
     if lies_packed(type_):
         return name
@@ -161,9 +170,11 @@ def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
     return emitter.text.emit(f"trunc {stored} {name} to {scalar}")
 
 
-def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int) -> Value:
+def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Row, align: int) -> Value:
     """The OpenCL vectors of all lanes, which lie next to each other, as components."""
     text = emitter.text
+    if is_word(type_):
+        return load_words(emitter, pointer, type_, align)
     scalar, step = scalar_type(type_.element), type_.size // type_.element.size
     total = step * emitter.width
     wide = f"<{total} x {scalar}>"
@@ -171,9 +182,9 @@ def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int
         whole = text.emit(f"load {wide}, ptr {pointer.name}, align {align}")
     else:
         mask = _repeat_mask(emitter, emitter.mask, step)
-        whole = _masked_load(emitter, wide, pointer.name, align, mask)
+        whole = load_masked(emitter, wide, pointer.name, align, mask)
     parts: list[Value] = []
-    for component in range(type_.count):
+    for component in range(member_count(type_)):
         picks = ", ".join(f"i32 {component + step * lane}" for lane in range(emitter.width))
         name = text.emit(
             f"shufflevector {wide} {whole}, {wide} poison, <{emitter.width} x i32> <{picks}>"
@@ -182,7 +193,7 @@ def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int
     return parts
 
 
-def _load_guessed_neighbours(emitter: Emitter, pointer: Lanes, type_: Vector, align: int) -> Value:
+def _load_guessed_neighbours(emitter: Emitter, pointer: Lanes, type_: Row, align: int) -> Value:
     """The OpenCL vectors of all lanes, which most likely lie next to each other."""
     text, scalar = emitter.text, scalar_type(type_.element)
 
@@ -222,10 +233,9 @@ def store(
     if plain and _is_zero(value) and _packed_size(type_) == type_.size:
         _store_zeros(emitter, pointer, type_.size, align)
         return
-    whole = isinstance(type_, Vector) and type_.count * type_.element.size == type_.size
-    whole = whole and isinstance(type_, Vector) and lies_packed(type_.element)
-    if whole and pointer.stride == type_.size and emitter.width > 1:
-        assert isinstance(type_, Vector)
+    whole = is_row(type_) and _packed_size(type_) == type_.size
+    if whole and pointer.stride == type_.size and emitter.width > 1 and not volatile:
+        assert isinstance(type_, Row)
         _store_neighbours(emitter, pointer, type_, value, align)
         return
     for part, offset, each in zip(parts, offsets(type_), value, strict=True):
@@ -291,7 +301,7 @@ def _store_scalar(
             else:
                 store_vector(emitter, wide, size, name, pointer.name, align)
         else:
-            _masked_store(emitter, wide, size, name, pointer.name, align, emitter.mask)
+            store_masked_vector(emitter, wide, size, name, pointer.name, align, emitter.mask)
         return
     if pointer.stride and emitter.mask is None and not volatile:
         store_at_steps(emitter, pointer, stored, name, align)
@@ -299,26 +309,15 @@ def _store_scalar(
         scatter(emitter, stored, name, text.as_vector(pointer), align)
 
 
-def _masked_store(
-    emitter: Emitter, wide: str, size: int, name: str, pointer: str, align: int, mask: str
-) -> None:
-    count = wide[1:].split(" ")[0]
-    function = f"llvm.masked.store.{overloaded(wide)}.p0"
-    emitter.text.declarations.setdefault(
-        function, f"declare void @{function}({wide}, ptr, <{count} x i1>)"
-    )
-    masked = (
-        f"call void @{function}({wide} {name}, ptr align {align} {pointer}, <{count} x i1> {mask})"
-    )
-    store_masked_vector(emitter, wide, size, name, pointer, masked)
-
-
 def _store_neighbours(
-    emitter: Emitter, pointer: Lanes, type_: Vector, value: list[Value], align: int
+    emitter: Emitter, pointer: Lanes, type_: Row, value: list[Value], align: int
 ) -> None:
     """Puts the components of all lanes in turn and writes them as one wide vector."""
     text = emitter.text
-    scalar, step = scalar_type(type_.element), type_.count
+    if is_word(type_):
+        store_words(emitter, pointer, type_, value, align)
+        return
+    scalar, step = scalar_type(type_.element), member_count(type_)
     width, total = emitter.width, step * emitter.width
     names = []
     for part in value:
@@ -335,7 +334,7 @@ def _store_neighbours(
     else:
         mask = _repeat_mask(emitter, emitter.mask, step)
         size = type_.size * width
-        _masked_store(emitter, wide, size, turned, pointer.name, align, mask)
+        store_masked_vector(emitter, wide, size, turned, pointer.name, align, mask)
 
 
 def _append(emitter: Emitter, scalar: str, whole: str, have: int, each: str) -> str:

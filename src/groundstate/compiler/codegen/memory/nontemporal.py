@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.emitter import Emitter
+from groundstate.compiler.codegen.memory.masked import store_masked
 from groundstate.compiler.codegen.memory.ordering import barrier_fence
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Kernel, Node
@@ -119,14 +120,14 @@ def store_vector(
 
 
 def store_masked_vector(
-    emitter: Emitter, wide: str, size: int, name: str, pointer: str, masked: str
+    emitter: Emitter, wide: str, size: int, name: str, pointer: str, align: int, mask: str
 ) -> None:
-    """Writes `masked`, which stores some lanes of a vector, or all of them around the cache where
-    all are active. Without mask registers, blocks with stores are written for both cases anyway."""
+    """Stores the active lanes of a vector of `size` bytes, around the cache where all lanes
+    are active. Without mask registers, blocks with stores are written for both cases anyway."""
     around = ""
     if emitter.mask is not None and emitter.context.target.has_mask_registers:
         around = _begin_choice(emitter, size, pointer, emitter.mask)
-    emitter.text.do(masked)
+    store_masked(emitter, wide, name, pointer, align, mask)
     if around:
         _end_choice(emitter, around, wide, name, pointer)
 
