@@ -12,6 +12,7 @@
 #include "objects/mutable.h"
 #include "runtime/launch.h"
 #include "runtime/queue.h"
+#include "threads/thread.h"
 
 /* Copies and fills up to this size take less time than waking another thread. A row of a region takes as long as
  * some bytes more than it has. */
@@ -113,7 +114,7 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
         gs_futex_set(&command->reset->slot->futex, 0);
         break;
     case GS_HOST_FUNCTION:
-        command->host.function(command->host.argument);
+        gs_thread_call_program(command->host.function, command->host.argument);
         break;
     case GS_LAUNCH:
         gs_launch_perform(command->launch, device);

@@ -1,10 +1,14 @@
 #define _GNU_SOURCE
 #include "threads/thread.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 
 #include "faults/fault.h"
 #include "memory/resources.h"
@@ -35,12 +39,32 @@ static void save_address_space(pthread_attr_t *attributes) {
 #endif
 }
 
+typedef struct beginning {
+    const char *name;
+    void *(*run)(void *);
+    void *argument;
+} beginning;
+
+/* The thread names itself, so that it has its name before anybody's code runs on it. */
+static void *begin(void *argument) {
+    beginning own = *(beginning *)argument;
+    free(argument);
+    prctl(PR_SET_NAME, own.name);
+    return own.run(own.argument);
+}
+
 bool gs_thread_start(const char *name, void *(*run)(void *), void *argument) {
     sigset_t most, before;
     pthread_attr_t attributes;
     pthread_t thread;
-    if (pthread_attr_init(&attributes) != 0)
+    beginning *first = malloc(sizeof *first);
+    if (first == NULL)
         return false;
+    if (pthread_attr_init(&attributes) != 0) {
+        free(first);
+        return false;
+    }
+    *first = (beginning){name, run, argument};
     /* Kernels run on it: no frame of theirs steps over this guard and goes on in memory of the program. */
     pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     save_address_space(&attributes);
@@ -48,12 +72,24 @@ bool gs_thread_start(const char *name, void *(*run)(void *), void *argument) {
     for (int each = 0; each < GS_FAULT_SIGNALS; each++)
         sigdelset(&most, gs_fault_signals[each]);
     pthread_sigmask(SIG_SETMASK, &most, &before);
-    bool started = pthread_create(&thread, &attributes, run, argument) == 0;
+    bool started = pthread_create(&thread, &attributes, begin, first) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (started) {
-        pthread_setname_np(thread, name);
+    if (started)
         pthread_detach(thread);
-    }
+    else
+        free(first);
     return started;
+}
+
+void gs_thread_call_program(void (*function)(void *), void *argument) {
+    enum { NAME_SIZE = 16 };
+    char name[NAME_SIZE] = "";
+    prctl(PR_GET_NAME, name);
+    bool is_ours = strncmp(name, "gs-", 3) == 0;
+    if (is_ours)
+        prctl(PR_SET_NAME, program_invocation_short_name);
+    function(argument);
+    if (is_ours)
+        prctl(PR_SET_NAME, name);
 }

@@ -116,7 +116,7 @@ def example(name: str, *arguments: str) -> Recorded:
 
 def memory_part(part: str) -> Recorded:
     """A part of the program that has memory of all kinds."""
-    source = PROGRAMS / "recorded_memory.c"
+    source = PROGRAMS / f"recorded_{'threads' if part == 'threads' else 'memory'}.c"
     return Recorded(f"memory_{part}", source, (part, "{out}"), newest=True, too_new=True)
 
 

@@ -28,10 +28,14 @@ MEMORY_TESTS = [
     "driver/memory/test_external_memory.py",
     "driver/memory/test_copies.py",
     "loader/test_record_memory.py",
+    "loader/test_record_threads.py",
     "capture/test_shared_memory.py",
     "capture/play/test_play_memory.py",
 ]
-RECORDER_TESTS = ["loader/test_record_memory.py::test_what_work_finds"]
+RECORDER_TESTS = [
+    "loader/test_record_memory.py::test_what_work_finds",
+    "loader/test_record_threads.py::test_what_work_finds",
+]
 """With pages of each size: the recorder stores memory in pieces of 4 KiB."""
 TESTS = [(65536, tests) for tests in MEMORY_TESTS] + [(16384, tests) for tests in RECORDER_TESTS]
 

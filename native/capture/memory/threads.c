@@ -1,5 +1,6 @@
 /* The driver's threads, and the recorder's, have names that begin with "gs-". Threads that are known by now are not asked
- * for theirs again: this happens at each submission.
+ * for theirs again for a while: this happens at each submission. Their numbers can become those of other threads, but not
+ * sooner than all other numbers have been given out.
  *
  * Many programs have threads that sleep nearly always, such as those of a library for linear algebra. The kernel counts
  * the processor time of each thread to the nanosecond: one whose count stays the same did not run. */
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,9 +18,11 @@
 #include "capture/memory/threads.h"
 
 enum { KNOWN = 256, FRESH = 1000000, TRIES = 4 };
+enum { KNOWN_FOR = 1000000000 }; /* nanoseconds */
 
 static int folder = -1;
 static long known[KNOWN]; /* threads of the driver, by number */
+static uint64_t known_since;
 
 static bool is_drivers(long number) {
     long *place = &known[(unsigned long)number % KNOWN];
@@ -47,20 +49,28 @@ typedef struct entry {
 } entry;
 
 static gc_other_threads present; /* as of the last look into the folder */
-static uint64_t listed;    /* entries that it had */
+static long last;                /* thread that was in it */
+static off_t place_of_last;
 
 /* Looks at all threads. An entry is at most 32 bytes long: what leaves room for more is the end of the list. */
-static void look_for_others(void) {
+static void look_for_others(uint64_t time) {
     _Alignas(entry) char buffer[4096];
     long own = syscall(SYS_gettid), length = sizeof buffer;
+    off_t place = 0;
+    if (time - known_since > KNOWN_FOR) {
+        memset(known, 0, sizeof known);
+        known_since = time;
+    }
     present = (gc_other_threads){.is_unknown = lseek(folder, 0, SEEK_SET) != 0};
-    listed = 0;
     while (!present.is_unknown && length > (long)sizeof buffer - 32) {
         length = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
         present.is_unknown = length < 0;
-        for (long at = 0; at < length; at += ((entry *)(buffer + at))->length, listed++) {
+        for (long at = 0; at < length; at += ((entry *)(buffer + at))->length) {
             const entry *each = (const entry *)(buffer + at);
             long number = each->name[0] != '.' ? atol(each->name) : own;
+            last = number;
+            place_of_last = place;
+            place = (off_t)each->offset;
             if (number == own || is_drivers(number))
                 continue;
             if (present.count == GC_OTHER_THREADS_LIMIT)
@@ -93,12 +103,16 @@ static void copy_present(gc_other_threads *others) {
     }
 }
 
-/* The folder has a link for each entry. As long as their number is that of the list, and nobody had the time to take the
- * place of another one, the list is right. A thread that ends has no clock any more, and so counts as one that ran; one
+/* Threads are listed in the order in which they started. Where the last one still is the last, in the same place, none has
+ * ended and none has started since. A thread that ends later has no clock any more, and so counts as one that ran; one
  * that starts after the clocks were read has been started by one that ran. */
 static bool list_is_complete(void) {
-    struct stat status;
-    return fstat(folder, &status) == 0 && status.st_nlink == listed;
+    _Alignas(entry) char buffer[256];
+    if (lseek(folder, place_of_last, SEEK_SET) != place_of_last)
+        return false;
+    long length = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+    const entry *first = (const entry *)buffer;
+    return length > 0 && length == first->length && atol(first->name) == last;
 }
 
 void gc_threads_note(gc_other_threads *others) {
@@ -111,7 +125,7 @@ void gc_threads_note(gc_other_threads *others) {
     asked_by = pthread_self();
     for (int tries = 0; tries < TRIES; tries++) {
         if (!is_fresh || tries > 0) {
-            look_for_others();
+            look_for_others(time);
             looked = time;
         }
         copy_present(others);

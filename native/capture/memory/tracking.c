@@ -297,12 +297,13 @@ static uint32_t flags_of_writes(const gc_call *call) {
 }
 
 void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight) {
-    if (!is_on || (reads->count == 0 && atomic_load(&tracked) == 0))
+    call->others.is_unknown = true; /* for the case that there is something to look at afterwards, and not yet */
+    if (!is_on || (!with_results && reads->count == 0 && atomic_load(&tracked) == 0))
         return;
     pthread_mutex_lock(&lock);
     /* Asked before anything is looked at: a thread may write behind the look and be gone when the work has ended, but then
      * it is here now, or one that starts it. */
-    if (atomic_load(&tracked) > 0)
+    if (with_results || atomic_load(&tracked) > 0)
         gc_threads_note(&call->others);
     look(true);
     bool any = changed.count > 0 || uncertain || gc_fresh_count > 0;
@@ -326,7 +327,7 @@ bool gc_memory_waits(void) {
 /* Whether somebody besides the call's own work may have written what changed. Only the kernel that tells of pages is known to
  * count the time of threads exactly. */
 static bool others_wrote(const gc_call *call) {
-    if ((call->traits & GC_CALLS_HOST) != 0 || !gc_is_submitting_alone(call))
+    if ((call->traits & GC_CALLS_HOST) != 0 || !gc_overlap_is_none(&call->overlap))
         return true;
     return kernel_tells ? gc_threads_ran(&call->others) : call->others.is_unknown || call->others.count > 0;
 }
@@ -396,16 +397,31 @@ static void choose_ways(void) {
     }
 }
 
+/* Of the pages that were found in the last look, those that other processes may have written. */
+static bool suspect_foreign(void) {
+    bool any = false;
+    for (size_t each = 0; each < changed.count; each++) {
+        uintptr_t begin = changed.all[each].at, end = begin + changed.all[each].size;
+        for (size_t place = gc_ranges_after(begin); place < gc_range_count && gc_ranges[place]->begin < end; place++)
+            if (gc_ranges[place]->kind == GC_MEMORY_FOREIGN) {
+                gc_range_suspect(gc_ranges[place], begin, end);
+                any = true;
+            }
+    }
+    return any;
+}
+
 void gc_memory_after(gc_call *call, const gc_extents *targets, gc_outcome outcome) {
     if (!gc_memory_waits())
         return;
     pthread_mutex_lock(&lock);
     look(false);
     bool mixed = outcome != GC_DONE || uncertain || (changed.count > 0 && others_wrote(call));
-    if (mixed) {
+    if (mixed)
         suspect_changed();
-        uncertain = true;
-    }
+    else
+        mixed = suspect_foreign();
+    uncertain = uncertain || mixed;
     flags = (outcome == GC_UNDER_WAY ? GC_WRITES_IN_FLIGHT : 0) | (mixed ? GC_WRITES_MIXED : 0);
     if (with_results)
         store_results(call, targets);

@@ -33,8 +33,6 @@ void gc_memory_unmaking_context(void);
 
 /* Stores what the host wrote, and of `reads` what is the program's own memory. */
 void gc_memory_before(gc_call *call, const gc_extents *reads, bool in_flight);
-/* Whether other threads gave work to the device since then; defined in submissions.c. */
-bool gc_is_submitting_alone(const gc_call *call);
 /* Our driver, if its device is in this process; to be asked what a loader in front of it cannot. */
 void *gc_memory_driver(void);
 /* Whether somebody has to wait for submitted work, to tell the device's writes from the host's. */

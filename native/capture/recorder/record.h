@@ -10,6 +10,7 @@
 #include "capture/generated/stream_format.h"
 #include "capture/memory/extents.h"
 #include "capture/memory/threads.h"
+#include "capture/recorder/overlaps.h"
 #include "generated/functions.h"
 
 /* What commands may have to do with the host: wait for it, or call functions of it. */
@@ -30,8 +31,7 @@ typedef struct gc_call {
     gc_extents reads, targets;   /* memory that the call's copy reads and writes */
     struct gc_range *taken_out;  /* memory that the call frees */
     bool submits;                /* the call gives work to the device */
-    uint64_t submission;         /* its number among all, if it does */
-    bool began_alone;            /* no other thread was submitting when it began */
+    gc_overlap overlap;          /* with the work of other threads, if it does */
     unsigned traits;             /* of that work: gc_trait */
     uintptr_t pages[GC_KNOWN_PAGES]; /* some that this thread has found to be there */
     ze_event_handle_t timed_event; /* tells when the call's command runs */

@@ -218,25 +218,16 @@ static void finish(gc_call *call, const void *handle, bool is_queue) {
 
 /* --- Submissions ------------------------------------------------------------------------------------------ */
 
-/* Threads may submit at the same time. What the device writes for one of them is then found by another, too. */
-static atomic_uint submitting;
-static atomic_ulong submissions;
-
 static void begin(gc_call *call) {
     call->submits = true;
-    call->submission = atomic_fetch_add(&submissions, 1) + 1;
-    call->began_alone = atomic_fetch_add(&submitting, 1) == 0;
-    gc_memory_before(call, &call->reads, is_under_way() || !call->began_alone);
+    gc_overlap_begin(&call->overlap);
+    gc_memory_before(call, &call->reads, is_under_way() || !call->overlap.began_alone);
 }
 
 static void end(gc_call *call) {
     if (call->submits)
-        atomic_fetch_sub(&submitting, 1);
+        gc_overlap_end();
     call->submits = false;
-}
-
-bool gc_is_submitting_alone(const gc_call *call) {
-    return call->began_alone && atomic_load(&submissions) == call->submission;
 }
 
 void gc_appending(gc_call *call, ze_command_list_handle_t handle, unsigned traits) {

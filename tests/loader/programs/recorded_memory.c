@@ -1,80 +1,10 @@
-/* Writes memory of each kind, and before each submission says into a file what the work will find there: a test
- * compares that with the recording. The first argument chooses the part, the second one is the file. */
+/* Writes memory of each kind, and says what work will find there: recorded.h. */
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "common.h"
-
-enum { PAGE = 4096, SIZE = 16 * PAGE };
-
-static setup on;
-static FILE *truth;
-static unsigned char pattern = 1;
-
-/* --- What is true ----------------------------------------------------------------------------------------- */
-
-static void expect(const void *at, size_t size) {
-    uint64_t head[2] = {(uintptr_t)at, size};
-    fwrite(head, sizeof head, 1, truth);
-    fwrite(at, size, 1, truth);
-}
-
-/* Ends what is said of one submission, which follows. */
-static void submission_follows(void) {
-    uint64_t head[2] = {0, 0};
-    fwrite(head, sizeof head, 1, truth);
-    fflush(truth);
-}
-
-/* Bytes that were not there before. */
-static void scribble(void *at, size_t size) {
-    for (size_t each = 0; each < size; each++)
-        ((unsigned char *)at)[each] = (unsigned char)(pattern + each % 251);
-    pattern += 17;
-}
-
-/* --- Objects ---------------------------------------------------------------------------------------------- */
-
-static ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode) {
-    ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = mode};
-    ze_command_list_handle_t list;
-    CHECK(zeCommandListCreateImmediate(on.context, on.device, &description, &list));
-    return list;
-}
-
-static void *shared_memory(size_t size) {
-    ze_device_mem_alloc_desc_t of_device = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
-    ze_host_mem_alloc_desc_t of_host = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    void *memory;
-    CHECK(zeMemAllocShared(on.context, &of_device, &of_host, size, 0, on.device, &memory));
-    return memory;
-}
-
-static void *new_host_memory(size_t size) {
-    ze_host_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    void *memory;
-    CHECK(zeMemAllocHost(on.context, &description, size, 0, &memory));
-    return memory;
-}
-
-/* Submits a copy between allocations; what was expected before it must be in the stream by then. */
-static void copy(ze_command_list_handle_t list, void *to, const void *from, size_t size) {
-    submission_follows();
-    CHECK(zeCommandListAppendMemoryCopy(list, to, from, size, NULL, 0, NULL));
-}
-
-/* Memory of the device that a program may read: what new memory holds is up to chance. */
-static unsigned char *filled_memory(ze_command_list_handle_t list) {
-    unsigned char *memory = device_memory(on, SIZE);
-    submission_follows();
-    CHECK(zeCommandListAppendMemoryFill(list, memory, "gs", 2, SIZE, NULL, 0, NULL));
-    return memory;
-}
+#include "recorded.h"
 
 /* --- Parts ------------------------------------------------------------------------------------------------ */
 
@@ -174,84 +104,6 @@ static void waiting(void) {
     expect(host, SIZE);
     copy(list, device, host, SIZE);
     CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
-}
-
-static void *scribble_all(void *memory) {
-    scribble(memory, SIZE);
-    return NULL;
-}
-
-/* Another thread writes while the device does. */
-static void threads(void) {
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-    unsigned char *device = filled_memory(list), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
-    for (int turn = 0; turn < 20; turn++) {
-        pthread_t thread;
-        submission_follows();
-        pthread_create(&thread, NULL, scribble_all, first);
-        CHECK(zeCommandListAppendMemoryCopy(list, second, device, SIZE, NULL, 0, NULL));
-        pthread_join(thread, NULL);
-        expect(first, SIZE);
-        copy(list, device, first, SIZE);
-        CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
-    }
-}
-
-static atomic_bool is_written;
-
-static void pause_for(long nanoseconds) {
-    const struct timespec time = {0, nanoseconds};
-    nanosleep(&time, NULL);
-}
-
-/* Writes page after page, says so, and ends a moment later. */
-static void *scribble_slowly(void *memory) {
-    for (size_t page = 0; page < SIZE; page += PAGE) {
-        scribble((unsigned char *)memory + page, PAGE);
-        pause_for(20000);
-    }
-    atomic_store(&is_written, true);
-    pause_for(20000);
-    return NULL;
-}
-
-/* Threads that come and go, and write while the device works. */
-static void passing_threads(void) {
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-    unsigned char *device = filled_memory(list), *first = new_host_memory(SIZE), *second = new_host_memory(SIZE);
-    for (int turn = 0; turn < 100; turn++) {
-        pthread_t thread;
-        atomic_store(&is_written, false);
-        REQUIRE(pthread_create(&thread, NULL, scribble_slowly, first) == 0);
-        pthread_detach(thread);
-        for (int times = 0; times < 3; times++)
-            copy(list, second, device, SIZE);
-        while (!atomic_load(&is_written))
-            continue;
-        expect(first, SIZE);
-        copy(list, device, first, SIZE);
-    }
-    CHECK(zeCommandListHostSynchronize(list, UINT64_MAX));
-}
-
-static void *scribble_now_and_then(void *memory) {
-    while (!atomic_load(&is_written)) {
-        pause_for(2000000);
-        scribble(memory, 16);
-    }
-    return NULL;
-}
-
-/* A thread that sleeps nearly always, and then writes where the device does. */
-static void sleeping_thread(void) {
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    unsigned char *device = filled_memory(list), *host = new_host_memory(SIZE);
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, scribble_now_and_then, host) == 0);
-    for (int turn = 0; turn < 100; turn++)
-        copy(list, host, device, SIZE);
-    atomic_store(&is_written, true);
-    REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
 /* Pages that move into a file under the same address when another process is to see them. */
@@ -445,24 +297,10 @@ static void results(void) {
 }
 
 int main(int count, char **arguments) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } parts[] = {
-        {"allocations", allocations}, {"sources", sources}, {"images", images},
-        {"waiting", waiting},         {"threads", threads}, {"sharing", sharing},
-        {"mapped", mapped},           {"imported", imported}, {"nested", nested},
-        {"results", results},         {"forks", forks},       {"endless", endless},
-        {"host_function", host_function}, {"passing_threads", passing_threads},
-        {"sleeping_thread", sleeping_thread},
+    static const part parts[] = {
+        {"allocations", allocations}, {"sources", sources}, {"images", images},   {"waiting", waiting},
+        {"sharing", sharing},         {"mapped", mapped},   {"imported", imported}, {"nested", nested},
+        {"results", results},         {"forks", forks},     {"endless", endless}, {"host_function", host_function},
     };
-    REQUIRE(count == 3);
-    truth = fopen(arguments[2], "wb");
-    REQUIRE(truth != NULL);
-    on = first_device();
-    for (size_t each = 0; each < sizeof parts / sizeof *parts; each++)
-        if (strcmp(parts[each].name, arguments[1]) == 0)
-            parts[each].run();
-    fclose(truth);
-    return 0;
+    return run_part(count, arguments, parts, sizeof parts / sizeof *parts);
 }

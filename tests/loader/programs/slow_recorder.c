@@ -1,14 +1,15 @@
-/* Preloaded, it makes a recorder slow where it looks at the threads of a program, stops watching pages and reads memory:
- * meanwhile threads write and end. */
+/* Preloaded, it makes a recorder slow where it looks at the threads of a program, asks for written pages, stops watching
+ * pages and reads memory: meanwhile threads write and end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/userfaultfd.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { PAGEMAP_SCAN = 16 }; /* not in older headers */
 
 #define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
 
@@ -17,11 +18,11 @@ static void pause_a_moment(void) {
     nanosleep(&time, NULL);
 }
 
-int fstat(int file, struct stat *status) {
-    int result = NEXT(fstat)(file, status);
-    if (result == 0 && S_ISDIR(status->st_mode))
+/* The recorder makes sure that its list of threads is complete. */
+off_t lseek(int file, off_t place, int from) {
+    if (place > 0)
         pause_a_moment();
-    return result;
+    return NEXT(lseek)(file, place, from);
 }
 
 int ioctl(int file, unsigned long request, ...) {
@@ -29,7 +30,7 @@ int ioctl(int file, unsigned long request, ...) {
     va_start(more, request);
     void *what = va_arg(more, void *);
     va_end(more);
-    if (request == UFFDIO_UNREGISTER)
+    if (request == UFFDIO_UNREGISTER || (_IOC_TYPE(request) == 'f' && _IOC_NR(request) == PAGEMAP_SCAN))
         pause_a_moment();
     return NEXT(ioctl)(file, request, what);
 }
