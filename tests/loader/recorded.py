@@ -1,4 +1,6 @@
-"""Programs that say what memory holds when they submit work, and whether a recording says the same."""
+"""Programs that say what memory holds when they submit work, and whether a recording says so,
+too.
+"""
 
 from __future__ import annotations
 

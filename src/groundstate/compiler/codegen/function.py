@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.codegen.control.exit_values import exit_values
 from groundstate.compiler.codegen.control.masks import Masks
 from groundstate.compiler.codegen.control.speculated_values import speculate
 from groundstate.compiler.codegen.control.speculation import speculated_nodes
@@ -126,6 +127,7 @@ class Values:
             else set(self.speculated)
         )
         self.crossing, self.escaping = self._find_crossing()
+        self.exit_values = exit_values(divergence, self.escaping)
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:
         """Nodes that are used in another block, and of those the ones that outlive a loop's
@@ -180,6 +182,7 @@ class Values:
 
     def slot(self, node: Node) -> Value:
         """The slots of a node's components."""
+        node = self.exit_values.get(node, node)
         found = self.layout.values.get(node)
         if found is None:
             found = self._slots_for(node.type, self.divergence.stride(node), "v")

@@ -95,6 +95,9 @@ class Target:
     most_duplicated_in_loops: int = 240
     """The same where only blocks in loops have one."""
 
+    most_blends: int = 8
+    """What lanes that leave a loop take with them may cost for that to need no branch."""
+
     # --- Memory ---
     merged_accesses: tuple[int, ...] = (2, 3, 4)
     """How many neighbouring loads or stores become one."""

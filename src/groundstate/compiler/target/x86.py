@@ -27,7 +27,7 @@ AVX512F = Target(
     most_spilled_waiting=48,
 )
 """Without the instructions for shorter vectors, which masks of all widths need."""
-AVX512 = replace(AVX512F, name="avx512", has_mask_registers=True, estimate_lanes=16)
+AVX512 = replace(AVX512F, name="avx512", has_mask_registers=True, estimate_lanes=16, most_blends=5)
 
 NEWEST_FIRST = (
     (("avx512f", "avx512vl"), AVX512),

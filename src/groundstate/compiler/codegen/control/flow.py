@@ -4,8 +4,12 @@ barrier.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from groundstate.compiler.analysis.cfg import CFG, Loop
+from groundstate.compiler.analysis.divergence import VARYING
 from groundstate.compiler.analysis.liveness import Liveness, incoming_values
+from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.function import components, schedule
@@ -13,7 +17,11 @@ from groundstate.compiler.codegen.memory.ordering import barrier_fence
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Block, Node, deadline
+from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.lower.barriers import is_group_barrier
+
+BROADCAST_AND_BLEND = 3
+"""In blends: a broadcast of what changes in each iteration comes from a scalar register."""
 
 
 class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
@@ -48,6 +56,7 @@ class ControlFlow:
         """True while a divergent block is written for when all lanes are there."""
         self._after = self._what_follows()
         self._live = Liveness(emitter.kernel)
+        self._shared_phis = set(emitter.exit_values.values())
         self._ways: dict[Block, tuple[set[Block], Block | None]] = {}
         self._phis: dict[Block, dict[Block, list[tuple[Node, Node]]]] = {}
 
@@ -292,7 +301,8 @@ class ControlFlow:
         """Gives each lane to the mask of the block that it goes to.
 
         Lanes that leave a loop come first, because what they take with them may be overwritten by
-        those that go round again; and in most iterations there are none."""
+        those that go round again. In most iterations there are none; but a branch that skips a few
+        blends costs more than they do, because nothing predicts when a lane leaves."""
         mask = self._mask if self.is_divergent(block) else self._full_mask()
         edges: dict[Block, str] = {}
         for successor, edge in zip(block.successors, self._edge_masks(block, mask), strict=True):
@@ -300,11 +310,14 @@ class ControlFlow:
             edges[successor] = self.logic.either(known, edge) if known else edge
         leaving = [each for each in edges.items() if self._leaves_loop(block, each[0])]
         for successor, edge in leaving:
+            if self._blends(block, successor) <= self.emitter.context.target.most_blends:
+                self._let_leave(block, successor, edge)
+                continue
             here = dict(self.emitter.here)
             inside, after = self.text.label("leave"), self.text.label("stay")
             self.text.do(f"br i1 {self.logic.any(edge)}, label %{inside}, label %{after}")
             self.text.start(inside)
-            self._hand_to(block, successor, edge)
+            self._let_leave(block, successor, edge)
             self.text.do(f"br label %{after}")
             self.text.start(after)
             self.emitter.here = here
@@ -312,6 +325,23 @@ class ControlFlow:
             if not self._leaves_loop(block, successor):
                 self._hand_to(block, successor, edge)
         self.text.do(f"br label %{self._after[block]}")
+
+    def _blends(self, block: Block, successor: Block) -> int:
+        """What it costs to give lanes what they take with them to a block: a blend for each
+        register, and a broadcast where all lanes have the same."""
+        cost = 0
+        for phi, value in self._incoming(successor).get(block, ()):
+            if phi not in self.emitter.exit_values:
+                is_varying = self.divergence.stride_at(value, block) is VARYING
+                each = 1 if is_varying or value.op in LEAVES else BROADCAST_AND_BLEND
+                cost += registers_of(phi, self.divergence) * each
+        return cost
+
+    def _let_leave(self, block: Block, successor: Block, edge: str) -> None:
+        """Hands lanes to a block behind the loop. Some values are where they need to be as soon as
+        the others go round again."""
+        self._copy_phis(block, successor, self.logic.bits(edge), self.emitter.exit_values)
+        self._add_lanes(block, successor, edge)
 
     def _leaves_loop(self, block: Block, successor: Block) -> bool:
         loop = self.cfg.loop_of.get(block)
@@ -370,22 +400,43 @@ class ControlFlow:
         others = [each for each in target.predecessors if each not in back]
         return back, min(others, key=self.place_of.__getitem__, default=None)
 
-    def _copy_phis(self, source: Block, target: Block, edge: str | None) -> None:
-        """Gives the phis of a block their values for control that comes from `source`."""
-        emitter = self.emitter
+    def _incoming(self, target: Block) -> dict[Block, list[tuple[Node, Node]]]:
+        """The phis of a block with their values, by where control comes from."""
         if target not in self._phis:
             self._phis[target] = incoming_values(target)
-        incoming = [(phi, emitter.get(value)) for phi, value in self._phis[target].get(source, ())]
+        return self._phis[target]
+
+    def _copy_phis(
+        self,
+        source: Block,
+        target: Block,
+        edge: str | None,
+        left_out: Collection[Node] = (),
+    ) -> None:
+        """Gives the phis of a block their values for control that comes from `source`."""
+        emitter = self.emitter
+        taken_along = self._incoming(target).get(source, ())
+        incoming = [(phi, emitter.get(value)) for phi, value in taken_along if phi not in left_out]
         first = self._comes_first(source, target)
         taken: str | None = None
         for phi, given in incoming:
             vector = self.divergence.stride(phi) is None and self.text.width > 1
+            if edge is not None and self._is_kept_by_leavers(phi, source):
+                emitter.store(emitter.slot(phi), given, emitter.mask)
+                continue
             if edge is None or (first and phi not in emitter.escaping):
                 emitter.store(emitter.slot(phi), given)
                 continue
             if not vector and taken is None:
                 taken = self.text.any(edge)
             emitter.store(emitter.slot(phi), given, edge if vector else taken)
+
+    def _is_kept_by_leavers(self, phi: Node, source: Block) -> bool:
+        """True for a phi whose slot is also that of lanes which leave where others go round."""
+        if phi not in self._shared_phis:
+            return False
+        loop = self.cfg.loop_of.get(source)
+        return loop is not None and source in loop.latches and phi.block is loop.header
 
     # --- Barriers -------------------------------------------------------------------------------
 
