@@ -33,6 +33,7 @@ from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.unroll import unroll
+from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
 from groundstate.compiler.program.signature import describe_arguments
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.program.variables import place_variables
@@ -63,6 +64,7 @@ LOWERING = (
 """What every target needs, whatever the group size."""
 
 VECTOR = (
+    Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
@@ -186,4 +188,4 @@ def _write(
     contract = ExecutionMode.ContractionOff not in program.modes(name)
     writer = KernelWriter(divergence, types, program.signature(name), placement, contract)
     writer.context.is_marked = is_marked
-    return writer.write(facts.has_barriers(divergence.kernel), divergence.kernel.cells)
+    return writer.write(divergence.kernel.cells)

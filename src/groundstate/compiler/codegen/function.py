@@ -232,7 +232,7 @@ class Values:
             raise BuildError(f"what it gives is not a {node.type}")
         stride = self.speculated.get(node)
         if stride is not None and isinstance(value, Lanes):
-            value = speculate(self.text, node, value, stride, self.scalar)
+            value = speculate(self.text, node, value, stride, self.scalar, self.mask)
         self.here[node] = value
         if node in self.crossing:
             varying = self.divergence.stride(node) is None and self.text.width > 1

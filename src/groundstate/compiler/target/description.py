@@ -86,6 +86,12 @@ class Target:
     most_unrolled_iterations: int = 8
     most_unrolled_operations: int = 100
     """Of all iterations together."""
+    most_unrolled_barriers: int = 12
+    """Iterations of a loop in which the work-items of a group meet."""
+    most_unrolled_barrier_operations: int = 400
+    """Of all iterations of such a loop together."""
+    most_unrolled_subgroup_lines: int = 2000
+    """Of LLVM IR, of all sub-groups of a group together on their way from a barrier to the next."""
     most_versioned_operations: int = 250
     """Of a loop that is there twice."""
 
@@ -108,6 +114,10 @@ class Target:
     """Of a private variable that lies on the stack."""
     most_rematerialised: int = 8
     """How many cheap operations are done again behind a barrier, rather than saved before it."""
+    most_saved_on_stack: int = 8192
+    """Bytes that the sub-groups of a group keep at barriers, all together, on the stack."""
+    most_barrier_loops: int = 32
+    """Barriers in a kernel that has a loop over sub-groups behind each of them."""
     privatised_entries: int = 512
     """Of a worker's table of atomic operations: it stays in the first-level cache."""
     privatised_items: int = 4096
