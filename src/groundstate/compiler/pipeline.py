@@ -28,6 +28,7 @@ from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
+from groundstate.compiler.opt.narrow import narrow_induction
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
@@ -63,6 +64,12 @@ LOWERING = (
 )
 """What every target needs, whatever the group size."""
 
+VECTOR_LOWERING = (
+    *LOWERING,
+    Pass("narrow-induction", narrow_induction, keeps=(CFG,), is_optional=True),
+)
+"""The same for a CPU with vectors, and what shows how lanes go along memory."""
+
 VECTOR = (
     Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
@@ -88,7 +95,7 @@ class Pipeline:
 
 
 PIPELINES = {
-    "vector": Pipeline(LOWERING, VECTOR),
+    "vector": Pipeline(VECTOR_LOWERING, VECTOR),
     "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
 }
 """By the name that a target gives (`Target.pipeline`)."""
