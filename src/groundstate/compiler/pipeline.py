@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.rows import rows_together
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
@@ -193,6 +194,7 @@ def _write(
     placement, _ = place_variables(program.kernel(name), program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = ExecutionMode.ContractionOff not in program.modes(name)
-    writer = KernelWriter(divergence, types, program.signature(name), placement, contract)
+    rows = rows_together(divergence)
+    writer = KernelWriter(divergence, types, program.signature(name), placement, contract, rows)
     writer.context.is_marked = is_marked
     return writer.write(divergence.kernel.cells)

@@ -83,8 +83,11 @@ class GroupLoop:
     """What sub-groups share."""
     following: list[list[int]]
     """What `following_barriers` says."""
-    unrolls: bool = False
+    unrolls: bool
     """Whether loops over sub-groups are to be unrolled."""
+    rows: int
+    """How many rows run in lockstep: `step` is called for the first of them."""
+    vectors_in_row: int
 
     @property
     def _saves_on_stack(self) -> bool:
@@ -221,7 +224,7 @@ class GroupLoop:
         """The loop over the sub-groups of a group, from a barrier to the next."""
         context = self.context
         call = (
-            f"call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s{dot}, i32 {resume}, "
+            f"call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %sub{dot}, i32 {resume}, "
             f"ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private{dot}, "
             f"ptr %saved{dot}, ptr %shared, "
             f"ptr {'%tally' if context.privatised else 'null'}, "
@@ -231,15 +234,26 @@ class GroupLoop:
             f"  br label %subs{dot}",
             f"subs{dot}:",
             f"  %s{dot} = phi i64 [ 0, %{before} ], [ %s.next{dot}, %subs{dot} ]",
+            *self._place_lines(dot),
             f"  %private.at{dot} = mul i64 %s{dot}, {self.private_each}",
             f"  %private{dot} = getelementptr i8, ptr %privates, i64 %private.at{dot}",
             f"  %saved.at{dot} = mul i64 %s{dot}, {self.saved_each}",
             f"  %saved{dot} = getelementptr i8, ptr %saveds, i64 %saved.at{dot}",
             f"  %stop{dot} = {call}",
             f"  %s.next{dot} = add i64 %s{dot}, 1",
-            f"  %s.more{dot} = icmp ult i64 %s.next{dot}, {context.subgroups}",
+            f"  %s.more{dot} = icmp ult i64 %s.next{dot}, {context.subgroups // self.rows}",
             f"  br i1 %s.more{dot}, label %subs{dot}, label %round.end{dot}{self._hint(dot)}",
             f"round.end{dot}:",
+        ]
+
+    def _place_lines(self, dot: str) -> list[str]:
+        """The number of the sub-group, of which some rows are left out that run with others."""
+        if self.rows == 1:
+            return [f"  %sub{dot} = add i64 %s{dot}, 0"]
+        return [
+            f"  %band{dot} = udiv i64 %s{dot}, {self.vectors_in_row}",
+            f"  %over{dot} = mul i64 %band{dot}, {self.vectors_in_row * (self.rows - 1)}",
+            f"  %sub{dot} = add i64 %s{dot}, %over{dot}",
         ]
 
 

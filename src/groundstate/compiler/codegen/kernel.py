@@ -92,8 +92,11 @@ class KernelWriter:
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
         contract: bool,
+        rows: int = 1,
     ) -> None:
         self.kernel = divergence.kernel
+        self.rows = rows
+        """How many rows of the group run in lockstep."""
         self.types = types
         self.signature = signature
         self.placement = placement
@@ -109,7 +112,10 @@ class KernelWriter:
         self.context.contract = contract
         self.context.subgroups = self.subgroups
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
+        self.emitter.use_rows(rows)
         self.text = self.emitter.text
+        self.first_item = "0"
+        """The number of the first work-item of the vector."""
         self.private: dict[Node, str] = {}
         """The names of the addresses of private variables."""
         self.private_offsets: dict[str, int] = {}
@@ -149,6 +155,8 @@ class KernelWriter:
             shared_bytes,
             following := following_barriers(self.kernel.blocks[0], flow.barrier_blocks),
             self._unrolls_subgroups(len(following)),
+            self.rows,
+            self.size[self.divergence.axis] // self.width,
         )
         lines = [*self._step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
@@ -276,8 +284,20 @@ class KernelWriter:
     # --- ids ------------------------------------------------------------------------------------
 
     def _write_ids(self) -> None:
+        """The ids of each row: those of the first, and so many rows further."""
+        local, axis = self._local_ids(), self.divergence.axis
+        first = self.first_item
+        for row in range(self.rows):
+            if row > 0:
+                local = list(local)
+                local[axis + 1] = self._plus(local[axis + 1], "1")
+                self.first_item = self.text.emit(f"add i64 {first}, {row * self.size[axis]}")
+            self.context.ids = {}
+            self._write_ids_of_row(local)
+            self.context.ids_of_rows.append(self.context.ids)
+
+    def _write_ids_of_row(self, local: list[Lanes]) -> None:
         text, ids = self.text, self.context.ids
-        local = self._local_ids()
         counts = [
             self._invariant("i64", "%dispatch", OFFSET_GROUP_COUNTS + 8 * i) for i in range(3)
         ]

@@ -53,6 +53,8 @@ class Target:
     vectors_per_value: int = 2
     """How many registers a value of all lanes takes up at best: the second hides the latency of
     the first."""
+    rows_together: tuple[int, ...] = (4, 2)
+    """How many rows of a group run in lockstep where they share what they load, the best first."""
     large_kernel: int = 500
     """Operations from which on a kernel is compiled for one register, which takes half the time."""
     most_spilled: int = 16

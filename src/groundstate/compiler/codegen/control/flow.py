@@ -171,13 +171,15 @@ class ControlFlow:
 
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
-        emitter.block, emitter.here, emitter.mask = block, {}, mask
+        emitter.block, emitter.mask = block, mask
+        emitter.forget()
         for phi in block.phis:
             emitter.keep_for_leavers(phi)
         for node in block.nodes:
             if is_group_barrier(node):
                 self._suspend(block, node)
-            else:
+                continue
+            for _ in emitter.each_row():
                 emitter.write(node)
         self._write_end(block)
 
@@ -238,10 +240,10 @@ class ControlFlow:
                 for value, label in zip(block.switch, labels[1:], strict=True)
             )
             text.do(f"switch {condition.type} {condition.name}, label %{labels[0]} [{cases}]")
-        here = dict(self.emitter.here)
+        known = self.emitter.known()
         for label, successor in zip(labels, block.successors, strict=True):
             text.start(label)
-            self.emitter.here = dict(here)
+            self.emitter.forget(known)
             leave(block, successor)
 
     @staticmethod
@@ -377,9 +379,13 @@ class ControlFlow:
 
     def _copy_phis(self, source: Block, target: Block, edge: str | None) -> None:
         """Gives the phis of a block their values for control that comes from `source`."""
-        emitter = self.emitter
         if target not in self._phis:
             self._phis[target] = incoming_values(target)
+        for _ in self.emitter.each_row():
+            self._copy_phis_of_row(source, target, edge)
+
+    def _copy_phis_of_row(self, source: Block, target: Block, edge: str | None) -> None:
+        emitter = self.emitter
         incoming = [(phi, emitter.get(value)) for phi, value in self._phis[target].get(source, ())]
         first = self._comes_first(source, target)
         taken: str | None = None
