@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.rows import rows_together
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
@@ -28,11 +29,13 @@ from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
+from groundstate.compiler.opt.narrow import narrow_induction
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.unroll import unroll
+from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
 from groundstate.compiler.program.signature import describe_arguments
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.program.variables import place_variables
@@ -62,7 +65,14 @@ LOWERING = (
 )
 """What every target needs, whatever the group size."""
 
+VECTOR_LOWERING = (
+    *LOWERING,
+    Pass("narrow-induction", narrow_induction, keeps=(CFG,), is_optional=True),
+)
+"""The same for a CPU with vectors, and what shows how lanes go along memory."""
+
 VECTOR = (
+    Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
@@ -86,7 +96,7 @@ class Pipeline:
 
 
 PIPELINES = {
-    "vector": Pipeline(LOWERING, VECTOR),
+    "vector": Pipeline(VECTOR_LOWERING, VECTOR),
     "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
 }
 """By the name that a target gives (`Target.pipeline`)."""
@@ -184,6 +194,7 @@ def _write(
     placement, _ = place_variables(program.kernel(name), program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = ExecutionMode.ContractionOff not in program.modes(name)
-    writer = KernelWriter(divergence, types, program.signature(name), placement, contract)
+    rows = rows_together(divergence)
+    writer = KernelWriter(divergence, types, program.signature(name), placement, contract, rows)
     writer.context.is_marked = is_marked
-    return writer.write(facts.has_barriers(divergence.kernel), divergence.kernel.cells)
+    return writer.write(divergence.kernel.cells)

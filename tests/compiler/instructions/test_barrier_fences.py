@@ -106,7 +106,9 @@ def test_fence_order_follows_barrier_semantics(scope: int, semantics: str, order
 
 @pytest.mark.parametrize("semantics", ["0x0", "0x200", "0x110", "0x188"])
 def test_fence_needs_order_and_global_memory(semantics: str) -> None:
-    assert "fence" not in written(f"OpControlBarrier %u32:2 %u32:1 %u32:{semantics}")
+    text = written(f"OpControlBarrier %u32:2 %u32:1 %u32:{semantics}")
+    step, _, _ = text.partition("define void @run")  # which has one, for large results
+    assert "fence" not in step
 
 
 def test_only_the_last_sub_group_makes_the_fence() -> None:

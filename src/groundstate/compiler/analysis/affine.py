@@ -22,6 +22,14 @@ from groundstate.compiler.spirv.types import Int, Pointer, Type
 LOW_WORD = 0xFFFFFFFF
 MOST_CASTS = 8
 """In a row, from an id to where it is used."""
+MOST_ITEMS = 1 << 20
+"""More than any group has."""
+MOST_SMALL = (1 << 31) - 1
+SMALL_IDS = frozenset(
+    ("LocalInvocationId", "LocalInvocationIndex", "WorkgroupSize", "EnqueuedWorkgroupSize")
+)
+SMALL_SUMS = (Affine.SUM, Affine.PRODUCT, Affine.SHIFT_LEFT, Affine.AND, Affine.OR)
+"""Operations through which numbers stay small, or it is known how large they get."""
 
 
 class Step(NamedTuple):
@@ -139,16 +147,49 @@ def _is_address(type_: Type) -> bool:
 
 
 def _cannot_wrap(node: Node) -> bool:
-    """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32."""
+    """True if a 32-bit id is widened again: a row of ids does not cross a multiple of 2^32. Nor
+    does what is computed from small numbers."""
     assert isinstance(node.type, Int)
     operand = node.operands[0].type
     narrowing = isinstance(operand, Int) and operand.width > node.type.width
-    return (narrowing and node.type.width >= 32) or _is_id(node.operands[0]) or _was_checked(node)
+    if (narrowing and node.type.width >= 32) or _was_checked(node):
+        return True
+    return _is_id(node.operands[0]) or _highest(node.operands[0]) is not None
 
 
 def _was_checked(node: Node) -> bool:
     """True if the program itself has made sure that nothing wraps (no-wrap loop versioning)."""
     return Decoration.NoUnsignedWrap in node.decorations
+
+
+def _highest(node: Node, depth: int = 6) -> int | None:
+    """What a number that is not negative does not exceed in any lane. None if that is not plain to
+    see, or it may not fit into 31 bits."""
+    found = _bound(node, depth)
+    return found if found is not None and 0 <= found <= MOST_SMALL else None
+
+
+def _bound(node: Node, depth: int) -> int | None:
+    number = constant_int(node)
+    if number is not None:
+        return number
+    if node.op == "Builtin":
+        return MOST_ITEMS if node.literals[0] in SMALL_IDS else None
+    rule = operation(node).affine
+    is_cast = node.op in CASTS and isinstance(node.operands[0].type, Int)
+    if depth == 0 or not (is_cast or rule in SMALL_SUMS) or not isinstance(node.type, Int):
+        return None
+    bounds = [_highest(each, depth - 1) for each in node.operands]
+    known = [each for each in bounds if each is not None]
+    if rule is Affine.AND:
+        return min(known, default=None)
+    if len(known) < len(bounds) or node.type.width < 32:
+        return None
+    if is_cast:
+        return known[0]
+    if rule is Affine.SHIFT_LEFT:
+        return known[0] << min(known[1], 32)
+    return known[0] * known[1] if rule is Affine.PRODUCT else known[0] + known[1]
 
 
 def _is_id(node: Node) -> bool:
@@ -228,7 +269,11 @@ def _masked(node: Node, steps: list[Step]) -> Step | None:
     """x & 0xffffffff: an id that is cut to 32 bits and widened again."""
     for affine, other in ((0, 1), (1, 0)):
         mask = constant_int(node.operands[other])
-        if mask == LOW_WORD and (_is_id(node.operands[affine]) or _was_checked(node)):
+        if mask == LOW_WORD and (
+            _is_id(node.operands[affine])
+            or _was_checked(node)
+            or _highest(node.operands[affine]) is not None
+        ):
             return steps[affine]
     return None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.liveness import Liveness
@@ -12,24 +13,31 @@ from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.spirv.types import Bool, Type
 
 
-def register_pressure(divergence: Divergence) -> int:
-    """The most vector registers that values of lanes take up at the same time."""
+def register_pressure(
+    divergence: Divergence, copies: Mapping[Node, int] = MappingProxyType({})
+) -> int:
+    """The most vector registers that values of lanes take up at the same time. Of some values there
+    are several copies."""
+
+    def needs(node: Node) -> int:
+        return registers_of(node, divergence) * copies.get(node, 1)
+
     most = 0
     live = Liveness(divergence.kernel)
     for block in divergence.kernel.blocks:
         ends: set[Node] = set()
         for successor in block.successors:
             ends |= live[successor]
-        now = sum(registers_of(each, divergence) for each in ends)
+        now = sum(map(needs, ends))
         most = max(most, now)
         for node in reversed(block.nodes):
             if node in ends:
                 ends.discard(node)
-                now -= registers_of(node, divergence)
+                now -= needs(node)
             for operand in node.operands:
                 if operand not in ends and operand.op not in LEAVES:
                     ends.add(operand)
-                    now += registers_of(operand, divergence)
+                    now += needs(operand)
             most = max(most, now)
     return most
 

@@ -51,6 +51,11 @@ class Emitter(Values):
         """When the store that is being written goes around the cache; empty for never."""
         self.problems = Problems(kernel.name)
 
+    def _go_to_row(self, row: int) -> None:
+        super()._go_to_row(row)
+        if self.context.ids_of_rows:
+            self.context.ids = self.context.ids_of_rows[row]
+
     def full_mask(self) -> str:
         """The current mask, spelt out."""
         if self.mask is not None:
@@ -216,6 +221,8 @@ class KernelContext:
         self.privatised: set[Node] = set()
         """Those that wait in a table."""
         self.ids: dict[str, list[Lanes]] = {}
+        """Of the row that is being written."""
+        self.ids_of_rows: list[dict[str, list[Lanes]]] = []
         self.global_names: dict[tuple[int, int], str] = {}
         self.formats: list[bytes] = []
         self.private_base: Callable[[Emitter, Node], str] | None = None

@@ -12,6 +12,7 @@ it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
@@ -119,6 +120,9 @@ class Values:
         self.block: Block | None = None
         self.mask: str | None = None
         self.here: dict[Node, Value] = {}
+        self._rows = [(self.here, self.layout)]
+        """Of each row of the group that runs in lockstep: the values at hand, and the slots."""
+        self._row = 0
         self.speculated = speculated_nodes(kernel, divergence)
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
         self.rematerialised = (
@@ -158,6 +162,33 @@ class Values:
             if block.condition is not None:
                 use(block.condition, block)
         return crossing, escaping
+
+    # --- Rows -----------------------------------------------------------------------------------
+
+    def use_rows(self, count: int) -> None:
+        """Makes room for the values of rows that run in lockstep."""
+        self._rows += [({}, Layout()) for _ in range(count - 1)]
+
+    def each_row(self) -> Iterator[int]:
+        """Goes from row to row; what is written meanwhile is of that row. Ends at the first."""
+        for row in range(len(self._rows)):
+            self._go_to_row(row)
+            yield row
+        self._go_to_row(0)
+
+    def _go_to_row(self, row: int) -> None:
+        self._rows[self._row] = self.here, self.layout
+        self._row = row
+        self.here, self.layout = self._rows[row]
+
+    def known(self) -> list[dict[Node, Value]]:
+        """The values at hand in each row."""
+        return [dict(self.here) for _ in self.each_row()]
+
+    def forget(self, known: list[dict[Node, Value]] | None = None) -> None:
+        """Goes back to what was at hand before, or to nothing."""
+        for row in self.each_row():
+            self.here = dict(known[row]) if known is not None else {}
 
     # --- Slots ----------------------------------------------------------------------------------
 
@@ -235,7 +266,7 @@ class Values:
             raise BuildError(f"what it gives is not a {node.type}")
         stride = self.speculated.get(node)
         if stride is not None and isinstance(value, Lanes):
-            value = speculate(self.text, node, value, stride, self.scalar)
+            value = speculate(self.text, node, value, stride, self.scalar, self.mask)
         self.here[node] = value
         if node in self.crossing:
             varying = self.divergence.stride(node) is None and self.text.width > 1

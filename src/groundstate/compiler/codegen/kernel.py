@@ -1,14 +1,12 @@
-"""The functions around a kernel's body: one sub-group's `step`, and `run` with the loops over
-groups.
+"""The function around a kernel's body: one sub-group's `step`.
 
 `step` returns 0 when its sub-group has ended, or the number of the barrier it waits at; `run`
-calls it for each sub-group of a group, and again from that barrier on, until the group has
-ended.
+(`group_loop.py`) calls it for each sub-group of a group, and again from that barrier on, until the
+group has ended.
 """
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 
 import groundstate.compiler.codegen.arithmetic.composites
@@ -30,18 +28,22 @@ import groundstate.compiler.codegen.memory.pointers
 import groundstate.compiler.codegen.printing
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
+from groundstate.compiler.analysis.facts import is_loop_free
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen.control.flow import ControlFlow
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
+from groundstate.compiler.codegen.group_loop import (
+    OFFSET_GROUP_COUNTS,
+    GroupLoop,
+    following_barriers,
+)
 from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
 from groundstate.compiler.codegen.memory.copies import clear
-from groundstate.compiler.codegen.memory.nontemporal import FENCE, condition, nontemporal_stores
+from groundstate.compiler.codegen.memory.nontemporal import condition, nontemporal_stores
 from groundstate.compiler.codegen.memory.privatised_atomics import (
     ENTRY_BYTES,
-    end_lines,
     privatised_atomics,
-    start_lines,
     unwanted_results,
 )
 from groundstate.compiler.codegen.values import Lanes, Value
@@ -49,36 +51,20 @@ from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.native_layouts import Dispatch, MemoryHeader, offset_of
+from groundstate.native_layouts import Dispatch, offset_of
 
 OFFSET_ARGUMENTS = offset_of(Dispatch, "arguments")
 OFFSET_GLOBAL_OFFSET = offset_of(Dispatch, "global_offset")
-OFFSET_GROUP_COUNTS = offset_of(Dispatch, "group_counts")
 OFFSET_WORK_DIMENSIONS = offset_of(Dispatch, "work_dimensions")
 OFFSET_PRINT_BUFFER = offset_of(Dispatch, "print_buffer")
 OFFSET_GLOBALS = offset_of(Dispatch, "globals")
-OFFSET_LOCAL_BYTES = offset_of(Dispatch, "local_bytes")
 OFFSET_STREAMS = offset_of(Dispatch, "streams")
-
-OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = (
-    offset_of(MemoryHeader, name) - ctypes.sizeof(MemoryHeader)
-    for name in ("saved", "private", "group")
-)
-"""The header ends where local memory begins."""
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
     "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
     "ptr noalias %saved, ptr %shared, ptr %tally, i1 %follows"
 )
-FOLLOWS = (
-    "  %g.more = add i64 %g, 1",
-    "  %goes.on = icmp ult i64 %g.more, %end",
-    "  %x.after = add i64 %x, 1",
-    "  %same.row = icmp ult i64 %x.after, %cx",
-    "  %follows = and i1 %goes.on, %same.row",
-)
-"""Finds out whether the next group of the line runs behind this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +92,11 @@ class KernelWriter:
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
         contract: bool,
+        rows: int = 1,
     ) -> None:
         self.kernel = divergence.kernel
+        self.rows = rows
+        """How many rows of the group run in lockstep."""
         self.types = types
         self.signature = signature
         self.placement = placement
@@ -123,7 +112,10 @@ class KernelWriter:
         self.context.contract = contract
         self.context.subgroups = self.subgroups
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
+        self.emitter.use_rows(rows)
         self.text = self.emitter.text
+        self.first_item = "0"
+        """The number of the first work-item of the vector."""
         self.private: dict[Node, str] = {}
         """The names of the addresses of private variables."""
         self.private_offsets: dict[str, int] = {}
@@ -131,7 +123,7 @@ class KernelWriter:
         self.private_bytes = 0
         self.on_stack = stack_variables(self.kernel, divergence.shared)
 
-    def write(self, has_barriers: bool, cells: int) -> Code:
+    def write(self, cells: int) -> Code:
         """The whole LLVM module."""
         text = self.text
         self.context.private_base = self._private_base
@@ -154,20 +146,39 @@ class KernelWriter:
         context = -(-flow.context_bytes // 64) * 64
         shared_bytes = cells * CELL_BYTES * self.subgroups
         self.private_bytes = -(-self.private_bytes // 64) * 64
-        lines = [
-            *self._step_lines(),
-            *self._run_lines(context, shared_bytes, has_barriers),
-        ]
-        lines += text.declarations.values()
-        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
+        loop = GroupLoop(
+            self.context,
+            self.items,
+            context,
+            self.private_bytes,
+            self._all_private_bytes,
+            shared_bytes,
+            following := following_barriers(self.kernel.blocks[0], flow.barrier_blocks),
+            self._unrolls_subgroups(len(following)),
+            self.rows,
+            self.size[self.divergence.axis] // self.width,
+        )
+        lines = [*self._step_lines(), *loop.lines()]
+        declarations = {**text.declarations, **loop.declarations}
+        lines += declarations.values()
+        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *loop.metadata()]
         table_bytes = ENTRY_BYTES * self.target.privatised_entries if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
             self._all_private_bytes,
-            context * self.subgroups + shared_bytes + table_bytes,
+            loop.saved_bytes + shared_bytes + table_bytes,
             self.width,
             tuple(self.context.formats),
         )
+
+    def _unrolls_subgroups(self, regions: int) -> bool:
+        """Whether each loop over sub-groups is short enough, from a barrier to the next, for what
+        waits at a barrier to stay in registers."""
+        target = self.target
+        if not 1 < regions <= target.most_barrier_loops + 1 or not is_loop_free(self.kernel):
+            return False
+        lines = len(self.text.lines) // regions * self.subgroups
+        return lines <= target.most_unrolled_subgroup_lines
 
     @property
     def _all_private_bytes(self) -> int:
@@ -273,8 +284,20 @@ class KernelWriter:
     # --- ids ------------------------------------------------------------------------------------
 
     def _write_ids(self) -> None:
+        """The ids of each row: those of the first, and so many rows further."""
+        local, axis = self._local_ids(), self.divergence.axis
+        first = self.first_item
+        for row in range(self.rows):
+            if row > 0:
+                local = list(local)
+                local[axis + 1] = self._plus(local[axis + 1], "1")
+                self.first_item = self.text.emit(f"add i64 {first}, {row * self.size[axis]}")
+            self.context.ids = {}
+            self._write_ids_of_row(local)
+            self.context.ids_of_rows.append(self.context.ids)
+
+    def _write_ids_of_row(self, local: list[Lanes]) -> None:
         text, ids = self.text, self.context.ids
-        local = self._local_ids()
         counts = [
             self._invariant("i64", "%dispatch", OFFSET_GROUP_COUNTS + 8 * i) for i in range(3)
         ]
@@ -399,92 +422,3 @@ class KernelWriter:
         wide = text.vector_type("i64")
         index = text.as_vector(Lanes("i64", self.first_item, 1))
         return text.emit(f"icmp ult {wide} {index}, {text.splat('i64', str(self.items))}")
-
-    # --- run ------------------------------------------------------------------------------------
-
-    def _run_lines(self, context: int, shared_bytes: int, has_barriers: bool) -> list[str]:
-        privatised = self.context.privatised
-        call = (
-            "call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %s, i32 %from, "
-            "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
-            "ptr %saved, ptr %shared, "
-            f"ptr {'%tally' if privatised else 'null'}, "
-            f"i1 {'%follows' if self.context.prefetches else 'false'})"
-        )
-        again = "%stop" if has_barriers else "0"
-        return [
-            "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
-            "ptr %local) nounwind {",
-            "entry:",
-            f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
-            f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
-            "  %cx = load i64, ptr %px, align 8, !invariant.load !0",
-            "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
-            "  %end = add i64 %first, %count",
-            f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
-            "  %local.bytes = load i64, ptr %pl, align 8, !invariant.load !0",
-            "  %local.end = getelementptr i8, ptr %local, i64 %local.bytes",
-            f"  %pp = getelementptr i8, ptr %local, i64 {OFFSET_PRIVATE}",
-            "  %privates = load ptr, ptr %pp, align 8",
-            f"  %privates.end = getelementptr i8, ptr %privates, i64 {self._all_private_bytes}",
-            f"  %ps = getelementptr i8, ptr %local, i64 {OFFSET_SAVED}",
-            "  %saveds = load ptr, ptr %ps, align 8",
-            f"  %shared = getelementptr i8, ptr %saveds, i64 {context * self.subgroups}",
-            "  %x0 = urem i64 %first, %cx",
-            "  %row0 = udiv i64 %first, %cx",
-            "  %y0 = urem i64 %row0, %cy",
-            "  %z0 = udiv i64 %row0, %cy",
-            f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
-            f"  %behind = getelementptr i8, ptr %shared, i64 {shared_bytes}",
-            *(
-                start_lines("%behind", self.items, self.target)
-                if privatised
-                else ["  br label %start"]
-            ),
-            "start:",
-            "  br label %groups",
-            "groups:",
-            "  %g = phi i64 [ %first, %start ], [ %g.next, %group.end ]",
-            "  %x = phi i64 [ %x0, %start ], [ %x.next, %group.end ]",
-            "  %y = phi i64 [ %y0, %start ], [ %y.next, %group.end ]",
-            "  %z = phi i64 [ %z0, %start ], [ %z.next, %group.end ]",
-            "  %more = icmp ult i64 %g, %end",
-            "  br i1 %more, label %group, label %finish",
-            "group:",
-            "  store volatile i64 %g, ptr %mark, align 8",
-            *(FOLLOWS if self.context.prefetches else []),
-            "  br label %round",
-            "round:",
-            f"  %from = phi i32 [ 0, %group ], [ {again}, %round.end ]",
-            "  br label %subs",
-            "subs:",
-            "  %s = phi i64 [ 0, %round ], [ %s.next, %subs ]",
-            f"  %private.at = mul i64 %s, {self.private_bytes}",
-            "  %private = getelementptr i8, ptr %privates, i64 %private.at",
-            f"  %saved.at = mul i64 %s, {context}",
-            "  %saved = getelementptr i8, ptr %saveds, i64 %saved.at",
-            f"  %stop = {call}",
-            "  %s.next = add i64 %s, 1",
-            f"  %s.more = icmp ult i64 %s.next, {self.subgroups}",
-            "  br i1 %s.more, label %subs, label %round.end",
-            "round.end:",
-            "  %waits = icmp ne i32 %stop, 0",
-            f"  br i1 {'%waits' if has_barriers else 'false'}, label %round, label %group.end",
-            "group.end:",
-            "  %g.next = add i64 %g, 1",
-            "  %x.more = add i64 %x, 1",
-            "  %x.end = icmp eq i64 %x.more, %cx",
-            "  %x.next = select i1 %x.end, i64 0, i64 %x.more",
-            "  %y.step = zext i1 %x.end to i64",
-            "  %y.more = add i64 %y, %y.step",
-            "  %y.end = icmp eq i64 %y.more, %cy",
-            "  %y.next = select i1 %y.end, i64 0, i64 %y.more",
-            "  %z.step = zext i1 %y.end to i64",
-            "  %z.next = add i64 %z, %z.step",
-            "  br label %groups",
-            "finish:",
-            *(end_lines(next(iter(privatised)), self.target) if privatised else []),
-            *([FENCE] if self.context.nontemporal else []),
-            "  ret void",
-            "}",
-        ]

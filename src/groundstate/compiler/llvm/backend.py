@@ -24,6 +24,10 @@ ask for, gains nothing where the CPU itself goes on with what is ready."""
 
 LARGE_LINES = 1500
 """Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""
+LARGE_UNROLLED_LINES = 2500
+"""The same for kernels whose loops over sub-groups are unrolled: there, passes find most."""
+UNROLLED = "llvm.loop.unroll.full"
+"""What such kernels have in their text."""
 HUGE_LINES = 50_000
 """From which on it would take minutes with any: it is translated as it stands."""
 MOST_LINES = 400_000
@@ -108,7 +112,7 @@ def optimise(text: str, lanes: int) -> llvm.ModuleRef:
     options.loop_vectorization = lanes == 1
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(native_machine().machine, options)
-    is_large = text.count("\n") > LARGE_LINES
+    is_large = text.count("\n") > (LARGE_UNROLLED_LINES if UNROLLED in text else LARGE_LINES)
     manager = _few_passes() if is_large else builder.getModulePassManager()
     manager.run(module, builder)
     return module

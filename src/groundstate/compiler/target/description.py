@@ -53,6 +53,8 @@ class Target:
     vectors_per_value: int = 2
     """How many registers a value of all lanes takes up at best: the second hides the latency of
     the first."""
+    rows_together: tuple[int, ...] = (4, 2)
+    """How many rows of a group run in lockstep where they share what they load, the best first."""
     large_kernel: int = 500
     """Operations from which on a kernel is compiled for one register, which takes half the time."""
     most_spilled: int = 16
@@ -86,6 +88,12 @@ class Target:
     most_unrolled_iterations: int = 8
     most_unrolled_operations: int = 100
     """Of all iterations together."""
+    most_unrolled_barriers: int = 12
+    """Iterations of a loop in which the work-items of a group meet."""
+    most_unrolled_barrier_operations: int = 400
+    """Of all iterations of such a loop together."""
+    most_unrolled_subgroup_lines: int = 2000
+    """Of LLVM IR, of all sub-groups of a group together on their way from a barrier to the next."""
     most_versioned_operations: int = 250
     """Of a loop that is there twice."""
 
@@ -111,6 +119,10 @@ class Target:
     """Of a private variable that lies on the stack."""
     most_rematerialised: int = 8
     """How many cheap operations are done again behind a barrier, rather than saved before it."""
+    most_saved_on_stack: int = 8192
+    """Bytes that the sub-groups of a group keep at barriers, all together, on the stack."""
+    most_barrier_loops: int = 32
+    """Barriers in a kernel that has a loop over sub-groups behind each of them."""
     privatised_entries: int = 512
     """Of a worker's table of atomic operations: it stays in the first-level cache."""
     privatised_items: int = 4096

@@ -44,7 +44,12 @@ class ControlFlow:
         self.masks: dict[Block, str] = {}
         self.flags: dict[Block, str] = {}
         self.resume_points: list[str] = []
-        self.saved: dict[str, int] = {}
+        self.barrier_blocks: list[Block] = []
+        """What ends with a barrier: one block for each resume point."""
+        self.saved: dict[str, tuple[int, int]] = {}
+        """Where each slot was saved last: offset and size."""
+        self.cells: list[tuple[int, int]] = []
+        """All places for what is saved."""
         self.context_bytes = 0
         self.context_base = ""
         self._mask = ""
@@ -175,13 +180,15 @@ class ControlFlow:
 
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
-        emitter.block, emitter.here, emitter.mask = block, {}, mask
+        emitter.block, emitter.mask = block, mask
+        emitter.forget()
         for phi in block.phis:
             emitter.keep_for_leavers(phi)
         for node in block.nodes:
             if is_group_barrier(node):
                 self._suspend(block, node)
-            else:
+                continue
+            for _ in emitter.each_row():
                 emitter.write(node)
         self._write_end(block)
 
@@ -242,10 +249,10 @@ class ControlFlow:
                 for value, label in zip(block.switch, labels[1:], strict=True)
             )
             text.do(f"switch {condition.type} {condition.name}, label %{labels[0]} [{cases}]")
-        here = dict(self.emitter.here)
+        known = self.emitter.known()
         for label, successor in zip(labels, block.successors, strict=True):
             text.start(label)
-            self.emitter.here = dict(here)
+            self.emitter.forget(known)
             leave(block, successor)
 
     @staticmethod
@@ -414,6 +421,12 @@ class ControlFlow:
         left_out: Collection[Node] = (),
     ) -> None:
         """Gives the phis of a block their values for control that comes from `source`."""
+        for _ in self.emitter.each_row():
+            self._copy_phis_of_row(source, target, edge, left_out)
+
+    def _copy_phis_of_row(
+        self, source: Block, target: Block, edge: str | None, left_out: Collection[Node]
+    ) -> None:
         emitter = self.emitter
         taken_along = self._incoming(target).get(source, ())
         incoming = [(phi, emitter.get(value)) for phi, value in taken_along if phi not in left_out]
@@ -447,16 +460,18 @@ class ControlFlow:
             raise NeedsOneLane
         text = self.text
         kept = self._kept_slots(self._live[block.successors[0]])
-        for slot in kept:
-            self._move(slot, save=True)
+        places = self._places_for(kept)
+        for slot, place in zip(kept, places, strict=True):
+            self._move(slot, place, save=True)
         number = len(self.resume_points) + 1
         label = f"r{number}"
         self.resume_points.append(label)
+        self.barrier_blocks.append(block)
         self._write_fence(barrier)
         text.do(f"ret i32 {number}")
         text.start(label)
-        for slot in kept:
-            self._move(slot, save=False)
+        for slot, place in zip(kept, places, strict=True):
+            self._move(slot, place, save=False)
         self.emitter.here = {}
 
     def _write_fence(self, barrier: Node) -> None:
@@ -482,14 +497,37 @@ class ControlFlow:
                 slots += _flat(emitter.lane_slot(node))
         return slots
 
-    def _move(self, slot: Lanes, save: bool) -> None:
+    def _places_for(self, kept: list[Lanes]) -> list[int]:
+        """Where slots are saved at a barrier: where they were at the one before, or in the place of
+        one of that size that is no longer needed."""
+        used: set[tuple[int, int]] = set()
+        for slot in kept:
+            cell = self.saved.get(slot.name)
+            if cell in used:
+                del self.saved[slot.name]
+            elif cell is not None:
+                used.add(cell)
+        for slot in kept:
+            if slot.name not in self.saved:
+                self.saved[slot.name] = self._free_cell(self._size_of(slot), used)
+                used.add(self.saved[slot.name])
+        return [self.saved[slot.name][0] for slot in kept]
+
+    def _size_of(self, slot: Lanes) -> int:
+        size = 8 if slot.stride is not None else scalar_bytes(slot.type) * self.text.width
+        return -(-size // 8) * 8
+
+    def _free_cell(self, size: int, used: set[tuple[int, int]]) -> tuple[int, int]:
+        for cell in self.cells:
+            if cell[1] == size and cell not in used:
+                return cell
+        self.cells.append((self.context_bytes, size))
+        self.context_bytes += size
+        return self.cells[-1]
+
+    def _move(self, slot: Lanes, offset: int, save: bool) -> None:
         text = self.text
         wide = self.emitter.slot_type(slot.type, slot.stride)
-        if slot.name not in self.saved:
-            size = 8 if slot.stride is not None else scalar_bytes(slot.type) * text.width
-            self.saved[slot.name] = self.context_bytes
-            self.context_bytes += -(-size // 8) * 8
-        offset = self.saved[slot.name]
         place = text.emit(f"getelementptr i8, ptr {self.context_base}, i64 {offset}")
         source, target = (slot.name, place) if save else (place, slot.name)
         value = text.emit(f"load {wide}, ptr {source}, align 8")

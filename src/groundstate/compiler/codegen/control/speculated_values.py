@@ -13,7 +13,7 @@ from groundstate.compiler.analysis.affine import LOW_WORD, widened
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.control.speculation import REMAINDERS, bounds, is_product
 from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, Affine, Category, operation
 
 ALWAYS = ""
@@ -21,13 +21,19 @@ ALWAYS = ""
 
 
 def speculate(
-    text: LaneText, node: Node, value: Lanes, stride: int, operand: Callable[[Node], Lanes]
+    text: LaneText,
+    node: Node,
+    value: Lanes,
+    stride: int,
+    operand: Callable[[Node], Lanes],
+    mask: str | None = None,
 ) -> Lanes:
-    """The value of a node, with the speculation that it goes up by a stride, if there is one."""
+    """The value of a node, with the speculation that it goes up by a stride in the lanes of a mask,
+    if there is one."""
     if not value.is_vector or value.speculation is not None or node.op in CHAINS:
         return value
     ways = [_way(operand(each)) for each in node.operands]
-    writer = _Writer(text, node, value.type, stride)
+    writer = _Writer(text, node, value.type, stride, mask)
     if is_product(node):
         found = writer.product(ways)
     elif operation(node).affine is Affine.SELECT:
@@ -54,11 +60,22 @@ def low_word(text: LaneText, type_: str, name: str) -> str:
     return text.emit(f"and i64 {name}, {LOW_WORD}")
 
 
+def _goes_down(number: Node) -> bool:
+    """True if a number is what is left when something is taken away."""
+    rule = operation(number).affine
+    if rule is Affine.SUM:
+        return any((constant_int(each) or 0) < 0 for each in number.operands)
+    return rule is Affine.DIFFERENCE
+
+
 class _Writer:
     """Writes the first lane of one node, and the condition under which the others follow."""
 
-    def __init__(self, text: LaneText, node: Node, type_: str, stride: int) -> None:
+    def __init__(
+        self, text: LaneText, node: Node, type_: str, stride: int, mask: str | None
+    ) -> None:
         self.text, self.node, self.type, self.stride = text, node, type_, stride
+        self.mask = mask
 
     @property
     def across(self) -> int:
@@ -69,8 +86,7 @@ class _Writer:
         """All operands are known by their first lanes."""
         node, holds = self.node, [each.holds for each in ways]
         if widened(node) is not None:
-            number = ways[node.operands.index(widened(node))]  # type: ignore[arg-type]
-            return self._converted(number, lambda name: low_word(self.text, number.type, name))
+            return self._widened(ways)
         if operation(node).category is Category.CAST:
             return self._cast(ways[0])
         if bounds(node):
@@ -79,6 +95,31 @@ class _Writer:
             return self._remainder(ways)
         first = self._operation(*(each.first for each in ways), type_=ways[0].type)
         return self._if_all(first, holds)
+
+    def _widened(self, ways: list[Speculation]) -> Speculation:
+        """A number of 32 bits in 64, without its sign."""
+        node = widened(self.node)
+        assert node is not None
+        number = ways[self.node.operands.index(node)]
+        found = self._converted(number, lambda name: low_word(self.text, number.type, name))
+        if self.mask is None or number.type != "i32" or not _goes_down(node):
+            return found
+        return self._from_below_zero(number, found, self.mask)
+
+    def _from_below_zero(self, number: Speculation, found: Speculation, mask: str) -> Speculation:
+        """The same for `i - d` where only the lanes from d on are active: the first lane is below
+        zero, and the last is not. That those before wrap does not matter."""
+        text = self.text
+        is_below = text.emit(f"icmp slt i32 {number.first}, 0")
+        ends_above = text.emit(f"icmp sge i32 {self._last(number)}, 0")
+        crosses = text.emit(f"and i1 {is_below}, {ends_above}")
+        numbers = text.as_vector(Lanes("i32", number.first, number.stride))
+        below = text.emit(f"icmp slt {text.vector_type('i32')} {numbers}, zeroinitializer")
+        wrapped = text.any(text.emit(f"and {text.vector_type('i1')} {below}, {mask}"))
+        others = text.emit(f"xor i1 {wrapped}, true")
+        start = text.emit(f"sext i32 {number.first} to i64")
+        above = self._if_all(start, [number.holds, others])
+        return self._either(crosses, above, found)
 
     def product(self, ways: list[Speculation | None]) -> Speculation | None:
         """An index times an element stride that is the same for all lanes: that it is 1."""

@@ -1,0 +1,261 @@
+"""`run`: the loops over groups, and over the sub-groups of a group.
+
+A group goes from barrier to barrier. From each barrier on, and from the beginning, there is a loop
+over its sub-groups, which calls `step` with the number of that barrier: LLVM puts only the code
+there that leads from it to the next one, and what does not change from sub-group to sub-group in
+front of the loop. Kernels with very many barriers have one loop for all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from groundstate.compiler.codegen.emitter import KernelContext
+from groundstate.compiler.codegen.memory.nontemporal import FENCE
+from groundstate.compiler.codegen.memory.privatised_atomics import end_lines, start_lines
+from groundstate.compiler.ir import Block
+from groundstate.native_layouts import Dispatch, MemoryHeader, offset_of
+
+OFFSET_GROUP_COUNTS = offset_of(Dispatch, "group_counts")
+OFFSET_LOCAL_BYTES = offset_of(Dispatch, "local_bytes")
+OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = (
+    offset_of(MemoryHeader, name) - ctypes.sizeof(MemoryHeader)
+    for name in ("saved", "private", "group")
+)
+"""The header ends where local memory begins."""
+
+FOLLOWS = (
+    "  %g.more = add i64 %g, 1",
+    "  %goes.on = icmp ult i64 %g.more, %end",
+    "  %x.after = add i64 %x, 1",
+    "  %same.row = icmp ult i64 %x.after, %cx",
+    "  %follows = and i1 %goes.on, %same.row",
+)
+"""Finds out whether the next group of the line runs behind this one."""
+UNROLL = "!3"
+UNROLL_LINE = f'{UNROLL} = !{{!"llvm.loop.unroll.full"}}'
+FIRST_LOOP = 10
+"""The number of the metadata of the first loop over sub-groups."""
+MEMSET = "llvm.memset.p0.i64"
+
+
+def following_barriers(first: Block, barriers: list[Block]) -> list[list[int]]:
+    """For the first block and for each barrier, which ends a block: the numbers of the barriers
+    that may come next, counted from 1; 0 is the end of the kernel."""
+    numbers = {block: number for number, block in enumerate(barriers, 1)}
+    starts = [[first], *(block.successors for block in barriers)]
+    return [_next_barriers(blocks, numbers) for blocks in starts]
+
+
+def _next_barriers(blocks: list[Block], numbers: dict[Block, int]) -> list[int]:
+    found: set[int] = set()
+    seen: set[Block] = set()
+    waiting = list(blocks)
+    while waiting:
+        block = waiting.pop()
+        if block in seen:
+            continue
+        seen.add(block)
+        if block in numbers:
+            found.add(numbers[block])
+        elif block.successors:
+            waiting += block.successors
+        else:
+            found.add(0)
+    return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLoop:
+    """Writes `run`."""
+
+    context: KernelContext
+    items: int
+    """In a group."""
+    saved_each: int
+    """Bytes that a sub-group keeps at barriers."""
+    private_each: int
+    """Bytes of a sub-group's private variables."""
+    private_bytes: int
+    """Of all sub-groups."""
+    shared_bytes: int
+    """What sub-groups share."""
+    following: list[list[int]]
+    """What `following_barriers` says."""
+    unrolls: bool
+    """Whether loops over sub-groups are to be unrolled."""
+    rows: int
+    """How many rows run in lockstep: `step` is called for the first of them."""
+    vectors_in_row: int
+
+    @property
+    def _saves_on_stack(self) -> bool:
+        """Whether little enough is kept for the stack, where LLVM makes values of what it can."""
+        return self._kept_bytes <= self.context.target.most_saved_on_stack
+
+    @property
+    def _kept_bytes(self) -> int:
+        return self.saved_each * self.context.subgroups
+
+    @property
+    def saved_bytes(self) -> int:
+        """The bytes in front of what sub-groups share, for each worker."""
+        return 0 if self._saves_on_stack else self._kept_bytes
+
+    def lines(self) -> list[str]:
+        """The function, and what it declares."""
+        privatised = self.context.privatised
+        return [
+            "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
+            "ptr %local) nounwind {",
+            "entry:",
+            f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
+            f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
+            "  %cx = load i64, ptr %px, align 8, !invariant.load !0",
+            "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
+            "  %end = add i64 %first, %count",
+            f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
+            "  %local.bytes = load i64, ptr %pl, align 8, !invariant.load !0",
+            "  %local.end = getelementptr i8, ptr %local, i64 %local.bytes",
+            f"  %pp = getelementptr i8, ptr %local, i64 {OFFSET_PRIVATE}",
+            "  %privates = load ptr, ptr %pp, align 8",
+            f"  %privates.end = getelementptr i8, ptr %privates, i64 {self.private_bytes}",
+            f"  %ps = getelementptr i8, ptr %local, i64 {OFFSET_SAVED}",
+            "  %behind.header = load ptr, ptr %ps, align 8",
+            *self._saved_lines(),
+            f"  %shared = getelementptr i8, ptr %behind.header, i64 {self.saved_bytes}",
+            "  %x0 = urem i64 %first, %cx",
+            "  %row0 = udiv i64 %first, %cx",
+            "  %y0 = urem i64 %row0, %cy",
+            "  %z0 = udiv i64 %row0, %cy",
+            f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
+            f"  %behind = getelementptr i8, ptr %shared, i64 {self.shared_bytes}",
+            *(
+                start_lines("%behind", self.items, self.context.target)
+                if privatised
+                else ["  br label %start"]
+            ),
+            "start:",
+            "  br label %groups",
+            "groups:",
+            "  %g = phi i64 [ %first, %start ], [ %g.next, %group.end ]",
+            "  %x = phi i64 [ %x0, %start ], [ %x.next, %group.end ]",
+            "  %y = phi i64 [ %y0, %start ], [ %y.next, %group.end ]",
+            "  %z = phi i64 [ %z0, %start ], [ %z.next, %group.end ]",
+            "  %more = icmp ult i64 %g, %end",
+            "  br i1 %more, label %group, label %finish",
+            "group:",
+            "  store volatile i64 %g, ptr %mark, align 8",
+            *(FOLLOWS if self.context.prefetches else []),
+            *self._group_lines(),
+            "group.end:",
+            "  %g.next = add i64 %g, 1",
+            "  %x.more = add i64 %x, 1",
+            "  %x.end = icmp eq i64 %x.more, %cx",
+            "  %x.next = select i1 %x.end, i64 0, i64 %x.more",
+            "  %y.step = zext i1 %x.end to i64",
+            "  %y.more = add i64 %y, %y.step",
+            "  %y.end = icmp eq i64 %y.more, %cy",
+            "  %y.next = select i1 %y.end, i64 0, i64 %y.more",
+            "  %z.step = zext i1 %y.end to i64",
+            "  %z.next = add i64 %z, %z.step",
+            "  br label %groups",
+            "finish:",
+            *(end_lines(next(iter(privatised)), self.context.target) if privatised else []),
+            *([FENCE] if self.context.nontemporal else []),
+            "  ret void",
+            "}",
+        ]
+
+    def _saved_lines(self) -> list[str]:
+        """Room for what sub-groups keep. On the stack it holds something from the beginning: LLVM
+        would do as it likes with a kernel whose sub-groups do not all meet at a barrier."""
+        size = self._kept_bytes
+        if not self._saves_on_stack:
+            return ["  %saveds = getelementptr i8, ptr %behind.header, i64 0"]
+        if size == 0:
+            return ["  %saveds = getelementptr i8, ptr %local, i64 0"]
+        return [
+            f"  %saveds = alloca [{size} x i8], align 64",
+            f"  call void @{MEMSET}(ptr align 64 %saveds, i8 0, i64 {size}, i1 false)",
+        ]
+
+    @property
+    def declarations(self) -> dict[str, str]:
+        """What `lines` refers to, by name."""
+        return {MEMSET: f"declare void @{MEMSET}(ptr, i8, i64, i1)"}
+
+    def _group_lines(self) -> list[str]:
+        """All sub-groups of a group, from barrier to barrier."""
+        if len(self.following) - 1 > self.context.target.most_barrier_loops:
+            return [
+                "  br label %round",
+                "round:",
+                "  %from = phi i32 [ 0, %group ], [ %stop, %round.end ]",
+                *self._subgroup_lines("", "%from", "round"),
+                "  %waits = icmp ne i32 %stop, 0",
+                "  br i1 %waits, label %round, label %group.end",
+            ]
+        lines = ["  br label %round.0"]
+        for number, following in enumerate(self.following):
+            dot = f".{number}"
+            lines += [f"round{dot}:", *self._subgroup_lines(dot, str(number), f"round{dot}")]
+            *others, last = [_label(each) for each in following] or ["group.end"]
+            cases = " ".join(
+                f"i32 {each}, label %{label}"
+                for each, label in zip(following, others, strict=False)
+            )
+            lines.append(f"  switch i32 %stop{dot}, label %{last} [{cases}]")
+        return lines
+
+    def _hint(self, dot: str) -> str:
+        """What a loop over sub-groups says about itself."""
+        return f", !llvm.loop !{FIRST_LOOP + int(dot[1:])}" if self.unrolls else ""
+
+    def metadata(self) -> list[str]:
+        """What the loops' hints refer to."""
+        if not self.unrolls:
+            return []
+        loops = range(FIRST_LOOP, FIRST_LOOP + len(self.following))
+        return [UNROLL_LINE, *(f"!{each} = distinct !{{!{each}, {UNROLL}}}" for each in loops)]
+
+    def _subgroup_lines(self, dot: str, resume: str, before: str) -> list[str]:
+        """The loop over the sub-groups of a group, from a barrier to the next."""
+        context = self.context
+        call = (
+            f"call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %sub{dot}, i32 {resume}, "
+            f"ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private{dot}, "
+            f"ptr %saved{dot}, ptr %shared, "
+            f"ptr {'%tally' if context.privatised else 'null'}, "
+            f"i1 {'%follows' if context.prefetches else 'false'})"
+        )
+        return [
+            f"  br label %subs{dot}",
+            f"subs{dot}:",
+            f"  %s{dot} = phi i64 [ 0, %{before} ], [ %s.next{dot}, %subs{dot} ]",
+            *self._place_lines(dot),
+            f"  %private.at{dot} = mul i64 %s{dot}, {self.private_each}",
+            f"  %private{dot} = getelementptr i8, ptr %privates, i64 %private.at{dot}",
+            f"  %saved.at{dot} = mul i64 %s{dot}, {self.saved_each}",
+            f"  %saved{dot} = getelementptr i8, ptr %saveds, i64 %saved.at{dot}",
+            f"  %stop{dot} = {call}",
+            f"  %s.next{dot} = add i64 %s{dot}, 1",
+            f"  %s.more{dot} = icmp ult i64 %s.next{dot}, {context.subgroups // self.rows}",
+            f"  br i1 %s.more{dot}, label %subs{dot}, label %round.end{dot}{self._hint(dot)}",
+            f"round.end{dot}:",
+        ]
+
+    def _place_lines(self, dot: str) -> list[str]:
+        """The number of the sub-group, of which some rows are left out that run with others."""
+        if self.rows == 1:
+            return [f"  %sub{dot} = add i64 %s{dot}, 0"]
+        return [
+            f"  %band{dot} = udiv i64 %s{dot}, {self.vectors_in_row}",
+            f"  %over{dot} = mul i64 %band{dot}, {self.vectors_in_row * (self.rows - 1)}",
+            f"  %sub{dot} = add i64 %s{dot}, %over{dot}",
+        ]
+
+
+def _label(number: int) -> str:
+    return f"round.{number}" if number else "group.end"
