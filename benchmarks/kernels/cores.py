@@ -19,6 +19,7 @@ from benchmarks.figures import (
 )
 from benchmarks.kernels.cases import CASES, UNEVEN_CASES
 from benchmarks.kernels.catalogue import find
+from benchmarks.kernels.irregular import IRREGULAR_CASES
 from benchmarks.kernels.race import Race
 from benchmarks.kernels.speed import LIMIT_FLAGS, LIMIT_RUNS
 from benchmarks.kernels.team import Member, Team
@@ -40,17 +41,24 @@ def thread_counts(cores: int) -> list[int]:
 
 def plan(options: Options) -> Plan:
     """A process for each number of threads; they take turns with one kernel after the other."""
-    chosen = options.choose({name: name for name in (*CASES, *UNEVEN_CASES)})
-    rounds = options.rounds or (2 if options.quick else 7)
+    known = {name: name for name in (*CASES, *UNEVEN_CASES, *IRREGULAR_CASES)}
+    usual = (name for name in known if name not in IRREGULAR_CASES or name.endswith("-skewed"))
+    chosen = [known[name] for name in usual] if not options.cases else options.choose(known)
+    rounds = options.rounds or (2 if options.quick else 5)
     counts = thread_counts(len(os.sched_getaffinity(0)))
     race, limits = Race(Team([_member(count) for count in counts])), Samples()
     steps = [step for name in chosen for step in race.steps(name, rounds, SECONDS_PER_ROUND)]
-    for limit in sorted({find(name).limit for name in chosen} - {""}):
+    for limit in sorted({_limit(name) for name in chosen} - {""}):
         steps += [Step(limit, partial(_measure_limit, limits, limit, n)) for n in (1, counts[-1])]
     return Plan(
         [*steps, race.end()],
         lambda: [row for name in chosen for row in _figures(race, name, counts, limits)],
     )
+
+
+def _limit(name: str) -> str:
+    """What of `programs/limits.c` is its limit, if anything is."""
+    return CASES[name].limit if name in CASES else ""
 
 
 def _member(threads: int) -> Member:
@@ -78,9 +86,10 @@ def _figures(race: Race, name: str, counts: list[int], limits: Samples) -> list[
         Figure(each.case, each.unit, each.theirs, each.peer, each.ours, GOAL * count, each.note)
         for each, count in zip(figures, counts[1:], strict=False)
     ]
-    if not turned or not case.limit:
+    limit = _limit(name)
+    if not turned or not limit:
         return turned or figures
-    one, all_ = (Measure.of_rate(limits.times(f"{n} {case.limit}"), 1.0) for n in (1, counts[-1]))
+    one, all_ = (Measure.of_rate(limits.times(f"{n} {limit}"), 1.0) for n in (1, counts[-1]))
     return [*turned, Figure(case.title, case.unit, all_, LIMIT, one)]
 
 
@@ -92,7 +101,7 @@ BENCHMARK = Benchmark(
     "groups of uneven cost do the same work in all five cases: the first or the last twentieth of "
     "the groups costs nearly everything, or a group as much as a thirtieth of all. Limit: how many "
     "times as fast C written by hand is with all threads, which may share cores and do share the "
-    "memory.",
+    "memory. Of the irregular kernels the skewed inputs are measured; --only names others.",
     plan=plan,
     speed_up=True,
 )

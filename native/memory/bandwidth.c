@@ -89,7 +89,7 @@ static char *map(const gs_device *device, uint64_t size) {
     if (block == MAP_FAILED)
         return NULL;
     madvise(block, size, MADV_HUGEPAGE);
-    gs_affinity_bind_memory(device->affinity, block, size);
+    gs_affinity_bind_memory(device->affinity, block, size, false);
     return block;
 }
 

@@ -137,7 +137,8 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
     request->fd = -1;
     request->base = gs_pages_take(request->size, alignment, &request->span);
     if (request->base != NULL)
-        gs_affinity_bind_memory(request->device != NULL ? request->device->affinity : NULL, request->base, request->span);
+        gs_affinity_bind_memory(request->device != NULL ? request->device->affinity : NULL, request->base, request->span,
+                                request->type != ZE_MEMORY_TYPE_DEVICE);
     if (request->base == NULL)
         result = gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
                          "the system has no %llu bytes left", (unsigned long long)request->size);

@@ -39,7 +39,8 @@ static bool move_to_file(const gs_allocation *found, int fd) {
     char *copy = mmap(NULL, found->span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (copy == MAP_FAILED)
         return false;
-    gs_affinity_bind_memory(found->device != NULL ? found->device->affinity : NULL, copy, found->span);
+    gs_affinity_bind_memory(found->device != NULL ? found->device->affinity : NULL, copy, found->span,
+                            found->type != ZE_MEMORY_TYPE_DEVICE);
     copy_pages(copy, found->base, found->size);
     if (mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED)
         return true;

@@ -14,6 +14,7 @@
 
 #include "faults/fault.h"
 #include "runtime/activity.h"
+#include "threads/affinity.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
 #include "threads/thread.h"
@@ -40,6 +41,7 @@ typedef struct job {
 typedef struct worker {
     gs_thread_pool *pool;
     uint32_t number;
+    const gs_affinity *affinity; /* where it runs; NULL: anywhere */
 } worker;
 
 struct gs_thread_pool {
@@ -68,7 +70,7 @@ gs_thread_pool *gs_thread_pool_new(uint32_t width) {
     gs_mutex_open(&pool->lock, GS_SHORT_LOCK);
     pool->width = width;
     for (uint32_t each = 0; each < width; each++)
-        pool->workers[each] = (worker){pool, each};
+        pool->workers[each] = (worker){pool, each, NULL};
     gs_scheduler_init(&pool->scheduler, &pool->arrivals);
     gs_lock(&pools_lock);
     pool->next = pools;
@@ -84,6 +86,11 @@ void gs_thread_pools_after_fork(void) {
         each->jobs = NULL;
         gs_scheduler_clear(&each->scheduler);
     }
+}
+
+void gs_thread_pool_place(gs_thread_pool *pool, uint32_t first, uint32_t count, const gs_affinity *affinity) {
+    for (uint32_t each = first; each < pool->width && each - first < count; each++)
+        pool->workers[each].affinity = affinity;
 }
 
 uint32_t gs_thread_pool_width(const gs_thread_pool *pool) { return pool->width; }
@@ -188,6 +195,7 @@ static void *run_worker(void *argument) {
     const worker *self = argument;
     gs_thread_pool *pool = self->pool;
     uint64_t worked = 0;
+    gs_affinity_enter(self->affinity);
     for (;;) {
         arrival since = {pool, atomic_load(&pool->arrivals.value)};
         job *found = find_job(pool);

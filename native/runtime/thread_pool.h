@@ -15,6 +15,10 @@ typedef void (*gs_parts)(void *job, gs_taken taken);
 /* A pool of `width` threads, the caller of gs_thread_pool_run counted in. Threads start on first use. */
 gs_thread_pool *gs_thread_pool_new(uint32_t width);
 
+/* Where some of its workers run, by their numbers; before any of them is started. */
+struct gs_affinity;
+void gs_thread_pool_place(gs_thread_pool *pool, uint32_t first, uint32_t count, const struct gs_affinity *affinity);
+
 uint32_t gs_thread_pool_width(const gs_thread_pool *pool);
 gs_scheduler *gs_thread_pool_scheduler(gs_thread_pool *pool);
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.kernels.cases import EMPTY, SMALL_CASES, UNEVEN_CASES, Case
+from benchmarks.kernels.cases import EMPTY, SCALING_CASES, SMALL_CASES, UNEVEN_CASES, Case
 from benchmarks.kernels.irregular import SMALL_IRREGULAR_CASES
 from benchmarks.kernels.large import LARGE
 from benchmarks.kernels.runtimes import Groundstate
@@ -20,10 +20,12 @@ def runtime() -> Iterator[Groundstate]:
     made.close()
 
 
+SMALLEST = next(iter(SCALING_CASES.values()))
 ALL = {
     **SMALL_CASES,
     **SMALL_IRREGULAR_CASES,
     **UNEVEN_CASES,
+    SMALLEST.name: SMALLEST,
     LARGE.name: LARGE,
     EMPTY.name: EMPTY,
 }

@@ -23,6 +23,8 @@ class FakeNative:
         self.places: dict[int, tuple[list[int], list[int]]] = {}
         self.speeds: dict[int, tuple[int, int, int, int]] = {}
         self.paths: dict[int, tuple[int, ...]] = {}
+        self.workers: list[tuple[int, int, tuple[int, ...]]] = []
+        self.spread: tuple[int, ...] = ()
         self.measured: list[tuple[int, int, int]] = []
 
     def handle(self) -> int:
@@ -47,6 +49,12 @@ class FakeNative:
 
     def device_confine(self, device: int, cpus: Sequence[int], nodes: Sequence[int]) -> None:
         self.places[device] = (list(cpus), list(nodes))
+
+    def device_place(self, device: int, first: int, count: int, cpus: Sequence[int]) -> None:
+        self.workers.append((first, count, tuple(cpus)))
+
+    def memory_spread(self, nodes: Sequence[int]) -> None:
+        self.spread = tuple(nodes)
 
     def measure(self, device: int, peer: int, size: int) -> tuple[int, int, int, int]:
         self.measured.append((device, peer, size))

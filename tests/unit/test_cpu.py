@@ -6,6 +6,8 @@ import pytest
 
 from groundstate.driver.devices.cpu import Machine, parse_cache_size, parse_cpu_list
 
+MACHINES = Path(__file__).parents[1] / "machines"
+
 EPYC = """processor\t: 0
 vendor_id\t: AuthenticAMD
 cpu family\t: 25
@@ -194,6 +196,34 @@ def test_neighbouring_cpus_come_together(tree: Tree) -> None:
         tree.write(f"{folder}/physical_package_id", f"{cpu % 4 // 2}\n")
         tree.write(f"{folder}/core_id", f"{cpu % 2}\n")
     assert tree.machine().cpus_by_place() == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_workers_are_spread_over_sockets() -> None:
+    server = Machine(str(MACHINES / "server"))
+    left, right = (0, 1, 2, 3), (4, 5, 6, 7)
+    assert server.has_several_nodes
+    assert server.places_of_workers(8) == [left] * 4 + [right] * 4
+    assert server.places_of_workers(3) == [left] * 2 + [right]
+    assert server.places_of_workers(16) == [left] * 8 + [right] * 8
+    assert server.places_of_workers(1) == []
+
+
+def test_workers_use_each_core_before_its_sibling(tree: Tree) -> None:
+    for cpu in range(8):
+        folder = f"sys/devices/system/cpu/cpu{cpu}/topology"
+        tree.write(f"{folder}/physical_package_id", "0\n")
+        tree.write(f"{folder}/core_id", f"{cpu % 4}\n")
+    machine = tree.machine()
+    assert machine.places_of_workers(4) == [(0, 1, 2, 3)] * 4
+    assert machine.places_of_workers(2) == [(0, 1, 2, 3)] * 2
+    assert machine.places_of_workers(5) == []  # some have to share a core, wherever they run
+    assert machine.places_of_workers(8) == []
+
+
+def test_workers_on_one_node_run_anywhere() -> None:
+    laptop = Machine(str(MACHINES / "laptop"))
+    assert not laptop.has_several_nodes
+    assert laptop.places_of_workers(len(laptop.allowed_cpus)) == []
 
 
 def test_watched_memory_controller_means_ecc(tree: Tree) -> None:

@@ -9,7 +9,7 @@ import pytest
 from groundstate import ze
 from groundstate.driver.platform import Platform
 from tests.unit.discovery import call, fake, listed, query, start
-from tests.unit.test_cpu import Tree
+from tests.unit.test_cpu import MACHINES, Tree
 
 
 @pytest.fixture
@@ -90,6 +90,18 @@ def test_memory_nodes_go_with_the_cpus(tree: Tree, monkeypatch: pytest.MonkeyPat
         ([0, 1, 4, 5], [0]),
         ([2, 3, 6, 7], [2]),
     ]
+
+
+def test_two_sockets_have_their_own_workers() -> None:
+    built = start(MACHINES / "server")
+    assert fake(built).workers == [(0, 4, (0, 1, 2, 3)), (4, 4, (4, 5, 6, 7))]
+    assert fake(built).spread == (0, 1)
+
+
+def test_workers_of_one_node_have_no_place(tree: Tree) -> None:
+    built = start(tree.root)
+    assert fake(built).workers == []
+    assert fake(built).spread == ()
 
 
 @pytest.mark.parametrize("threads", [3, 10])

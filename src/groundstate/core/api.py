@@ -11,9 +11,11 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from groundstate import _raw, ze
+from groundstate.core import built_in
 from groundstate.core.errors import NOT_FAILURES, failure
 
 SUCCESS = 0
@@ -80,6 +82,11 @@ class Api:
         self.library = library
         self.driver = driver
         self.direct = Direct(library)
+
+    @cached_property
+    def built_in(self) -> built_in.BuiltIn | None:
+        """What this interpreter calls without ctypes; None if the library has nothing for it."""
+        return built_in.find(self.library)
 
     def __repr__(self) -> str:
         return f"Api({self.library.path!r}, driver={self.driver:#x})"

@@ -8,7 +8,16 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from groundstate import ze
-from groundstate.core.api import NULL, ZERO, ZERO_SIZE, address, check, handle_array, number
+from groundstate.core.api import (
+    NOT_READY,
+    NULL,
+    ZERO,
+    ZERO_SIZE,
+    address,
+    check,
+    handle_array,
+    number,
+)
 from groundstate.core.command_queue import queue_description
 from groundstate.core.commands import Commands, Events
 from groundstate.core.default_context import context_or_default
@@ -257,12 +266,19 @@ class CommandList(Commands):
                 "only an immediate list can be waited for; wait for the queue that runs this one, "
                 "or for a fence or an event"
             )
-        resource = self._resource or self.resource
-        taken = self.recorded.take()
+        resource, recorded = self._resource or self.resource, self.recorded
+        api = resource.api
+        built_in, result = api.built_in, NOT_READY
+        taken = recorded.take()
         try:
-            resource.api.wait(
-                "zeCommandListHostSynchronize", resource.argument, timeout, "the list"
-            )
+            if built_in is not None and timeout is None:
+                result = built_in.wait_for_list(resource.value)
+                if not result:
+                    return
+            if result == NOT_READY:
+                api.wait("zeCommandListHostSynchronize", resource.argument, timeout, "the list")
+            else:
+                check(result, "zeCommandListHostSynchronize", api)
         except BaseException:
             self.recorded.put_back(taken)
             raise

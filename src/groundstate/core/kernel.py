@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import index
-from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from groundstate import ze
-from groundstate.core.api import NULL, check, size
+from groundstate.core.api import check
 from groundstate.core.command_list import CommandList
 from groundstate.core.command_queue import CommandQueue
 from groundstate.core.enums import CacheConfig, IndirectAccess
 from groundstate.core.handle import OwnedHandle, Resource
-from groundstate.core.kernel_arguments import Argument, Encoded, Encoder, Local, UntypedArgument
+from groundstate.core.kernel_arguments import Argument, Encoder, UntypedArgument
+from groundstate.core.kernel_state import Extent, KernelState, extent
 from groundstate.core.memory import Memory
 from groundstate.core.properties import Properties
 
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from groundstate.core.module import Module
 
 _NOT_GIVEN: Any = object()
-
-Extent = int | Sequence[int]
-"""Along x, or along x and y, or all three."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +49,6 @@ class KernelProperties(Properties):
     def __post_init__(self) -> None:
         raw: Any = self.uuid
         object.__setattr__(self, "uuid", bytes(raw.kid) + bytes(raw.mid))
-
-
-def extent(size: Extent, *, missing: int = 1, what: str = "a size") -> tuple[int, int, int]:
-    """A size along three axes; those that are not given are 1.
-
-    >>> extent(5), extent((4, 2))
-    ((5, 1, 1), (4, 2, 1))
-    """
-    try:
-        given = [*map(index, size if isinstance(size, Iterable) else (size,))]
-    except TypeError:
-        raise TypeError(
-            f"{what} is a whole number or up to three of them, not {size!r:.60}"
-        ) from None
-    if not 1 <= len(given) <= 3:
-        raise ValueError(f"{what} has one to three numbers, not {len(given)}")
-    if not all(0 <= each < 1 << 32 for each in given):
-        raise ValueError(f"{what} is at least 0 and less than 2**32 along each axis, not {size!r}")
-    x, y, z = (*given, missing, missing)[:3]
-    return x, y, z
 
 
 class Kernel(OwnedHandle):
@@ -101,7 +76,14 @@ class Kernel(OwnedHandle):
         api = module.api
         handle = api.create("zeKernelCreate", module.handle, ctypes.byref(description))
         self._resource = Resource(api, handle, ("zeKernelDestroy", (handle,)), module.resource)
-        self._state = _State()
+        self._state = KernelState()
+
+    def close(self) -> None:
+        """Lets go of the driver's kernel."""
+        super().close()
+        last, self._state.last = self._state.last, None
+        if last is not None:
+            last.forget()
 
     def _describe(self) -> str:
         return self.signature
@@ -291,6 +273,26 @@ class Kernel(OwnedHandle):
         types. `offset` is added to the global ids.
         """
         resource, state = self._resource or self.resource, self._state
+        last = state.last
+        if (
+            last is not None
+            and signal is None
+            and wait is _NO_EVENTS
+            and offset is state.offset_given
+            and not cooperative
+            and type(target) is CommandList
+            and target.named is None
+            and (list_ := target._resource) is not None
+        ):
+            recorded = target.recorded
+            kept = recorded.objects
+            result = last.repeat(last.place, list_.value, grid, group, arguments, kept, last.kept)
+            if result > 0:
+                check(result, "zeCommandListAppendLaunchKernel", resource.api)
+            if result == 0:
+                if len(kept) >= recorded.next_look:
+                    target._look()
+                return
         encoder = state.encoder or self._make_encoder()
         if len(arguments) != encoder.count or group is _NOT_GIVEN:
             raise self._wrong_call(target, len(arguments))
@@ -304,7 +306,8 @@ class Kernel(OwnedHandle):
                 state.set_group(resource, group)
             if offset is not state.offset_given:
                 state.set_offset(resource, offset)
-            if encoded != state.encoded:
+            is_repeated = encoded == state.encoded
+            if not is_repeated:
                 state.set_arguments(resource, self.arguments, encoded)
             if isinstance(grid, Memory):
                 commands._launch_indirect(resource.argument, grid, cooperative, signal, wait)
@@ -312,6 +315,8 @@ class Kernel(OwnedHandle):
                 if grid is not state.grid_given:
                     state.set_grid(grid)
                 commands._launch(resource.argument, state.counts, cooperative, signal, wait)
+                if is_repeated and group is state.group_given and state.last is None:
+                    state.remember(resource, arguments)
         if named is not None:
             named.kernel, commands.named = self, None
         if commands is not target:
@@ -360,80 +365,7 @@ class Kernel(OwnedHandle):
         return queue.take_list()
 
 
-class _State:
-    """What the driver's kernel was last given, so that a launch sets only what has changed."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        """Held from setting the first argument until the launch is appended."""
-        self.group: tuple[int, int, int] | None = None
-        self.offset = (0, 0, 0)
-        # As they were given: most launches come with the same objects again.
-        self.group_given: object = _NOTHING
-        self.grid_given: object = _NOTHING
-        self.offset_given: object = 0
-        self.encoder: Encoder | None = None
-        self.encoded: list[Encoded | None] = []
-        self._counts = ze.ze_group_count_t()
-        self.counts = ctypes.byref(self._counts)
-        """The number of groups, as a prepared argument."""
-        self._integer = ctypes.c_uint64()
-        self._integer_place = ctypes.byref(self._integer)
-
-    def set_group(self, kernel: Resource, size: Extent) -> None:
-        """Sets the number of work-items in a group."""
-        wanted = extent(size, what="the size of a group")
-        if wanted != self.group:
-            kernel.api.call("zeKernelSetGroupSize", kernel.value, *wanted)
-            self.group = wanted
-        self.group_given = _remembered(size)
-
-    def set_grid(self, grid: Extent) -> None:
-        """Sets the number of groups."""
-        counts = self._counts
-        counts.groupCountX, counts.groupCountY, counts.groupCountZ = extent(
-            grid, what="the number of groups"
-        )
-        self.grid_given = _remembered(grid)
-
-    def set_offset(self, kernel: Resource, offset: Extent) -> None:
-        """Sets what is added to the global ids."""
-        wanted = extent(offset, missing=0, what="offset")
-        if wanted != self.offset:
-            kernel.api.call("zeKernelSetGlobalOffsetExp", kernel.value, *wanted)
-            self.offset = wanted
-        self.offset_given = _remembered(offset)
-
-    def set_arguments(
-        self, kernel: Resource, arguments: Sequence[Argument], encoded: list[Encoded]
-    ) -> None:
-        """Sets the arguments that are not what they were."""
-        if not self.encoded:
-            self.encoded = [None] * len(encoded)
-        last = self.encoded
-        for place, new in enumerate(encoded):
-            if type(new) is not type(last[place]) or new != last[place]:
-                self._set_argument(kernel, arguments[place], new)
-                last[place] = new
-
-    def _set_argument(self, kernel: Resource, argument: Argument, value: Encoded) -> None:
-        number, width = argument.prepared
-        content: Any = self._integer_place
-        if type(value) is int:
-            self._integer.value = value
-        elif type(value) is bytes:
-            content = value
-            if len(value) != argument.size_bytes:
-                width = size(len(value))
-        else:
-            assert isinstance(value, Local)
-            content, width = NULL, size(value.size_bytes)
-        call = kernel.api.direct.zeKernelSetArgumentValue
-        if result := call(kernel.argument, number, width, content):
-            check(result, "zeKernelSetArgumentValue", kernel.api)
-
-
-_NOTHING = object()
+_NO_EVENTS: Events = ()
 
 
 def _indivisible(
@@ -456,8 +388,3 @@ def _shown(size: tuple[int, ...]) -> str:
     """A size along three axes, as `4 x 2`; the axes at the end along which it is 1 are left out."""
     last = max((axis for axis, length in enumerate(size) if length != 1), default=0)
     return " x ".join(map(str, size[: last + 1]))
-
-
-def _remembered(size: Extent) -> object:
-    """A size to compare the next one with, unless it is something that can change meanwhile."""
-    return size if type(size) in (int, tuple) else _NOTHING

@@ -398,6 +398,10 @@ class Encoder:
         return encoded
 
 
+CONSTANTS: frozenset[type] = frozenset((int, float, bool, bytes, type(None), Local))
+"""Types of values that do not change as long as they are the same object."""
+
+
 def value_argument(kernel: str, index: int, name: str, type_: Type, declared: Declared) -> Argument:
     """An argument that is passed by value, or a member of one."""
     from groundstate.compiler.spirv.types import Float, Int, Pointer, Vector

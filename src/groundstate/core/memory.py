@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -14,6 +14,7 @@ from groundstate.core import dlpack
 from groundstate.core.dtype import DType, dtype
 from groundstate.core.enums import ExternalMemoryType, MemoryType
 from groundstate.core.handle import OwnedHandle, Resource
+from groundstate.core.last_arguments import LastArguments, tell_watchers
 
 if TYPE_CHECKING:
     import numpy
@@ -83,6 +84,18 @@ class Memory(OwnedHandle):
         self.size_bytes = math.prod(shape) * element.itemsize_bytes
         self.offset_bytes = offset_bytes
         self._resource = resource
+        self.watchers: set[Callable[[], LastArguments | None]] = set()
+        """Weak references to launches that know this by its id."""
+
+    def close(self) -> None:
+        """Lets go of the memory, which goes back when nothing uses it any more."""
+        super().close()
+        if self.watchers:
+            tell_watchers(self.watchers)
+
+    def __del__(self) -> None:
+        if self.watchers:
+            tell_watchers(self.watchers)
 
     def _describe(self) -> str:
         return f"{self.type.name.lower()} {self.dtype.name} {self.shape}"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from groundstate.core.command_list import CommandList
     from groundstate.core.commands import Events
     from groundstate.core.event import Event
-    from groundstate.core.kernel import Extent, Kernel
+    from groundstate.core.kernel import Kernel
+    from groundstate.core.kernel_state import Extent
 
 
 class MutableCommand:
@@ -141,7 +142,7 @@ class MutableCommand:
 
 
 def _extent(size: Extent, missing: int = 1) -> tuple[int, int, int]:
-    from groundstate.core.kernel import extent
+    from groundstate.core.kernel_state import extent
 
     return extent(size, missing=missing)
 

@@ -30,6 +30,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (_P, _P, _U32, _U64, _U32, _U32),
     ),
     "gs_device_confine": (_BOOL, (_P, _P, _U32, _P, _U32)),
+    "gs_device_place": (_BOOL, (_P, _U32, _U32, _P, _U32)),
+    "gs_memory_spread": (None, (_P, _U32)),
     "gs_device_locate": (None, (_P, _U32, ctypes.c_int32)),
     "gs_activity_page": (_P, (_P,)),
     "gs_device_memory_used": (_U64, (_P,)),
@@ -179,6 +181,17 @@ def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> No
     numbers = [(_U32 * len(each))(*each) for each in (cpus, nodes)]
     if not _call("gs_device_confine", device, numbers[0], len(cpus), numbers[1], len(nodes)):
         raise MemoryError(f"no memory to note the CPUs {list(cpus)} of a device")
+
+
+def device_place(device: int, first: int, count: int, cpus: Sequence[int]) -> None:
+    """Holds some workers of a device, counted from the first, to some CPUs."""
+    if not _call("gs_device_place", device, first, count, (_U32 * len(cpus))(*cpus), len(cpus)):
+        raise MemoryError(f"no memory to note the CPUs {list(cpus)} of workers")
+
+
+def memory_spread(nodes: Sequence[int]) -> None:
+    """Spreads the pages that the host touches over memory nodes."""
+    _call("gs_memory_spread", (_U32 * len(nodes))(*nodes), len(nodes))
 
 
 def device_locate(device: int, path: Sequence[int]) -> None:

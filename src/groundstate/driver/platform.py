@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 
 from groundstate import knobs, ze
 from groundstate.driver import affinity, topology
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
         def device_confine(
             self, device: int, cpus: Sequence[int], nodes: Sequence[int]
         ) -> None: ...
+
+        def device_place(
+            self, device: int, first: int, count: int, cpus: Sequence[int]
+        ) -> None: ...
+
+        def memory_spread(self, nodes: Sequence[int]) -> None: ...
 
         def device_locate(self, device: int, path: Sequence[int]) -> None: ...
 
@@ -229,12 +236,24 @@ class Platform:
         if self._is_divided:
             nodes = self.machine.nodes_near(cpus)
             self.native.device_confine(handle, cpus, nodes)
+        elif self.machine.has_several_nodes or knobs.THREADS.get():
+            self._place_workers(handle, workers)
         device = Device(handle, part, cpus, nodes, self, parent, ordinal)
         self.by_handle[handle] = device
         self.by_vertex[device.vertex] = device
         for index, each in enumerate(part.parts):
             device.subdevices.append(self._create(each, device, index))
         return device
+
+    def _place_workers(self, device: int, count: int) -> None:
+        """Workers of a device that is the whole machine stay on one node each."""
+        first = 0
+        for cpus, workers in groupby(self.machine.places_of_workers(count)):
+            number = len(list(workers))
+            self.native.device_place(device, first, number, cpus)
+            first += number
+        if self.machine.has_several_nodes:
+            self.native.memory_spread(self.machine.nodes)
 
     def _cpus_of(self, part: Part) -> tuple[int, ...]:
         """The CPUs of its workers. Each has its share of the CPUs, or shares one with neighbours.

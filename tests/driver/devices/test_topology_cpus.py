@@ -78,6 +78,31 @@ assert os.sched_getaffinity(0) == ALLOWED  # the program's own threads stay free
     )
 
 
+def test_workers_stay_where_they_are_placed() -> None:
+    """As on a machine with two memory nodes, which this one need not be."""
+    run(
+        KERNELS
+        + """
+import ctypes
+from groundstate import knobs
+(only,) = listed(ze.zeDeviceGet, driver)
+where = min(ALLOWED)
+place = ctypes.CDLL(knobs.library()).gs_device_place
+assert place(ctypes.c_void_p(only), 1, 2, (ctypes.c_uint32 * 1)(where), 1) & 1
+cpus_of(only, launches=2)
+places = []
+for task in os.listdir("/proc/self/task"):
+    if open(f"/proc/self/task/{task}/comm").read().strip() == "gs-worker":
+        places.append(os.sched_getaffinity(int(task)))
+assert sorted(map(len, places)) == sorted([1, 1, len(ALLOWED)]), places
+assert places.count({where}) >= 2
+assert os.sched_getaffinity(0) == ALLOWED
+""",
+        GROUNDSTATE_TOPOLOGY="1",
+        GROUNDSTATE_THREADS="4",
+    )
+
+
 def test_short_and_cooperative_work_is_pinned() -> None:
     """Short launches would otherwise run on the thread that appends them, wherever that is."""
     run(

@@ -191,6 +191,40 @@ class Machine:
             for cpu in parse_cpu_list(self._read(f"sys/devices/system/node/node{node}/cpulist"))
         }
 
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The memory nodes of the allowed CPUs."""
+        return tuple(sorted({self._node_of_cpu.get(cpu, 0) for cpu in self.allowed_cpus}))
+
+    @property
+    def has_several_nodes(self) -> bool:
+        """True if some memory is nearer to some CPUs, as with two sockets."""
+        return len(self.nodes) > 1
+
+    def places_of_workers(self, count: int) -> list[tuple[int, ...]]:
+        """The CPUs on which each of so many workers should run; nothing if it does not matter.
+
+        Neighbouring workers are on the CPUs of one node. As long as there are no more workers than
+        cores, none of them runs on the second CPU of a core (SMT).
+        """
+
+        def node(cpu: int) -> int:
+            return self._node_of_cpu.get(cpu, 0)
+
+        cpus = list(self.allowed_cpus)
+        if count < len(cpus):
+            cores: dict[tuple[int, int, int], int] = {}
+            for cpu in cpus:
+                cores.setdefault(self._place(cpu)[:3], cpu)
+            cpus = list(cores.values()) if count <= len(cores) else cpus
+        if count == 1 or (len(cpus) == len(self.allowed_cpus) and not self.has_several_nodes):
+            return []
+        cpus.sort(key=lambda cpu: (node(cpu), cpu))
+        return [
+            tuple(cpu for cpu in cpus if node(cpu) == node(cpus[worker * len(cpus) // count]))
+            for worker in range(count)
+        ]
+
     def nodes_near(self, cpus: Iterable[int]) -> tuple[int, ...]:
         """The memory nodes of some CPUs; none if those are all that the machine has."""
         near = {self._node_of_cpu.get(cpu, 0) for cpu in cpus}
