@@ -265,6 +265,13 @@ def test_our_own_mistake_is_a_figure_without_ours() -> None:
     assert (row.ours, row.note) == (None, "crashed")
 
 
+def test_a_crashed_member_is_asked_and_closed() -> None:
+    member = Member(OURS, "kind", {}, worker="benchmarks.nothing")
+    assert "ended" in str(member.ask("prepare")["error"])
+    assert "ended" in str(member.ask("drop")["error"])  # stays in the pipe's buffer
+    member.close()
+
+
 # --- dpnp -----------------------------------------------------------------------------------------
 
 
