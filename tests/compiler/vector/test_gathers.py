@@ -57,6 +57,64 @@ def test_numbers_at_addresses_of_their_own(kind: str, width: int) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
+VECTORS = {
+    "char4": (np.int8, 4),
+    "uchar8": (np.uint8, 8),
+    "short2": (np.int16, 2),
+    "ushort4": (np.uint16, 4),
+    "int2": (np.int32, 2),
+    "float3": (np.float32, 3),
+    "float4": (np.float32, 4),
+    "long2": (np.int64, 2),
+    "double4": (np.float64, 4),
+}
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 32])
+@pytest.mark.parametrize("kind", VECTORS)
+def test_vectors_at_addresses_of_their_own(kind: str, width: int) -> None:
+    program = program_of(
+        f"""kernel void move(global {kind} *out, global const {kind} *in, global const long *at,
+                             global const uchar *active) {{
+            size_t i = get_global_id(0);
+            if (active[i]) out[at[i]] = in[at[i]] + ({kind})(1);
+        }}
+        kernel void all(global {kind} *out, global const {kind} *in, global const long *at) {{
+            size_t i = get_global_id(0);
+            out[at[i]] = in[at[i]] + ({kind})(1);
+        }}"""
+    )
+    dtype, count = VECTORS[kind]
+    room = 4 if count == 3 else count
+    given = numbers(dtype, ITEMS * room).reshape(ITEMS, room)
+    out, groups, size = np.zeros_like(given), (ITEMS // GROUP, 1, 1), (GROUP, 1, 1)
+    run(program, "move", groups, size, out, given, INDICES, ACTIVE.astype(np.uint8), width=width)
+    expected = np.zeros_like(given)
+    expected[PLACES[ACTIVE]] = given[PLACES[ACTIVE]] + np.ones(1, dtype)
+    np.testing.assert_array_equal(out[:, :count], expected[:, :count])
+    run(program, "all", groups, size, out, given, PLACES, width=width)
+    np.testing.assert_array_equal(out[:, :count], (given + np.ones(1, dtype))[:, :count])
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 32])
+@pytest.mark.parametrize(("kind", "count"), [("uchar", 4), ("short", 3), ("int", 3), ("float", 5)])
+def test_neighbours_at_addresses_of_their_own(kind: str, count: int, width: int) -> None:
+    sum_ = " + ".join(f"{part + 1} * in[{count} * at[i] + {part}]" for part in range(count))
+    program = program_of(
+        f"""kernel void sum(global {kind} *out, global const {kind} *in, global const long *at,
+                            global const uchar *active) {{
+            size_t i = get_global_id(0);
+            if (active[i]) out[i] = {sum_};
+        }}"""
+    )
+    dtype = {"uchar": np.uint8, "short": np.int16, "int": np.int32, "float": np.float32}[kind]
+    given = numbers(dtype, ITEMS * count).reshape(ITEMS, count)
+    out, groups, size = np.zeros(ITEMS, dtype), (ITEMS // GROUP, 1, 1), (GROUP, 1, 1)
+    run(program, "sum", groups, size, out, given, INDICES, ACTIVE.astype(np.uint8), width=width)
+    sums = (given.astype(np.int64) @ np.arange(1, count + 1)).astype(dtype)[PLACES]
+    np.testing.assert_array_equal(out, np.where(ACTIVE, sums, 0))
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("floats", [3, 20])
 def test_structures_are_copied_by_active_lanes(floats: int, width: int) -> None:

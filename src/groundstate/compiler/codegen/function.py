@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.codegen.control.exit_values import exit_values
 from groundstate.compiler.codegen.control.masks import Masks
 from groundstate.compiler.codegen.control.speculated_values import speculate
-from groundstate.compiler.codegen.control.speculation import speculated_nodes
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node

@@ -4,12 +4,18 @@ A block may load several numbers at addresses that differ by constants. Where la
 as these numbers take up together, all that the lanes read is one piece of memory: it is read once,
 as the vectors of all lanes, instead of in steps for each of the numbers. Three numbers are an
 array, because a vector of three takes the room of four.
+
+Where each lane has an address of its own, neighbours that are a machine word or two together become
+one vector as well: a gather costs the same for a word as for a byte.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from groundstate.compiler.analysis.affine import constant_added
-from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.divergence import VARYING, Divergence
+from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.addresses import chain_steps
 from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS, has_side_effects
@@ -17,7 +23,10 @@ from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Type, Vector
 
+ANYWHERE = -1
 WORD_BYTES = (4, 8)
+GATHERED_BYTES = (4, 8, 16)
+"""Of neighbours that are read together from an address of a lane's own."""
 MOST_STEPS = 8
 """Of an address that are looked through to find out where it begins."""
 Place = tuple[Node, tuple[tuple[Node, int], ...]]
@@ -30,25 +39,27 @@ def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
     if divergence.width == 1:
         return False
     merged: dict[Node, Node] = {}
+    speculated = speculated_nodes(kernel, divergence)
     for block in kernel.blocks:
-        if sum(_count(divergence, node) > 0 for node in block.nodes) > 1:
-            merged |= _Merging(divergence, block).merge()
+        if sum(node.op == "Load" for node in block.nodes) > 1:
+            merged |= _Merging(divergence, block, speculated).merge()
     if merged:
         kernel.replace(merged)
     return bool(merged)
 
 
-def _count(divergence: Divergence, node: Node) -> int:
-    """How many numbers lie between those that neighbouring lanes load, itself included; 0 for what
-    is not such a load."""
+def _count(divergence: Divergence, node: Node, speculated: Mapping[Node, int]) -> int:
+    """How many numbers lie between those that neighbouring lanes load, itself included; ANYWHERE if
+    each lane has an address of its own; 0 for what is not such a load."""
     if node.op != "Load" or has_side_effects(node):
         return 0
-    return neighbours(divergence, node, node.type)
+    found = neighbours(divergence, node, node.type)
+    return 0 if found == ANYWHERE and node.operands[0] in speculated else found
 
 
 def neighbours(divergence: Divergence, node: Node, type_: Type) -> int:
-    """How many numbers lie between those that neighbouring lanes access, itself included; 0 if
-    they are not to be merged."""
+    """How many numbers lie between those that neighbouring lanes access, itself included; ANYWHERE
+    if each lane has an address of its own; 0 if they are not to be merged."""
     if not isinstance(type_, Int | Float) or type_.width != 8 * type_.size:
         return 0
     pointer, block = node.operands[0], node.block
@@ -58,7 +69,9 @@ def neighbours(divergence: Divergence, node: Node, type_: Type) -> int:
     if pointer in divergence.interleaved or not _is_masked_well(divergence, block, type_):
         return 0
     step = divergence.stride_at(pointer, block)
-    if step is None or step % type_.size:
+    if step is VARYING:
+        return ANYWHERE
+    if step % type_.size:
         return 0
     count = step // type_.size
     return count if count in divergence.target.merged_accesses else 0
@@ -71,6 +84,13 @@ def _is_masked_well(divergence: Divergence, block: Block, type_: Type) -> bool:
     return is_whole or divergence.target.has_mask_registers or type_.size in WORD_BYTES
 
 
+def _lengths(type_: Type, count: int) -> list[int]:
+    """How many loads may become one, the most first."""
+    if count != ANYWHERE:
+        return [count]
+    return [each for each in (4, 2) if each * type_.size in GATHERED_BYTES]
+
+
 def several(type_: Type, count: int) -> Vector | Array:
     """The type of some numbers next to each other."""
     return Vector(type_, count) if count & (count - 1) == 0 else Array(type_, count)
@@ -79,8 +99,11 @@ def several(type_: Type, count: int) -> Vector | Array:
 class _Merging:
     """The loads of one block."""
 
-    def __init__(self, divergence: Divergence, block: Block) -> None:
+    def __init__(
+        self, divergence: Divergence, block: Block, speculated: Mapping[Node, int]
+    ) -> None:
         self.divergence = divergence
+        self.speculated = speculated
         self.block = block
         self._merged: dict[Node, Node] = {}
         self._open: dict[tuple[Place, Type, int], list[tuple[int, Node]]] = {}
@@ -91,7 +114,7 @@ class _Merging:
     def merge(self) -> dict[Node, Node]:
         """Puts vectors in the place of loads: for each that is gone, what it is of a vector."""
         for node in self.block.nodes:
-            count = _count(self.divergence, node)
+            count = _count(self.divergence, node, self.speculated)
             if count:
                 place, offset = place_of(node.operands[0])
                 self._open.setdefault((place, node.type, count), []).append((offset, node))
@@ -113,10 +136,12 @@ class _Merging:
             for offset, node in loads:
                 if node in self._merged:
                     continue
-                parts = [later.get(offset + index * type_.size) for index in range(count)]
-                found = [part for part in parts if part]
-                if len(found) == count:
-                    self._merge(node, several(type_, count), found)
+                for length in _lengths(type_, count):
+                    parts = [later.get(offset + index * type_.size) for index in range(length)]
+                    found = [part for part in parts if part]
+                    if len(found) == length:
+                        self._merge(node, several(type_, length), found)
+                        break
                 later[offset].remove(node)
         self._open = {}
 

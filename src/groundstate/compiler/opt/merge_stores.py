@@ -67,7 +67,7 @@ def _count(divergence: Divergence, node: Node) -> int:
     flags = next((each for each in node.literals if isinstance(each, int)), 0)
     if node.op != "Store" or flags & MemoryAccess.Volatile:
         return 0
-    return neighbours(divergence, node, node.operands[1].type)
+    return max(neighbours(divergence, node, node.operands[1].type), 0)
 
 
 def _merged(parts: list[Node], type_: Type) -> list[Node]:

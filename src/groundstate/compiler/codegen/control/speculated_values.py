@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.analysis.affine import LOW_WORD, widened
+from groundstate.compiler.analysis.speculated_strides import REMAINDERS, bounds, is_product
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
-from groundstate.compiler.codegen.control.speculation import REMAINDERS, bounds, is_product
 from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, Affine, Category, operation

@@ -1,4 +1,8 @@
-"""Atomic instructions. Each active lane does its own, in turn, unless they are privatised."""
+"""Atomic instructions. Each active lane does its own, in turn, unless they are privatised.
+
+Lanes that all add the same number to one place, such as a counter of results, do so with one
+instruction: what each would have found there follows from how many lanes come before it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Callable
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.memory.ordering import barrier_fence, ordering
 from groundstate.compiler.codegen.memory.privatised_atomics import combine_lanes
+from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
@@ -61,12 +66,52 @@ def _read_modify_write(emitter: Emitter, node: Node) -> None:
     value = emitter.scalar(node.operands[3]) if len(node.operands) > 3 else Lanes(type_, "1")
     if combine_lanes(emitter, node, pointer, value, order):
         return
+    if kind in ("add", "sub") and _are_counting(emitter, pointer, value):
+        emitter.define(node, _count(emitter, pointer, value, kind, order))
+        return
 
     def write(lane: int) -> str:
         address, operand = text.lane(pointer, lane), text.lane(value, lane)
         return text.emit(f"atomicrmw {kind} ptr {address}, {type_} {operand} {order}")
 
     in_lanes(emitter, node, type_, write)
+
+
+def _are_counting(emitter: Emitter, pointer: Lanes, value: Lanes) -> bool:
+    """True if all lanes add the same number to the same place."""
+    return emitter.width > 1 and pointer.stride == 0 and value.stride == 0
+
+
+def _count(emitter: Emitter, pointer: Lanes, value: Lanes, kind: str, order: str) -> Lanes:
+    """What each lane finds if active lanes add or subtract a number in turn, undisturbed."""
+    text, type_ = emitter.text, value.type
+    wide = text.vector_type(type_)
+    before, total = _turns(emitter, type_)
+    amount = text.emit(f"mul {type_} {total}, {value.name}")
+    found = text.emit(f"atomicrmw {kind} ptr {pointer.name}, {type_} {amount} {order}")
+    passed = text.emit(f"mul {wide} {before}, {text.splat(type_, value.name)}")
+    return Lanes(type_, text.emit(f"{kind} {wide} {text.splat(type_, found)}, {passed}"), None)
+
+
+def _turns(emitter: Emitter, type_: str) -> tuple[str, str]:
+    """How many active lanes come before each lane, and how many there are, as integers."""
+    text = emitter.text
+    if emitter.mask is None:
+        return text.steps(type_, 1), str(emitter.width)
+    bits, wide = f"i{emitter.width}", text.vector_type(type_)
+    narrow = text.emit(f"bitcast {text.vector_type('i1')} {emitter.mask} to {bits}")
+    active = narrow
+    if bits != "i32":
+        active = text.emit(f"zext {bits} {narrow} to i32")
+    words = text.vector_type("i32")
+    earlier = ", ".join(f"i32 {(1 << lane) - 1}" for lane in range(emitter.width))
+    mine = text.emit(f"and {words} {text.splat('i32', active)}, <{earlier}>")
+    before = text.call(words, f"llvm.ctpop.{overloaded(words)}", [(words, mine)])
+    total = text.call("i32", "llvm.ctpop.i32", [("i32", active)])
+    if type_ == "i64":
+        before = text.emit(f"zext {words} {before} to {wide}")
+        total = text.emit(f"zext i32 {total} to i64")
+    return before, total
 
 
 @handles("AtomicCompareExchange", "AtomicCompareExchangeWeak")

@@ -21,7 +21,14 @@ from groundstate.compiler.codegen.memory.strided import (
     store_at_steps,
     turns_quads,
 )
-from groundstate.compiler.codegen.memory.words import is_word, load_words, store_words
+from groundstate.compiler.codegen.memory.words import (
+    gather_words,
+    gathers_words,
+    is_word,
+    load_words,
+    scatter_words,
+    store_words,
+)
 from groundstate.compiler.codegen.text import float_literal
 from groundstate.compiler.codegen.values import Lanes, Speculation, Value
 from groundstate.compiler.ir import Node, constant_int
@@ -111,6 +118,16 @@ def load(
     if packed and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Row)
         return _load_neighbours(emitter, pointer, type_, align)
+    if packed and pointer.is_vector and not volatile and emitter.width > 1:
+        assert isinstance(type_, Row)
+        if (
+            emitter.mask is None
+            and len(parts) == 4
+            and turns_quads(emitter, scalar_type(type_.element))
+        ):
+            return load_quads(emitter, pointer, scalar_type(type_.element), align)
+        if gathers_words(type_):
+            return gather_words(emitter, pointer, type_, align)
     return [
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
         for part, offset in zip(parts, offsets(type_), strict=True)
@@ -238,9 +255,29 @@ def store(
         assert isinstance(type_, Row)
         _store_neighbours(emitter, pointer, type_, value, align)
         return
+    if whole and pointer.is_vector and not volatile and emitter.width > 1:
+        assert isinstance(type_, Row)
+        if pointer.speculation is not None and pointer.speculation.stride == type_.size:
+            _store_guessed_neighbours(emitter, pointer, type_, value, align)
+            return
+        if gathers_words(type_):
+            scatter_words(emitter, pointer, type_, value, align)
+            return
     for part, offset, each in zip(parts, offsets(type_), value, strict=True):
         place = add_offset(emitter, pointer, offset)
         store(emitter, place, part, each, _align_at(align, offset, part), volatile)
+
+
+def _store_guessed_neighbours(
+    emitter: Emitter, pointer: Lanes, type_: Row, value: list[Value], align: int
+) -> None:
+    """Writes the vectors of all lanes, most likely next to each other."""
+
+    def write(where: Lanes) -> list[str]:
+        store(emitter, where, type_, value, align)
+        return []
+
+    either_way(emitter.text, pointer, write)
 
 
 def _is_zero(value: Value) -> bool:

@@ -47,7 +47,8 @@ def store_at_steps(emitter: Emitter, pointer: Lanes, stored: str, name: str, ali
 
 
 def _lane_address(emitter: Emitter, pointer: Lanes, lane: int) -> str:
-    assert pointer.stride is not None
+    if pointer.stride is None:
+        return emitter.text.lane(pointer, lane)
     if lane == 0:
         return pointer.name
     return emitter.text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {lane * pointer.stride}")
@@ -95,7 +96,7 @@ def _pick_fourths(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]])
 
 
 def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Value:
-    """Vectors of four numbers at fixed steps: read whole, then turned in registers."""
+    """Vectors of four numbers, at fixed steps or anywhere: read whole, then turned in registers."""
     lanes, turn = _TURNS[scalar]
     columns: list[list[str]] = [[], [], [], []]
     for first in range(0, emitter.width, lanes):

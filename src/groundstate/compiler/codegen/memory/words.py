@@ -1,12 +1,16 @@
-"""Vectors of bytes and of 16-bit numbers that are a machine word together, such as pixels.
+"""Vectors of small numbers that are one or two machine words together, such as pixels and points.
 
 Where those of all lanes lie next to each other, they are one vector of words, one for each lane:
-components are shifted out of it and into it, and no lane needs another one's.
+components are shifted out of it and into it, and no lane needs another one's. Where each lane has
+an address of its own, a word is one gather or scatter for several components.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from groundstate.compiler.codegen.emitter import Emitter
+from groundstate.compiler.codegen.memory.gathers import gather, scatter
 from groundstate.compiler.codegen.memory.masked import load_masked, store_masked
 from groundstate.compiler.codegen.memory.nontemporal import store_vector
 from groundstate.compiler.codegen.values import Lanes, Value
@@ -23,13 +27,59 @@ def is_word(type_: Vector | Array) -> bool:
 
 def load_words(emitter: Emitter, pointer: Lanes, type_: Vector | Array, align: int) -> Value:
     """The components of vectors that lie next to each other."""
-    text, word, bits = emitter.text, f"i{8 * type_.size}", 8 * type_.element.size
-    wide, narrow = text.vector_type(word), text.vector_type(f"i{bits}")
+    text, word = emitter.text, f"i{8 * type_.size}"
+    wide = text.vector_type(word)
     if emitter.mask is None:
         whole = text.emit(f"load {wide}, ptr {pointer.name}, align {align}")
     else:
         whole = load_masked(emitter, wide, pointer.name, align, emitter.mask)
-    scalar = scalar_type(type_.element)
+    return _components(emitter, whole, word, type_)
+
+
+def gathers_words(type_: Vector | Array) -> bool:
+    """True if vectors at addresses of their own are gathered as words."""
+    return type_.size in (4, 8, 16) and type_.element.size < WORD_BYTES[-1]
+
+
+def gather_words(emitter: Emitter, pointer: Lanes, type_: Vector | Array, align: int) -> Value:
+    """The components of vectors, each at its lane's address."""
+    parts: list[Value] = []
+    for place, part in _in_words(emitter, pointer, type_):
+        word = f"i{8 * part.size}"
+        whole = gather(emitter, word, place, align)
+        parts += _components(emitter, whole, word, part)
+    return parts
+
+
+def scatter_words(
+    emitter: Emitter, pointer: Lanes, type_: Vector | Array, value: list[Value], align: int
+) -> None:
+    """Writes vectors, each to its lane's address."""
+    for index, (place, part) in enumerate(_in_words(emitter, pointer, type_)):
+        count = member_count(part)
+        whole = _joined(emitter, value[index * count : (index + 1) * count], part)
+        scatter(emitter, f"i{8 * part.size}", whole, place, align)
+
+
+def _in_words(
+    emitter: Emitter, pointer: Lanes, type_: Vector | Array
+) -> Iterator[tuple[str, Vector | Array]]:
+    """The words of a vector: the addresses of each, and what is in it."""
+    text, size = emitter.text, min(type_.size, WORD_BYTES[-1])
+    left = member_count(type_)
+    for offset in range(0, type_.size, size):
+        place = text.as_vector(pointer)
+        if offset:
+            place = text.emit(f"getelementptr i8, {text.vector_type('ptr')} {place}, i64 {offset}")
+        count = min(left, size // type_.element.size)
+        left -= count
+        yield place, Vector(type_.element, count)
+
+
+def _components(emitter: Emitter, whole: str, word: str, type_: Vector | Array) -> list[Value]:
+    """What is in a vector of words, the lowest bits first."""
+    text, bits, scalar = emitter.text, 8 * type_.element.size, scalar_type(type_.element)
+    wide, narrow = text.vector_type(word), text.vector_type(f"i{bits}")
     parts: list[Value] = []
     for component in range(member_count(type_)):
         shifted = whole
@@ -47,6 +97,16 @@ def store_words(
     emitter: Emitter, pointer: Lanes, type_: Vector | Array, value: list[Value], align: int
 ) -> None:
     """Writes vectors next to each other."""
+    wide, whole = emitter.text.vector_type(f"i{8 * type_.size}"), _joined(emitter, value, type_)
+    if emitter.mask is None:
+        size = type_.size * emitter.width
+        store_vector(emitter, wide, size, whole, pointer.name, align)
+    else:
+        store_masked(emitter, wide, whole, pointer.name, align, emitter.mask)
+
+
+def _joined(emitter: Emitter, value: list[Value], type_: Vector | Array) -> str:
+    """A vector of words of some components, the first in the lowest bits."""
     text, word, bits = emitter.text, f"i{8 * type_.size}", 8 * type_.element.size
     wide, narrow = text.vector_type(word), text.vector_type(f"i{bits}")
     whole = ""
@@ -61,8 +121,4 @@ def store_words(
             shifted = text.emit(f"shl {wide} {name}, {amount}")
             name = text.emit(f"or {wide} {whole}, {shifted}")
         whole = name
-    if emitter.mask is None:
-        size = type_.size * emitter.width
-        store_vector(emitter, wide, size, whole, pointer.name, align)
-    else:
-        store_masked(emitter, wide, whole, pointer.name, align, emitter.mask)
+    return whole
