@@ -35,6 +35,19 @@ kernel void regular(global const float *a, global const float *b, global float *
     c[i] = sum;
 }
 """
+COUNTING = """
+kernel void counting(global const uint *from, global uint *to) {
+    int i = get_global_id(0), count = 0;
+    for (uint n = from[i]; n > 1; n = n % 2 ? 3 * n + 1 : n / 2) count++;
+    to[i] = count;
+}
+"""
+GATHERING = """
+kernel void gathering(global const int *from, global const int *places, global int *to) {
+    int i = get_global_id(0);
+    to[i] = from[places[i]];
+}
+"""
 MEETING = """
 kernel void meeting(global const int *from, global int *to, local int *part) {
     int i = get_local_id(0);
@@ -62,7 +75,15 @@ def shapes_of(source: str) -> tuple[int, ...]:
 
 
 def test_sparse_rows_begin_one_by_one(measured: None) -> None:
-    assert shapes_of(SPARSE) == (1, 32)
+    assert shapes_of(SPARSE) == (1, 32, 8)
+
+
+def test_divergent_loop_is_tried_in_narrow_vectors(measured: None) -> None:
+    assert shapes_of(COUNTING) == (32, 8, 1)
+
+
+def test_gathers_without_loop_are_not_narrowed(measured: None) -> None:
+    assert shapes_of(GATHERING) == (32, 1)
 
 
 @pytest.mark.parametrize("source", [REGULAR, MEETING])
@@ -84,7 +105,7 @@ def test_knob_leaves_one_shape(
 
 def test_estimate_depends_on_the_target(measured: None) -> None:
     program = Program(compile_opencl(SPARSE), target=AVX2)
-    assert set(pipeline.shapes_of(program, "sparse", GROUP)) == {1, 16}
+    assert set(pipeline.shapes_of(program, "sparse", GROUP)) == {1, 8, 16}
 
 
 # --- All shapes compute the same ------------------------------------------------------------------
@@ -138,10 +159,10 @@ def new_program() -> Program:
     return Program(compile_opencl(SPARSE))
 
 
-def compile_both(program: Program) -> tuple[int, int]:
-    """Compiles a kernel with two shapes in both; returns their widths, the first one first."""
+def compile_two(program: Program) -> tuple[int, int]:
+    """Compiles a kernel in two of its shapes; returns their widths, the first one first."""
     first = program.compile("sparse", GROUP)
-    (other,) = first.other_widths
+    other = first.other_widths[0]
     lock = Lock()
     assert program.compile_meanwhile("sparse", GROUP, other, lock, lambda: False).width == other
     assert not lock.locked()
@@ -151,20 +172,20 @@ def compile_both(program: Program) -> tuple[int, int]:
 @pytest.mark.usefixtures("cache")
 def test_next_process_begins_with_what_was_faster() -> None:
     program = new_program()
-    first, other = compile_both(program)
+    first, other = compile_two(program)
     program.prefer("sparse", GROUP, other)
     begun = new_program().compile("sparse", GROUP)
-    assert (begun.width, begun.other_widths) == (other, (first,))
+    assert (begun.width, begun.other_widths[0]) == (other, first)
     program.prefer("sparse", GROUP, first)
     begun = new_program().compile("sparse", GROUP)
-    assert (begun.width, begun.other_widths) == (first, (other,))
+    assert (begun.width, begun.other_widths[0]) == (first, other)
 
 
 @pytest.mark.usefixtures("cache")
 def test_choice_without_its_code_is_ignored() -> None:
     program = new_program()
     first = program.compile("sparse", GROUP)
-    (other,) = first.other_widths
+    other = first.other_widths[0]
     program.prefer("sparse", GROUP, other)
     assert new_program().compile("sparse", GROUP).width == first.width
     program.prefer("sparse", GROUP, 12345)
@@ -174,7 +195,7 @@ def test_choice_without_its_code_is_ignored() -> None:
 def test_choice_is_lost_without_a_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_CACHE", "off")
     program = new_program()
-    first, other = compile_both(program)
+    first, other = compile_two(program)
     program.prefer("sparse", GROUP, other)
     assert new_program().compile("sparse", GROUP).width == first
     assert not cache.exists()
@@ -183,7 +204,7 @@ def test_choice_is_lost_without_a_cache(cache: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("cache")
 def test_native_binary_has_all_shapes() -> None:
     program = new_program()
-    first, other = compile_both(program)
+    first, other = compile_two(program)
     program.prefer("sparse", GROUP, other)
     again = Program.from_native(program.native_binary())
     assert again.compile("sparse", GROUP).width in (first, other)
@@ -193,7 +214,7 @@ def test_native_binary_has_all_shapes() -> None:
 @pytest.mark.usefixtures("cache")
 def test_variant_nobody_wants_is_given_up() -> None:
     program = new_program()
-    (other,) = program.compile("sparse", GROUP).other_widths
+    other = program.compile("sparse", GROUP).other_widths[0]
     with pytest.raises(BuildError, match="no longer wanted"):
         program.compile_meanwhile("sparse", GROUP, other, Lock(), lambda: True)
     assert program.compile_meanwhile("sparse", GROUP, other, Lock(), lambda: False).width == other

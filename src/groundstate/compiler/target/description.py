@@ -79,6 +79,11 @@ class Target:
     """By which factor one work-item after the other must seem faster to begin with."""
     most_slower: float = 8.0
     """By which it may seem slower, and still is tried."""
+    most_slower_in_loops: float = 16.0
+    """The same if lanes leave a loop one by one: then most of them may be idle."""
+    narrow_lanes: int = 8
+    """Of a vector that is tried for such a kernel, too: fewer lanes wait for the last one. 4 and 16
+    gained less, on AVX2 and on AVX-512, measured on sampling with rejection and on rays."""
 
     # --- Loops ---
     most_sums: int = 16

@@ -1,8 +1,9 @@
 """In which shapes a kernel is compiled: as vectors of work-items, or one work-item after the other.
 
 A kernel whose work-items do not wait for each other, and cannot tell how they run, may run in
-either way. It begins in the one that seems cheaper. If the other could be faster, it is compiled
-when the kernel has run for some time, and both are compared on the program's own data.
+either way. If lanes leave a loop one by one, a narrower vector lies between them. The kernel begins
+in the shape that seems cheaper. Others that could be faster are compiled when it has run for some
+time, and compared on the program's own data.
 """
 
 from __future__ import annotations
@@ -23,12 +24,19 @@ def shapes(divergence: Divergence) -> tuple[int, ...]:
         return (width,)
     if wanted == "scalar":
         return (ONE_BY_ONE,)
-    cost = estimate(divergence)
+    cost, narrow = estimate(divergence), _narrow(divergence)
     if cost.one_by_one * target.clearly_faster < cost.as_vector:
-        return (ONE_BY_ONE, width)
-    if cost.one_by_one < cost.as_vector * target.most_slower:
-        return (width, ONE_BY_ONE)
-    return (width,)
+        return (ONE_BY_ONE, width, *narrow)
+    slower = target.most_slower_in_loops if narrow else target.most_slower
+    if cost.one_by_one < cost.as_vector * slower:
+        return (width, *narrow, ONE_BY_ONE)
+    return (width, *narrow)
+
+
+def _narrow(divergence: Divergence) -> tuple[int, ...]:
+    """The width of a narrower vector, if fewer of its lanes may be idle."""
+    width = divergence.target.narrow_lanes
+    return (width,) if divergence.divergent_loops and width < divergence.width else ()
 
 
 def _can_choose(divergence: Divergence) -> bool:
