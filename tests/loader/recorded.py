@@ -1,6 +1,4 @@
-"""Programs that say what memory holds when they submit work, and whether a recording says so,
-too.
-"""
+"""Programs that say what memory holds when they submit work, and whether a recording says so."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ def build_recorded(build: Build, name: str, folder: Path) -> Path:
     (newest / "level_zero").mkdir(parents=True)
     (newest / "level_zero" / "ze_api.h").write_text('#include "generated/functions.h"\n')
     libraries = place.library().parent
-    link = (f"-L{libraries}", "-l:libze_capture.so", f"-Wl,-rpath,{libraries}")
+    link = (f"-L{libraries}", "-l:libze_capture.so", f"-Wl,-rpath,{libraries}", "-rdynamic")
     return build(name, f"-I{newest}", f"-I{ROOT / 'native'}", *link)
 
 

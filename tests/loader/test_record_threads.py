@@ -48,11 +48,12 @@ def test_what_work_finds(part: str, pages: str, program: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("pages", PAGES)
+@pytest.mark.parametrize("part", ["passing_threads", "changing_ways"])
 def test_recorder_keeps_writes_between_its_scans(
-    pages: str, program: Path, slow: str, tmp_path: Path
+    part: str, pages: str, program: Path, slow: str, tmp_path: Path
 ) -> None:
     out, truth = tmp_path / "out", tmp_path / "truth"
-    stream = record(out, program, "passing_threads", truth, "--pages", pages, preload=slow)
+    stream = record(out, program, part, truth, "--pages", pages, preload=slow)
     compare(stream, tmp_path)
 
 

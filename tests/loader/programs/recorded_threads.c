@@ -187,6 +187,32 @@ static void inherited_name(void) {
     check_written(list, device, first);
 }
 
+/* --- Between two steps of the recorder -------------------------------------------------------------------- */
+
+static unsigned char *written_between;
+
+/* slow_recorder.c calls it when the recorder begins or ends to be told of written pages. */
+void write_between(void) {
+    if (written_between != NULL)
+        scribble(written_between, PAGE);
+    written_between = NULL;
+}
+
+/* Memory that the device writes so often that the recorder compares it, and then no more. */
+static void changing_ways(void) {
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = filled_memory(list), *memory = new_host_memory(SIZE);
+    for (int is_calm = 0; is_calm < 2; is_calm++) {
+        unsigned char *page = memory + (size_t)(3 + is_calm) * PAGE, *to = is_calm ? device + SIZE / 2 : memory;
+        written_between = page;
+        for (int turn = 0; turn < 20 && written_between != NULL; turn++)
+            copy(list, to, device, SIZE / 2);
+        if (written_between == NULL)
+            expect(page, PAGE);
+        copy(list, device, memory, SIZE);
+    }
+}
+
 /* --- Another process -------------------------------------------------------------------------------------- */
 
 typedef struct shared_flags {
@@ -326,6 +352,7 @@ int main(int count, char **arguments) {
         {"replaced_thread", replaced_thread},
         {"renamed_thread", renamed_thread},
         {"inherited_name", inherited_name},
+        {"changing_ways", changing_ways},
         {"other_process", other_process},
         {"overlapping", overlapping},
         {"own_target", own_target},

@@ -1,5 +1,5 @@
-/* Preloaded, it makes a recorder slow where it looks at the threads of a program, asks for written pages, stops watching
- * pages and reads memory: meanwhile threads write and end. */
+/* Preloaded, it makes a recorder slow where it looks at the threads of a program, stops watching pages and reads memory:
+ * meanwhile threads write and end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/userfaultfd.h>
@@ -9,13 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGEMAP_SCAN = 16 }; /* not in older headers */
-
 #define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
 
 static void pause_a_moment(void) {
     const struct timespec time = {0, 300000};
     nanosleep(&time, NULL);
+}
+
+/* A program that has a function for it writes itself, as another thread could. */
+static void let_program_write(void) {
+    void (*write_between)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "write_between");
+    if (write_between != NULL)
+        write_between();
 }
 
 /* The recorder makes sure that its list of threads is complete. */
@@ -30,8 +35,10 @@ int ioctl(int file, unsigned long request, ...) {
     va_start(more, request);
     void *what = va_arg(more, void *);
     va_end(more);
-    if (request == UFFDIO_UNREGISTER || (_IOC_TYPE(request) == 'f' && _IOC_NR(request) == PAGEMAP_SCAN))
+    if (request == UFFDIO_UNREGISTER)
         pause_a_moment();
+    if (request == UFFDIO_REGISTER || request == UFFDIO_UNREGISTER)
+        let_program_write();
     return NEXT(ioctl)(file, request, what);
 }
 
