@@ -33,6 +33,7 @@ from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen.control.flow import ControlFlow
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
+from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
 from groundstate.compiler.codegen.memory.copies import clear
@@ -45,7 +46,7 @@ from groundstate.compiler.codegen.memory.privatised_atomics import (
     unwanted_results,
 )
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
@@ -94,6 +95,8 @@ class Code:
     """How many work-items run side by side."""
     formats: tuple[bytes, ...] = ()
     """The format strings of its printf calls."""
+    locations: tuple[Described, ...] = ()
+    """Where in the source its instructions come from, by the numbers in its line table."""
 
 
 class KernelWriter:
@@ -122,6 +125,7 @@ class KernelWriter:
         self.context = KernelContext(divergence.target)
         self.context.contract = contract
         self.context.subgroups = self.subgroups
+        self.debug = self.context.debug = _debug_metadata(self.kernel)
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
         self.text = self.emitter.text
         self.private: dict[Node, str] = {}
@@ -160,6 +164,7 @@ class KernelWriter:
         ]
         lines += text.declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE]
+        lines += self.debug.lines() if self.debug is not None else ()
         table_bytes = ENTRY_BYTES * self.target.privatised_entries if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
@@ -167,6 +172,7 @@ class KernelWriter:
             context * self.subgroups + shared_bytes + table_bytes,
             self.width,
             tuple(self.context.formats),
+            tuple(self.debug.table()) if self.debug is not None else (),
         )
 
     @property
@@ -181,8 +187,9 @@ class KernelWriter:
             f"  {name} = getelementptr i8, ptr %private, i64 {offset}"
             for name, offset in self.private_offsets.items()
         ]
+        described = "" if self.debug is None else f" !dbg {self.debug.step}"
         return [
-            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind {{",
+            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind{described} {{",
             "entry:",
             *self.emitter.allocas,
             *private,
@@ -411,10 +418,14 @@ class KernelWriter:
             f"ptr {'%tally' if privatised else 'null'}, "
             f"i1 {'%follows' if self.context.prefetches else 'false'})"
         )
+        described = ""
+        if self.debug is not None:
+            call += f", !dbg {self.debug.call}"
+            described = f" !dbg {self.debug.run}"
         again = "%stop" if has_barriers else "0"
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
-            "ptr %local) nounwind {",
+            f"ptr %local) nounwind{described} {{",
             "entry:",
             f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
             f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
@@ -488,3 +499,10 @@ class KernelWriter:
             "  ret void",
             "}",
         ]
+
+
+def _debug_metadata(kernel: Kernel) -> DebugMetadata | None:
+    """The start of a kernel's debug metadata, if anything is known of its source."""
+    known = (node.location for node in kernel.nodes() if node.location is not None)
+    first = next(known, None)
+    return DebugMetadata(kernel.name, first) if first is not None else None

@@ -75,7 +75,7 @@ def _limit(node: Node) -> _Limit | None:
         compared = AT_LEAST.get(row.name) if row is not None else None
         for constant, other in (node.operands, node.operands[::-1]) if compared else ():
             if compared and constant_int(constant) is not None:
-                question = Node(compared, Bool(), [other, constant], where=node.where)
+                question = node.derive(compared, Bool(), [other, constant])
                 return _Limit(node, constant, question, True)
     return None
 

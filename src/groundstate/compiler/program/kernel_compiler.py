@@ -281,6 +281,8 @@ class KernelCompiler:
             "formats": [each.hex() for each in code.formats],
             "widths": [code.lanes, *others],
         }
+        if code.locations:
+            description["locations"] = code.locations
         return Written(code, description, width)
 
     def _translated(
