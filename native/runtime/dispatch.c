@@ -106,6 +106,7 @@ static position item_of(position group, const gs_dispatch *dispatch, bool last) 
 static void describe_group_range(const void *argument, char *text, size_t capacity) {
     const group_range *of = argument;
     const gs_dispatch *dispatch = of->job->dispatch;
+    gs_fault_name_lines(of->variant->lines);
     uint64_t said = gs_header_of(of->local)->group, end = of->first + of->count - 1;
     bool is_known = said - of->first < of->count;
     position first = position_of(is_known ? said : of->first, dispatch), last = position_of(is_known ? said : end, dispatch);

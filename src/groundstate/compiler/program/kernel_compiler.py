@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundstate.announce import Announced
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.ir import Kernel
     from groundstate.compiler.llvm.backend import Linked
     from groundstate.compiler.program.program import Program
+    from groundstate.compiler.program.source_lines import KernelLines, SourceTexts
 
 GroupSize = tuple[int, int, int]
 
@@ -65,6 +67,8 @@ class KernelCode:
     """How many work-items run side by side."""
     other_widths: tuple[int, ...] = ()
     """With which it may be faster."""
+    lines: KernelLines | None = None
+    """Where in the source it comes from, if that is known."""
 
 
 class Written(NamedTuple):
@@ -258,7 +262,26 @@ class KernelCompiler:
             binary=binary,
             width=next(iter(widths), 1),
             other_widths=tuple(widths[1:]),
+            lines=self._lines(name, description, binary, loaded.address),
         )
+
+    def _lines(
+        self, name: str, description: Facts, binary: bytes, address: int
+    ) -> KernelLines | None:
+        """Where in the source code comes from that is in memory now, if that is known."""
+        locations = description.get("locations")
+        if not locations:
+            return None
+        from groundstate.compiler.program import debug_image, source_lines
+
+        table = debug_image.line_table(debug_image.Code(name, binary, address))
+        return source_lines.KernelLines(name, locations, table, self._texts)
+
+    @cached_property
+    def _texts(self) -> SourceTexts:
+        from groundstate.compiler.program.source_lines import SourceTexts
+
+        return SourceTexts(self.program.modules)
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
         return self._translated(name, group_size, self._written(name, group_size, width))
