@@ -167,8 +167,7 @@ class _Unrolling:
         guards = []
         for factor in self.element_strides:
             one = constant_node(factor.type, 1)
-            where = self.loop.header.where
-            is_one = Node("IEqual", Bool(), [factor, one], where=where)
+            is_one = self.limit.condition.derive("IEqual", Bool(), [factor, one])
             guards.append(Guard(is_one, [is_one]))
         return [*guards, Guard(self.limit.condition, [self.limit.condition], self.limit.wanted)]
 

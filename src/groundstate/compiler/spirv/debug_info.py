@@ -67,7 +67,7 @@ class LineTracker:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.sets = {id for id, name in module.ext_imports.items() if is_debug_set(name)}
+        self.sets = {id for id, name in module.ext_imports.items() if name.startswith(SCOPED_SETS)}
         """The instructions of these are for this tracker alone."""
         self.current: SourceLine | None = None
         self._line = (0, 0, 0)
@@ -83,10 +83,7 @@ class LineTracker:
 
     def take(self, words: Sequence[int]) -> None:
         """Takes an OpExtInst of a debug set: type, result, set, number, operands."""
-        name, number = self.module.ext_imports[words[2]], words[3]
-        operands = words[4:]
-        if not name.startswith(SCOPED_SETS):
-            return
+        number, operands = words[3], words[4:]
         if number == SCOPE and operands:
             self._scope = (operands[0], operands[1] if len(operands) > 1 else 0)
         elif number == NO_SCOPE:
