@@ -73,7 +73,7 @@ def _source_lines(place: Place, source: str, width: int, colour: bool) -> list[s
     text, index = _cut(source.rstrip(), _character(source, place.column))
     bar = _in(BLUE, "|", colour)
     lines = [f"{_in(BLUE, f'{place.line:>{width}}', colour)} {bar} {_shown(text)}"]
-    if place.column and index <= len(text):
+    if 0 < place.column <= len(source.encode("utf-8", "surrogatepass")) + 1:
         caret = _in(RED, "^", colour)
         label = f" {_in(RED, printable(place.label), colour)}" if place.label else ""
         lines.append(f"{'':>{width}} {bar} {_blank(text[:index])}{caret}{label}")

@@ -44,6 +44,9 @@ UNKNOWN_FACTS: Facts = {
 UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"))
 """The build options that ask for code that is written quickly and runs slowly."""
 
+HINTED_TYPES = ("char", "short", "int", "long", "half", "float", "double")
+"""By their numbers in VecTypeHint."""
+
 MAX_KERNELS = 16
 """How many kernels are kept as they were before they were specialised."""
 NAME_CHARACTERS = 60
@@ -124,6 +127,8 @@ class KernelCompiler:
         attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
         hint = modes.get(ExecutionMode.LocalSizeHint)
         attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
+        vector = modes.get(ExecutionMode.VecTypeHint)
+        attributes += [f"vec_type_hint({_vector_type(vector[0])})"] if vector else []
         attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)
         facts = self.facts(name)
@@ -333,6 +338,13 @@ class KernelCompiler:
             return shown  # one that initialises variables
         compiled = {each for each, _, _ in self._variants if each in names} - {name}
         return f"{shown} ({len(compiled) + 1} of {len(names)})"
+
+
+def _vector_type(hint: int) -> str:
+    """The type that VecTypeHint names by a number: how many of what."""
+    count, kind = hint >> 16, hint & 0xFFFF
+    name = HINTED_TYPES[kind] if kind < len(HINTED_TYPES) else str(kind)
+    return f"{name}{count}" if count > 1 else name
 
 
 def load(binary: bytes) -> object_loader.Loaded | Linked:
