@@ -23,9 +23,9 @@ PERF_FOLDER = "/tmp"
 def tell_tools(entry_point: EntryPoint, size: Size, code: KernelCode) -> None:
     """Makes new code known to debuggers and profilers, where somebody asks for that."""
     if knobs.GDB.get() or "-g" in entry_point.module.program.options.split():
-        from groundstate.compiler.program.debug_image import debug_image
+        from groundstate.compiler.program.debug_image import NOT_ELF, debug_image
 
-        with suppress(ValueError, LookupError, MemoryError):  # code that only LLVM can load
+        with suppress(MemoryError, *NOT_ELF):
             image = debug_image([_described(entry_point, code)])
             entry_point.debugger_entries.append(native_kernel.debugger_add(image))
     if knobs.PERF_MAP.get():
@@ -40,11 +40,11 @@ def _described(entry_point: EntryPoint, code: KernelCode) -> Code:
 
 def _add_to_map(name: str, size: Size, code: Code) -> None:
     """Adds a line to the map that perf reads. It never fails."""
-    from groundstate.compiler.program.debug_image import text_range
+    from groundstate.compiler.program.debug_image import NOT_ELF, text_range
 
     path = os.path.join(PERF_FOLDER, f"perf-{os.getpid()}.map")
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    with suppress(OSError, ValueError, LookupError):
+    with suppress(OSError, *NOT_ELF):
         start, length = text_range(code)
         descriptor = os.open(path, flags, 0o600)
         with open(descriptor, "ab") as file:

@@ -13,6 +13,7 @@ from groundstate.compiler.ir.printer import print_kernel
 from groundstate.compiler.program import Program
 from groundstate.compiler.spirv import read
 from groundstate.compiler.spirv.debug_info import EXTENDED
+from groundstate.compiler.spirv.disassemble import disassemble
 from groundstate.compiler.spirv.instructions import ROWS
 from tests.compiler.spirv import debug_modules
 from tests.compiler.spirv.debug_modules import LINES, NOTHING, OPENCL, SHADER, module
@@ -108,6 +109,13 @@ def test_calls_inlined_into_themselves_have_no_frames() -> None:
     }
     kernel = kernel_of(module(endless))
     assert frames(nodes(kernel, "Store")[0]) == [IN_K]
+
+
+def test_disassembly_names_lines() -> None:
+    lines = [line.strip() for line in disassemble(read(WITH_SCOPES["OpenCL.DebugInfo.100"]))]
+    assert "; blur.cl:2:5 twice" in lines
+    assert "; pick.h:3:7 pick, called at blur.cl:5:0 twice" in lines
+    assert "; no line" in lines
 
 
 # --- Debug information that is wrong --------------------------------------------------------------

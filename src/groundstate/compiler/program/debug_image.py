@@ -37,6 +37,10 @@ PREFIX = b".debug_"
 LINE_TABLE = b".debug_line"
 
 
+NOT_ELF = (struct.error, LookupError, ValueError, StopIteration)
+"""What happens with bytes that are not an object file of ours."""
+
+
 class Code(NamedTuple):
     """Code in memory, and the object file that it comes from."""
 
@@ -123,7 +127,7 @@ def line_table(code: Code) -> bytes:
     """The line table of code in memory; empty if it has none."""
     try:
         return bytes(_Linked([_Object(code)], LINE_TABLE).sections.get(LINE_TABLE, b""))
-    except (struct.error, LookupError, ValueError, StopIteration):
+    except NOT_ELF:
         return b""
 
 
