@@ -232,5 +232,5 @@ packages:
 	tools/debian-packages g++ $(LOADER) $(LOADER_HEADERS) spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd jq \
 	    clang-15 llvm-15 llvm-spirv-15 \
-	    prometheus chromium zsh fish mandoc \
+	    prometheus chromium zsh fish mandoc gdb \
 	    $$(tools/libpython-package $(PYTHON))

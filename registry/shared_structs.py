@@ -137,6 +137,17 @@ STRUCTS = (
         ),
     ),
     Struct(
+        "gs_source_lines",
+        "Where in the source the code of a kernel comes from. Python keeps it as long as the code.",
+        (
+            Field("table", "const char *", "the DWARF line table, with addresses in memory"),
+            Field("table_bytes", "uint64_t"),
+            Field("sentences", "const char *const *", "of each location: for a sentence"),
+            Field("excerpts", "const char *const *", "likewise, for a terminal; NULL: there is none"),
+            Field("location_count", "uint64_t"),
+        ),
+    ),
+    Struct(
         "gs_code_description",
         "A kernel compiled for one group size, or another variant of it, as Python makes it known.",
         (
@@ -151,6 +162,7 @@ STRUCTS = (
             Field("variants_to_come", "uint32_t", "how many others can be compiled"),
             Field("variants_are_cached", "uint32_t", "then they only have to be loaded"),
             Field("group_size", "uint32_t", count=3),
+            Field("lines", "const gs_source_lines *", "NULL: they are not known"),
         ),
     ),
     Struct(

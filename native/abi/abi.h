@@ -45,6 +45,10 @@ bool gs_is_sysman_initialised(void); /* for the functions of system management *
 
 /* Each records a sentence for zeDriverGetLastErrorDescription and returns the result to answer. */
 ze_result_t gs_fail(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Likewise; an excerpt of the source follows the sentence where that is printed. */
+ze_result_t gs_fail_at(const char *excerpt, ze_result_t result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Answers ZE_RESULT_NOT_READY, and takes the place of an earlier failure's description. */
 ze_result_t gs_not_ready(enum gs_function function);
 enum { GS_ERROR_BYTES = 1024 };

@@ -66,15 +66,30 @@ static bool is_said(ze_result_t result) {
            || (said_errors == SAY_SERIOUS && is_serious(result) && is_first(last_error));
 }
 
-ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
-    va_list arguments;
+static ze_result_t fail(const char *excerpt, ze_result_t result, const char *format, va_list arguments) {
     gs_may_wait("stderr");
     not_ready = GS_FN_COUNT;
-    va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
-    va_end(arguments);
-    if (is_said(result))
+    if (is_said(result)) {
         gs_say("", last_error, "");
+        fputs(excerpt, stderr);
+    }
+    return result;
+}
+
+ze_result_t gs_fail(ze_result_t result, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fail("", result, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+ze_result_t gs_fail_at(const char *excerpt, ze_result_t result, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fail(excerpt, result, format, arguments);
+    va_end(arguments);
     return result;
 }
 

@@ -21,6 +21,7 @@
 
 #include "faults/fault_arch.h"
 #include "faults/lost_context.h"
+#include "faults/source_lines.h"
 #include "memory/kernel_memory.h"
 #include "memory/page.h"
 #include "threads/fork.h"
@@ -36,6 +37,7 @@ typedef struct fault {
     int code;
     const void *address;
     gs_access access;
+    uintptr_t instruction;
     sigset_t mask; /* of the thread, before the handler */
     gs_floats floats;
 } fault;
@@ -52,6 +54,7 @@ typedef struct runner {
     pid_t thread;
     landing *_Atomic landing; /* NULL: nothing guarded goes on */
     const gs_fault_scope *scope;
+    const gs_source_lines *lines; /* of the code that was struck */
     char *stack; /* for handlers, if the thread had none */
 } runner;
 
@@ -171,6 +174,7 @@ static void land(landing *at, int signal, const siginfo_t *info, const ucontext_
     at->fault = (fault){.signal = signal, .code = info->si_code, .address = info->si_addr, .mask = state->uc_sigmask};
     at->fault.floats = gs_floats_of(state);
     at->fault.access = gs_fault_access(info, state);
+    at->fault.instruction = gs_fault_instruction(state);
     /* A signal that meets the thread on its way there has nothing to do. (AddressSanitizer takes a lock on the way.) */
     self->landing = NULL;
     siglongjmp(at->target, 1);
@@ -283,11 +287,31 @@ static void describe_fault(const fault *of, char *text, size_t capacity) {
     }
 }
 
-static void lose(const gs_fault_scope *scope, const fault *why, const char *what) {
-    char event[160], sentence[720];
+void gs_fault_name_lines(const gs_source_lines *lines) {
+    if (self != NULL)
+        self->lines = lines;
+}
+
+/* The location that was struck, in the lines that the description has named; 0 if it is not known. */
+static uint32_t location_of(const fault *of, const gs_source_lines *lines) {
+    return lines != NULL ? gs_location_at(lines, of->instruction) : 0;
+}
+
+static void lose(const runner *me, const fault *why, const char *what) {
+    char event[160], sentence[GS_LOSS_BYTES];
+    uint32_t location = location_of(why, me->lines);
+    const char *place = location > 0 ? me->lines->sentences[location - 1] : "";
+    const char *excerpt = location > 0 && me->lines->excerpts != NULL ? me->lines->excerpts[location - 1] : "";
     describe_fault(why, event, sizeof event);
-    snprintf(sentence, sizeof sentence, "%s %s", what, event);
-    gs_context_lose(scope->context, sentence);
+    snprintf(sentence, sizeof sentence, "%s %s%s%s", what, event, *place != 0 ? ", " : "", place);
+    gs_context_lose_at(me->scope->context, sentence, excerpt);
+}
+
+/* The context is lost for taking too long: this says where it was. */
+static void note_stop(const runner *me, const fault *stop) {
+    uint32_t location = location_of(stop, me->lines);
+    if (location > 0)
+        gs_context_note_place(me->scope->context, me->lines->sentences[location - 1]);
 }
 
 /* --- Guarding ---------------------------------------------------------------------------------------- */
@@ -315,14 +339,19 @@ bool gs_guard(gs_work work, void *argument, uint64_t number,
     }
     pthread_sigmask(SIG_SETMASK, &here.fault.mask, NULL);
     gs_floats_restore(here.fault.floats);
-    if (here.fault.signal != STOPPED) {
+    bool is_stopped = here.fault.signal == STOPPED;
+    const gs_fault_scope *scope = me->scope;
+    if (!is_stopped || scope->context->is_overdue) {
         char what[512] = "";
-        const gs_fault_scope *scope = me->scope;
+        me->lines = NULL;
         if (describe != NULL)
             describe(argument, what, sizeof what);
         else
             scope->describe(scope->subject, what, sizeof what);
-        lose(scope, &here.fault, what);
+        if (is_stopped)
+            note_stop(me, &here.fault);
+        else
+            lose(me, &here.fault, what);
     }
     atomic_store_explicit(&me->landing, here.outer, memory_order_relaxed);
     return false;

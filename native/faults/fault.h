@@ -2,6 +2,7 @@
 #ifndef GS_FAULTS_FAULT_H
 #define GS_FAULTS_FAULT_H
 
+#include "generated/shared.h"
 #include "objects/device.h"
 
 /* A fault scope: what a thread works for. A fault in guarded work costs this context, and nobody else. */
@@ -28,6 +29,9 @@ typedef void (*gs_work)(void *argument, uint64_t number);
  * also left when another thread loses the context. `describe` says more exactly than the scope what it was. */
 bool gs_guard(gs_work work, void *argument, uint64_t number,
               void (*describe)(const void *argument, char *text, size_t capacity));
+
+/* For a description: what is known of the source of the code that was struck. NULL: nothing. */
+void gs_fault_name_lines(const gs_source_lines *lines);
 
 /* Ends all guarded work for lost contexts on other threads: nobody will see its results. */
 void gs_fault_stop_others(void);

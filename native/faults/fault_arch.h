@@ -26,6 +26,10 @@ static inline void gs_floats_restore(gs_floats floats) {
     __asm__ volatile("fldcw %0" : : "m"(floats.x87));
 }
 
+static inline uintptr_t gs_fault_instruction(const ucontext_t *state) {
+    return (uintptr_t)state->uc_mcontext.gregs[REG_RIP];
+}
+
 static inline gs_access gs_fault_access(const siginfo_t *info, const ucontext_t *state) {
     enum { PAGE_FAULT = 14, WRITE_BIT = 2 };
     if (info->si_signo == SIGSEGV && state->uc_mcontext.gregs[REG_TRAPNO] == PAGE_FAULT)
@@ -51,6 +55,8 @@ static inline gs_floats gs_floats_of(const ucontext_t *state) {
 }
 
 static inline void gs_floats_restore(gs_floats floats) { (void)floats; }
+
+static inline uintptr_t gs_fault_instruction(const ucontext_t *state) { return (uintptr_t)state->uc_mcontext.pc; }
 
 static inline gs_access gs_fault_access(const siginfo_t *info, const ucontext_t *state) {
     const mcontext_t *machine = &state->uc_mcontext;

@@ -11,10 +11,25 @@
 _Atomic bool gs_some_context_is_lost;
 
 /* For a sentence that there is no memory to keep. */
-static char unknown_loss[] = "a command failed, and there was no memory to note why";
+static char unknown_loss[] = "a command failed, and there was no memory to note why\0";
 
-void gs_context_lose(gs_context *context, const char *sentence) {
-    char *kept = strdup(sentence), *none = NULL;
+/* The excerpt follows behind the sentence. */
+static char *loss_of(const char *sentence, const char *excerpt) {
+    size_t first = strlen(sentence) + 1, second = strlen(excerpt) + 1;
+    char *made = malloc(first + second);
+    if (made != NULL) {
+        memcpy(made, sentence, first);
+        memcpy(made + first, excerpt, second);
+    }
+    return made;
+}
+
+static const char *excerpt_of(const char *loss) { return loss + strlen(loss) + 1; }
+
+void gs_context_lose(gs_context *context, const char *sentence) { gs_context_lose_at(context, sentence, ""); }
+
+void gs_context_lose_at(gs_context *context, const char *sentence, const char *excerpt) {
+    char *kept = loss_of(sentence, excerpt), *none = NULL;
     char *loss = kept != NULL ? kept : unknown_loss;
     if (!atomic_compare_exchange_strong(&context->loss, &none, loss)) {
         free(kept);
@@ -24,7 +39,14 @@ void gs_context_lose(gs_context *context, const char *sentence) {
     gs_fault_stop_others();
 }
 
+void gs_context_note_place(gs_context *context, const char *place) {
+    char *kept = strdup(place), *none = NULL;
+    if (!atomic_compare_exchange_strong(&context->place, &none, kept))
+        free(kept);
+}
+
 void gs_context_forget_loss(gs_context *context) {
+    free(context->place);
     if (context->loss != unknown_loss)
         free(context->loss);
 }
@@ -69,9 +91,10 @@ bool gs_find_loss(const void *object, enum gs_kind kind) {
 }
 
 static ze_result_t fail_lost(enum gs_function function, const gs_context *context) {
-    return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST,
-                   "%s: the context is lost: %s; destroy it (zeContextDestroy) and create another",
-                   gs_function_names[function], context->loss);
+    const char *place = atomic_load(&context->place);
+    return gs_fail_at(excerpt_of(context->loss), ZE_RESULT_ERROR_DEVICE_LOST,
+                      "%s: the context is lost: %s%s%s; destroy it (zeContextDestroy) and create another",
+                      gs_function_names[function], context->loss, place != NULL ? ", " : "", place != NULL ? place : "");
 }
 
 ze_result_t gs_fail_lost(enum gs_function function, const void *object, enum gs_kind kind) {

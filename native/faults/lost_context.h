@@ -11,6 +11,14 @@ static inline bool gs_context_is_lost(const gs_context *context) {
 /* Declares a context lost, with a sentence that says why. The first one counts. */
 void gs_context_lose(gs_context *context, const char *sentence);
 
+/* Likewise, with an excerpt of the source for a terminal; it may be empty. */
+void gs_context_lose_at(gs_context *context, const char *sentence, const char *excerpt);
+
+/* Where in the source the work was that had to stop, if nobody has said so before. */
+void gs_context_note_place(gs_context *context, const char *place);
+
+enum { GS_LOSS_BYTES = 880 }; /* of a sentence */
+
 /* When the context itself goes. */
 void gs_context_forget_loss(gs_context *context);
 

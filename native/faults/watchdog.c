@@ -26,6 +26,7 @@ static void stop(gs_watched_launch *late) {
     char sentence[256];
     snprintf(sentence, sizeof sentence, "kernel '%.100s' ran for more than %g seconds (GROUNDSTATE_KERNEL_LIMIT)",
              late->code->name, (double)gs_kernel_limit / 1e9);
+    atomic_store(&late->context->is_overdue, true);
     gs_context_lose(late->context, sentence);
 }
 

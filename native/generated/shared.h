@@ -191,6 +191,21 @@ _Static_assert(offsetof(gs_entry_point_description, most_local_bytes) == 36, "gs
 _Static_assert(offsetof(gs_entry_point_description, subgroup_size) == 40, "gs_entry_point_description.subgroup_size is at 40");
 _Static_assert(offsetof(gs_entry_point_description, name) == 48, "gs_entry_point_description.name is at 48");
 
+/* Where in the source the code of a kernel comes from. Python keeps it as long as the code. */
+typedef struct gs_source_lines {
+    const char *table; /* 0: the DWARF line table, with addresses in memory */
+    uint64_t table_bytes; /* 8 */
+    const char *const *sentences; /* 16: of each location: for a sentence */
+    const char *const *excerpts; /* 24: likewise, for a terminal; NULL: there is none */
+    uint64_t location_count; /* 32 */
+} gs_source_lines;
+_Static_assert(sizeof(gs_source_lines) == 40, "gs_source_lines has 40 bytes");
+_Static_assert(offsetof(gs_source_lines, table) == 0, "gs_source_lines.table is at 0");
+_Static_assert(offsetof(gs_source_lines, table_bytes) == 8, "gs_source_lines.table_bytes is at 8");
+_Static_assert(offsetof(gs_source_lines, sentences) == 16, "gs_source_lines.sentences is at 16");
+_Static_assert(offsetof(gs_source_lines, excerpts) == 24, "gs_source_lines.excerpts is at 24");
+_Static_assert(offsetof(gs_source_lines, location_count) == 32, "gs_source_lines.location_count is at 32");
+
 /* A kernel compiled for one group size, or another variant of it, as Python makes it known. */
 typedef struct gs_code_description {
     gs_run_groups run; /* 0 */
@@ -204,8 +219,9 @@ typedef struct gs_code_description {
     uint32_t variants_to_come; /* 52: how many others can be compiled */
     uint32_t variants_are_cached; /* 56: then they only have to be loaded */
     uint32_t group_size[3]; /* 60 */
+    const gs_source_lines *lines; /* 72: NULL: they are not known */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 72, "gs_code_description has 72 bytes");
+_Static_assert(sizeof(gs_code_description) == 80, "gs_code_description has 80 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -217,6 +233,7 @@ _Static_assert(offsetof(gs_code_description, may_wait) == 48, "gs_code_descripti
 _Static_assert(offsetof(gs_code_description, variants_to_come) == 52, "gs_code_description.variants_to_come is at 52");
 _Static_assert(offsetof(gs_code_description, variants_are_cached) == 56, "gs_code_description.variants_are_cached is at 56");
 _Static_assert(offsetof(gs_code_description, group_size) == 60, "gs_code_description.group_size is at 60");
+_Static_assert(offsetof(gs_code_description, lines) == 72, "gs_code_description.lines is at 72");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {

@@ -35,6 +35,8 @@ typedef struct gs_context {
     uint32_t device_count; /* 0: every device of the driver */
     gs_device **devices;
     char *_Atomic loss; /* NULL, or a sentence that says by what the context was lost */
+    _Atomic bool is_overdue; /* a kernel ran too long, so that the context is lost */
+    char *_Atomic place; /* NULL, or where in the source its work was when it was stopped */
 } gs_context;
 
 /* True if the context may be used with the device: the device or one of its parents was named. */

@@ -18,6 +18,7 @@ enum { GS_MOST_VARIANTS = 3 };
 typedef struct gs_variant {
     gs_run_groups run;
     uint64_t private_bytes, saved_bytes;
+    const gs_source_lines *lines; /* NULL: they are not known */
     _Atomic uint32_t trials;
     _Atomic uint64_t trial_nanoseconds, preferred_nanoseconds;
 } gs_variant;

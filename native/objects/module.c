@@ -224,7 +224,10 @@ static bool copy_formats(gs_code *code, const gs_code_description *from) {
 }
 
 static gs_variant variant_of(const gs_code_description *from) {
-    return (gs_variant){.run = from->run, .private_bytes = from->private_bytes, .saved_bytes = from->saved_bytes};
+    return (gs_variant){.run = from->run,
+                        .private_bytes = from->private_bytes,
+                        .saved_bytes = from->saved_bytes,
+                        .lines = from->lines};
 }
 
 /* Python calls these for one size of one kernel at a time; launches may look for code meanwhile. */

@@ -106,6 +106,7 @@ static position item_of(position group, const gs_dispatch *dispatch, bool last) 
 static void describe_group_range(const void *argument, char *text, size_t capacity) {
     const group_range *of = argument;
     const gs_dispatch *dispatch = of->job->dispatch;
+    gs_fault_name_lines(of->variant->lines);
     uint64_t said = gs_header_of(of->local)->group, end = of->first + of->count - 1;
     bool is_known = said - of->first < of->count;
     position first = position_of(is_known ? said : of->first, dispatch), last = position_of(is_known ? said : end, dispatch);
@@ -113,9 +114,11 @@ static void describe_group_range(const void *argument, char *text, size_t capaci
     char up_to[80] = "";
     if (!is_known && of->count > 1)
         snprintf(up_to, sizeof up_to, " to (%llu, %llu, %llu)", last.x, last.y, last.z);
-    snprintf(text, capacity,
-             "kernel '%.100s' in group (%llu, %llu, %llu)%s, work-items (%llu, %llu, %llu) to (%llu, %llu, %llu),",
-             of->job->code->name, first.x, first.y, first.z, up_to, from.x, from.y, from.z, to.x, to.y, to.z);
+    int used = snprintf(text, capacity, "kernel '%.100s' in group (%llu, %llu, %llu)%s, work-item", of->job->code->name,
+                        first.x, first.y, first.z, up_to);
+    bool is_one = from.x == to.x && from.y == to.y && from.z == to.z;
+    used += snprintf(text + used, capacity - (size_t)used, "%s (%llu, %llu, %llu)", is_one ? "" : "s", from.x, from.y, from.z);
+    snprintf(text + used, capacity - (size_t)used, is_one ? "," : " to (%llu, %llu, %llu),", to.x, to.y, to.z);
 }
 
 static void fail_on_exhausted(const char *what, const gs_code *code) {

@@ -207,6 +207,28 @@ class EntryPointDescription(ctypes.Structure):
 assert ctypes.sizeof(EntryPointDescription) == 56
 
 
+class SourceLines(ctypes.Structure):
+    """`gs_source_lines`: where in the source the code of a kernel comes from. Python keeps it as
+    long as the code.
+    """
+
+    table: int
+    table_bytes: int
+    sentences: int
+    excerpts: int
+    location_count: int
+    _fields_ = (
+        ("table", ctypes.c_void_p),
+        ("table_bytes", ctypes.c_uint64),
+        ("sentences", ctypes.c_void_p),
+        ("excerpts", ctypes.c_void_p),
+        ("location_count", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(SourceLines) == 40
+
+
 class CodeDescription(ctypes.Structure):
     """`gs_code_description`: a kernel compiled for one group size, or another variant of it, as
     Python makes it known.
@@ -223,6 +245,7 @@ class CodeDescription(ctypes.Structure):
     variants_to_come: int
     variants_are_cached: int
     group_size: Any
+    lines: int
     _fields_ = (
         ("run", ctypes.c_void_p),
         ("local_bytes", ctypes.c_uint64),
@@ -235,10 +258,11 @@ class CodeDescription(ctypes.Structure):
         ("variants_to_come", ctypes.c_uint32),
         ("variants_are_cached", ctypes.c_uint32),
         ("group_size", ctypes.c_uint32 * 3),
+        ("lines", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 72
+assert ctypes.sizeof(CodeDescription) == 80
 
 
 class AllocationFacts(ctypes.Structure):

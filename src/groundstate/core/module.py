@@ -53,9 +53,10 @@ class Module(OwnedHandle):
         Without a context it is one of `default_context()`.
 
         `options` are build options; those that do not begin with `-ze-` go to the compiler of
-        OpenCL C, if that is the source, and `name` is what its messages call it. `constants` are
-        values for specialization constants by number: integers, NumPy scalars or bytes. A build
-        that fails raises `ModuleBuildFailure` (or `InvalidNativeBinary`) with the build log.
+        OpenCL C, if that is the source, and `name` is what its messages call it. Such a module
+        knows the lines of its source; with `-g` debuggers do, too. `constants` are values for
+        specialization constants by number: integers, NumPy scalars or bytes. A build that fails
+        raises `ModuleBuildFailure` (or `InvalidNativeBinary`) with the build log.
         A native binary must come from a driver of the same user: docs/reference/security.md.
         """
         if sum(each is not None for each in (spirv, opencl, native)) != 1:
@@ -64,7 +65,7 @@ class Module(OwnedHandle):
         words = options.split() if isinstance(options, str) else list(options)
         if opencl is not None:
             spirv = _compiled(opencl, [each for each in words if not each.startswith("-ze-")], name)
-            words = [each for each in words if each.startswith("-ze-")]
+            words = [each for each in words if each.startswith("-ze-") or each == "-g"]
         self.context = context
         self.device = context.choose_device(device)
         self.spirv = bytes(spirv) if spirv is not None else None
@@ -197,7 +198,7 @@ def _compiled(source: str, options: list[str], name: str) -> bytes:
     from groundstate.compiler.opencl.frontend import CompileError, compile_opencl
 
     try:
-        return compile_opencl(source, options=options, name=name)
+        return compile_opencl(source, options=[*options, "-g"], name=name)
     except CompileError as problem:
         raise failure(
             ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "compile_opencl", problem.log

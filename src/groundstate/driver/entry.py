@@ -24,6 +24,7 @@ NOUNS = (
     "event",
     "build_log",
     "module",
+    "debug_info",
     "linking",
     "kernel",
     "variants",

@@ -79,6 +79,15 @@ def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
         return code
 
 
+def compile_for_default_size(module: Module, name: str) -> EntryPoint:
+    """A kernel with code for the group size that it has before one is set."""
+    with _building():
+        entry_point = _entry_point(module, name)
+        signature = entry_point.signature
+        _compile(entry_point, signature.required_group_size or (signature.subgroup_size, 1, 1))
+    return entry_point
+
+
 @contextmanager
 def _building() -> Iterator[None]:
     """Whatever goes wrong in the compiler is a failed build, with the compiler's words for it."""

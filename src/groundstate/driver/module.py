@@ -61,6 +61,8 @@ class Module:
         """The program-scope variables in memory, or 0 while nobody needs them."""
         self.sharers: list[Module] = [self]
         """The modules that have these variables: those it was linked with, and itself."""
+        self.debug_image: bytes | None = None
+        """The debug information, as it was when somebody last asked for its size."""
         self.lock = allocate_lock()
         self.is_ended = False
         """Whether the handle is gone, so that nothing more needs to be compiled."""
@@ -127,6 +129,8 @@ class EntryPoint:
         """What else these codes may run as; the first one is the code itself."""
         self.other_widths: dict[Size, list[int]] = {}
         """Of variants that can still be compiled."""
+        self.debugger_entries: list[int] = []
+        """What debuggers were told of the code."""
         _entry_points[address] = self
 
 
@@ -150,6 +154,8 @@ def reap_modules() -> None:
     while key := native_kernel.reap_module():
         module = _in_use.pop(key)
         for entry_point in list(module.entry_points.values()):
+            while entry_point.debugger_entries:
+                native_kernel.debugger_remove(entry_point.debugger_entries.pop())
             # The address may belong to a younger entry point by now.
             if _entry_points.get(entry_point.address) is entry_point:
                 del _entry_points[entry_point.address]

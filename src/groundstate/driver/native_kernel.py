@@ -13,12 +13,14 @@ from groundstate.native_layouts import (
     Argument,
     CodeDescription,
     EntryPointDescription,
+    SourceLines,
 )
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
     from groundstate.compiler.program import KernelCode
     from groundstate.compiler.program.signature import Signature
+    from groundstate.compiler.program.source_lines import KernelLines
 
 Size = tuple[int, int, int]
 
@@ -143,6 +145,9 @@ def _described(
     cached: bool,
 ) -> CodeDescription:
     """A description that is good for as long as the formats."""
+    lines = code.lines
+    if lines is not None and lines.native is None:
+        lines.native = _native_lines(lines)
     return CodeDescription(
         run=code.address,
         local_bytes=code.local_bytes,
@@ -155,7 +160,33 @@ def _described(
         variants_to_come=to_come,
         variants_are_cached=cached,
         group_size=group_size,
+        lines=ctypes.addressof(lines.native[0]) if lines is not None and lines.native else None,
     )
+
+
+def _native_lines(lines: KernelLines) -> tuple[SourceLines, object]:
+    """What native/faults/source_lines.c reads, and what that refers to."""
+    table = ctypes.create_string_buffer(lines.table, len(lines.table))
+    sentences = (ctypes.c_char_p * len(lines.sentences))(*lines.sentences)
+    excerpts = (ctypes.c_char_p * len(lines.excerpts))(*lines.excerpts)
+    made = SourceLines(
+        table=ctypes.addressof(table),
+        table_bytes=len(lines.table),
+        sentences=ctypes.addressof(sentences),
+        excerpts=ctypes.addressof(excerpts) if lines.excerpts else None,
+        location_count=len(lines.locations),
+    )
+    return made, (table, sentences, excerpts)
+
+
+def debugger_add(image: bytes) -> int:
+    """Makes code known to debuggers by an ELF file."""
+    return _new("gs_debugger_add", "debugger", image, len(image))
+
+
+def debugger_remove(entry: int) -> None:
+    """Takes back `debugger_add`, before the code goes."""
+    _call("gs_debugger_remove", entry)
 
 
 def kernel_new(module: int, entry_point: int) -> int:

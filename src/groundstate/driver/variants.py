@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from groundstate.driver import native_kernel
+from groundstate.driver import debug_info, native_kernel
 from groundstate.driver.api import request
 from groundstate.driver.module import EntryPoint, entry_point_at
 
@@ -29,6 +29,7 @@ def begin(entry_point: EntryPoint, size: Size, code: KernelCode) -> None:
     native_kernel.code_add(handle, address, size, code, to_come, cached)
     entry_point.variants[size] = [code]
     entry_point.other_widths[size] = widths
+    debug_info.tell_tools(entry_point, size, code)
 
 
 def _is_cached(entry_point: EntryPoint, size: Size, widths: list[int]) -> bool:
@@ -53,6 +54,7 @@ def add_variant(entry_point: int, x: int, y: int, z: int, count: int) -> None:
     code = program.compile_meanwhile(name, size, widths.pop(0), module.lock, is_unwanted)
     with module.lock:
         found.variants[size].append(code)
+        debug_info.tell_tools(found, size, code)
         cached = _is_cached(found, size, widths)
         native_kernel.variant_add(found.address, size, code, len(widths), cached)
 

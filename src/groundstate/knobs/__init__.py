@@ -143,6 +143,20 @@ KERNEL_LIMIT = Duration(
     "unit is in seconds.",
     group=_DEVICE,
 )
+GDB = Flag(
+    "GROUNDSTATE_GDB",
+    default=False,
+    sentence="Tells debuggers of the code of all kernels, by GDB's interface for JIT compilers. "
+    "The build option `-g` does so for the kernels of one module.",
+    group=_DEVICE,
+)
+PERF_MAP = Flag(
+    "GROUNDSTATE_PERF_MAP",
+    default=False,
+    sentence="Writes `/tmp/perf-PID.map` with the addresses of kernels, so that `perf report` "
+    "names them.",
+    group=_DEVICE,
+)
 NATIVE = Choice(
     "GROUNDSTATE_NATIVE",
     choices=("trusted", "own", "never"),

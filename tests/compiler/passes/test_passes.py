@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from groundstate.compiler.ir import Kernel
+from groundstate.compiler.ir.location import Location
+from groundstate.compiler.ir.ops import operation
 from groundstate.compiler.ir.parser import ParseError, parse_kernel
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.ir.printer import print_kernel
@@ -44,10 +47,12 @@ class Case:
         found = re.search(rf"^; {name}: (\d+)$", self.given, re.MULTILINE)
         return int(found[1]) if found else default
 
-    def run(self, step: Pass) -> Kernel:
+    def run(self, step: Pass, prepare: Callable[[Kernel], None] | None = None) -> Kernel:
         """The kernel, which keeps the rules, when a pass has run on it."""
         kernel = parse_kernel(self.given)
         kernel.renumber()
+        if prepare is not None:
+            prepare(kernel)
         verify(kernel, "reading it")
         width = self.setting("lanes", 1)
         registers = self.setting("registers", 16)
@@ -124,3 +129,16 @@ def test_text_is_read_back(case: Case) -> None:
 def test_mistake_in_text_is_named(text: str, sentence: str) -> None:
     with pytest.raises(ParseError, match=re.escape(sentence)):
         parse_kernel(text)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.step}-{case.number}")
+def test_pass_keeps_locations(case: Case) -> None:
+    here = Location("in.cl", 3, 4, "f")
+
+    def locate(kernel: Kernel) -> None:
+        for node in kernel.nodes():
+            node.location = here
+
+    for node in case.run(PASSES[case.step], locate).nodes():
+        if not operation(node).is_pure:
+            assert node.location is here, node

@@ -64,6 +64,7 @@ class KernelCode:
     binary: bytes
     width: int = LANES
     other_widths: tuple[int, ...] = ()
+    lines: None = None
 
     @property
     def may_wait(self) -> bool:
@@ -178,6 +179,7 @@ class Program:
 
     finalizers: tuple[str, ...] = ()
     calls_pointers = False
+    modules = ()
 
     def __init__(
         self,

@@ -159,7 +159,7 @@ def _is_simple_loop(loop: Loop) -> bool:
 def copy_of(node: Node, copies: dict[Node, Node]) -> Node:
     """A node that takes copies of what another one takes, where there are any."""
     operands = [copies.get(each, each) for each in node.operands]
-    copy = Node(node.op, node.type, operands, node.literals, node.where)
+    copy = node.derive(node.op, node.type, operands, node.literals)
     copy.decorations, copy.position = node.decorations, node.position
     return copy
 

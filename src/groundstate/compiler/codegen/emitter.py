@@ -11,10 +11,12 @@ from typing import ClassVar
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
+from groundstate.compiler.codegen.debug_metadata import DebugMetadata
 from groundstate.compiler.codegen.function import Values, components
 from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.location import Location
 from groundstate.compiler.ir.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
@@ -84,12 +86,26 @@ class Emitter(Values):
         """Writes one node. What cannot be written is noted, so that a log can name all of it."""
         if self.context.is_marked:
             self.text.do(MARK + place_of(node))
+        start = len(self.text.lines)
         try:
             self._write(node)
+            if node.location is not None:
+                self._locate(start, node.location)
         except (BuildError, *BAD_OPERANDS) as problem:
             self.problems.add(node, problem)
             with suppress(*BAD_OPERANDS):  # what uses it should not fail for that alone
                 self.define(node, self.undefined(node.type))
+
+    def _locate(self, start: int, location: Location) -> None:
+        """Says where the instructions from a line on come from, unless that was said before."""
+        lines, debug = self.text.lines, self.context.debug
+        if debug is None:
+            return
+        mark = f", !dbg {debug.of(location)}"
+        for place in range(start, len(lines)):
+            line = lines[place]
+            if line.startswith("  ") and ", !dbg !" not in line:
+                lines[place] = line + mark
 
     def _write(self, node: Node) -> None:
         handler = self.HANDLERS.get(node.op)
@@ -207,6 +223,8 @@ class KernelContext:
         self.target = target
         self.arguments: list[Value] = []
         self.contract = True
+        self.debug: DebugMetadata | None = None
+        """Where instructions come from, if that is known."""
         self.is_marked = False
         """Whether there is a remark before what is written for each instruction."""
         self.nontemporal: set[Node] = set()

@@ -105,10 +105,11 @@ class GroupLoop:
 
     def lines(self) -> list[str]:
         """The function, and what it declares."""
-        privatised = self.context.privatised
+        privatised, debug = self.context.privatised, self.context.debug
+        described = f" !dbg {debug.run}" if debug is not None else ""
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
-            "ptr %local) nounwind {",
+            f"ptr %local) nounwind{described} {{",
             "entry:",
             f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
             f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
@@ -230,6 +231,8 @@ class GroupLoop:
             f"ptr {'%tally' if context.privatised else 'null'}, "
             f"i1 {'%follows' if context.prefetches else 'false'})"
         )
+        if context.debug is not None:
+            call += f", !dbg {context.debug.call}"
         return [
             f"  br label %subs{dot}",
             f"subs{dot}:",

@@ -32,6 +32,7 @@ from groundstate.compiler.analysis.facts import is_loop_free
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen.control.flow import ControlFlow
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
+from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.group_loop import (
     OFFSET_GROUP_COUNTS,
@@ -47,7 +48,7 @@ from groundstate.compiler.codegen.memory.privatised_atomics import (
     unwanted_results,
 )
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
@@ -80,6 +81,8 @@ class Code:
     """How many work-items run side by side."""
     formats: tuple[bytes, ...] = ()
     """The format strings of its printf calls."""
+    locations: tuple[Described, ...] = ()
+    """Where in the source its instructions come from, by the numbers in its line table."""
 
 
 class KernelWriter:
@@ -111,6 +114,7 @@ class KernelWriter:
         self.context = KernelContext(divergence.target)
         self.context.contract = contract
         self.context.subgroups = self.subgroups
+        self.debug = self.context.debug = _debug_metadata(self.kernel)
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
         self.emitter.use_rows(rows)
         self.text = self.emitter.text
@@ -162,6 +166,7 @@ class KernelWriter:
         declarations = {**text.declarations, **loop.declarations}
         lines += declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *loop.metadata()]
+        lines += self.debug.lines() if self.debug is not None else ()
         table_bytes = ENTRY_BYTES * self.target.privatised_entries if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
@@ -169,6 +174,7 @@ class KernelWriter:
             loop.saved_bytes + shared_bytes + table_bytes,
             self.width,
             tuple(self.context.formats),
+            tuple(self.debug.table()) if self.debug is not None else (),
         )
 
     def _unrolls_subgroups(self, regions: int) -> bool:
@@ -192,8 +198,9 @@ class KernelWriter:
             f"  {name} = getelementptr i8, ptr %private, i64 {offset}"
             for name, offset in self.private_offsets.items()
         ]
+        described = "" if self.debug is None else f" !dbg {self.debug.step}"
         return [
-            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind {{",
+            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind{described} {{",
             "entry:",
             *self.emitter.allocas,
             *private,
@@ -422,3 +429,10 @@ class KernelWriter:
         wide = text.vector_type("i64")
         index = text.as_vector(Lanes("i64", self.first_item, 1))
         return text.emit(f"icmp ult {wide} {index}, {text.splat('i64', str(self.items))}")
+
+
+def _debug_metadata(kernel: Kernel) -> DebugMetadata | None:
+    """The start of a kernel's debug metadata, if anything is known of its source."""
+    known = (node.location for node in kernel.nodes() if node.location is not None)
+    first = next(known, None)
+    return DebugMetadata(kernel.name, first) if first is not None else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from groundstate.compiler.ir.location import Location
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.types import Int, Type
 
@@ -21,6 +22,7 @@ class Node:
         "decorations",
         "index",
         "literals",
+        "location",
         "op",
         "operands",
         "position",
@@ -35,6 +37,7 @@ class Node:
         operands: list[Node] | None = None,
         literals: tuple[object, ...] = (),
         where: str = "",
+        location: Location | None = None,
     ) -> None:
         self.op = op
         self.type = type
@@ -44,8 +47,20 @@ class Node:
         self.block: Block | None = None
         self.index = -1
         self.where = where
+        self.location = location
+        """Where in the source it comes from, if that is known."""
         self.position = 0
         """Where in its module the instruction stands, in words; 0 if it stands in none."""
+
+    def derive(
+        self,
+        op: str,
+        type: Type,
+        operands: list[Node] | None = None,
+        literals: tuple[object, ...] = (),
+    ) -> Node:
+        """A new node for the same place in the source."""
+        return Node(op, type, operands, literals, self.where, self.location)
 
     def __repr__(self) -> str:
         return f"%{self.index} = {self.op}"
@@ -147,6 +162,7 @@ class Kernel:
             copy.operands = [nodes.get(each, each) for each in node.operands]
             copy.literals = node.literals
             copy.decorations, copy.position = node.decorations, node.position
+            copy.location = node.location
         for block, twin in blocks.items():
             for phi in block.phis:
                 nodes[phi].literals = tuple(blocks[each] for each in phi.literals)  # type: ignore[index]

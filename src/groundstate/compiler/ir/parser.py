@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from groundstate.compiler.ir.kernel import Block, Kernel, Node
+from groundstate.compiler.ir.location import Location
 from groundstate.compiler.ir.type_parser import ParseError, TypeParser
 from groundstate.compiler.spirv.constants import (
     Address,
@@ -51,6 +52,7 @@ class _Parser(TypeParser):
         self.values: dict[int, Node] = {}
         self.globals: dict[str, tuple[Variable, int]] = {}
         self.leaves: dict[str, Node] = {}
+        self.locations: dict[int, Location] = {}
         self.pending: list[_Pending] = []
         self.conditions: list[tuple[Block, int]] = []
 
@@ -77,6 +79,8 @@ class _Parser(TypeParser):
                 self._argument()
             elif self.accept("global"):
                 self._global()
+            elif self.accept("location"):
+                self._location()
             else:
                 raise ParseError(f"this is no part of a kernel: {line}")
         self._settle()
@@ -107,6 +111,21 @@ class _Parser(TypeParser):
         index = self.number()
         self.expect(":")
         self.arguments.append(Node("Argument", self.type(), literals=(index,)))
+
+    def _location(self) -> None:
+        number = self.number()
+        self.expect(":")
+        file, line, column = self.string(), self.number(), self.number()
+        self.expect("in")
+        function = self.string()
+        caller = self._known_location() if self.accept("called") else None
+        self.locations[number] = Location(file, line, column, function, caller)
+
+    def _known_location(self) -> Location:
+        number = self.number()
+        if number not in self.locations:
+            raise ParseError(f"{self.line}: there is no location {number}")
+        return self.locations[number]
 
     def _global(self) -> None:
         name = self.take()
@@ -193,7 +212,7 @@ class _Parser(TypeParser):
             self.values[number] = node
         if node.op == "Phi":
             node.literals = tuple(self.several(lambda: self._incoming(node)))
-        elif not self.is_at_end and self.peek() not in ("[", "{", "@", "at"):
+        elif not self.is_at_end and self.peek() not in ("[", "{", "@", "at", "line"):
             self.several(lambda: self._operand(node))
         if self.accept("["):
             node.literals = tuple(self.several(self._literal, "]"))
@@ -201,6 +220,8 @@ class _Parser(TypeParser):
             node.decorations = dict(self.several(self._decoration, "}"))
         if self.accept("at"):
             node.position = self.number()
+        if self.accept("line"):
+            node.location = self._known_location()
         if self.accept("@"):
             node.where = self.string()
         if not self.is_at_end:

@@ -12,9 +12,11 @@
       return
 
 Operands follow the operation, then literals in brackets, decorations in braces, the word of the
-module `at` which the instruction stood, and behind `@` its function, if that is not the kernel.
+module `at` which the instruction stood, the `line` of the source, by the number of a location, and
+behind `@` its function, if that is not the kernel.
 Leaves are written where they are used: `u32:7` is a constant. Structures and the variables of
-modules are declared above the blocks.
+modules are declared above the blocks, and so are locations: file, line, column, function, and the
+location that the function is `called` from, if it was inlined.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from groundstate.compiler.ir.kernel import Block, Kernel, Node
+from groundstate.compiler.ir.location import Location
 from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.spirv.constants import (
     Address,
@@ -85,6 +88,7 @@ class Printer:
         self._structs: dict[Type, str] = {}
         self._declared: list[str] = []
         self._globals: dict[tuple[int, int], str] = {}
+        self._locations: dict[Location, int] = {}
 
     def lines(self) -> Iterator[str]:
         arguments = [
@@ -97,6 +101,7 @@ class Printer:
         yield f"kernel {json.dumps(self.kernel.name)}{''.join(facts)}"
         yield from self._declared
         yield from self._globals.values()
+        yield from map(self._declare_location, self._locations)
         yield from arguments
         yield from blocks
 
@@ -124,7 +129,21 @@ class Printer:
         if node.decorations:
             text += f" {{{', '.join(map(_decoration, node.decorations.items()))}}}"
         text += f" at {node.position}" if node.position else ""
+        text += f" line {self._location(node.location)}" if node.location is not None else ""
         return text if node.where == self.kernel.name else f"{text} @{json.dumps(node.where)}"
+
+    def _location(self, location: Location) -> int:
+        """The number of a location, which is declared behind that of its caller."""
+        for frame in reversed(list(location.frames())):
+            self._locations.setdefault(frame, len(self._locations))
+        return self._locations[location]
+
+    def _declare_location(self, location: Location) -> str:
+        file, function = json.dumps(location.file), json.dumps(location.function)
+        caller = location.caller
+        called = "" if caller is None else f" called {self._locations[caller]}"
+        place = f"{file} {location.line} {location.column} in {function}"
+        return f"location {self._locations[location]}: {place}{called}"
 
     def _result(self, node: Node) -> str:
         return f"%{node.index}: {self.type(node.type)}"

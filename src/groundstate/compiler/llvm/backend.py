@@ -93,7 +93,7 @@ _count = iter(range(1 << 62))
 
 def parse(text: str) -> llvm.ModuleRef:
     """LLVM's own form of LLVM IR."""
-    lines = text.count("\n")
+    lines = _code_lines(text)
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
     headroom.require_to_compile(text)
@@ -105,6 +105,11 @@ def parse(text: str) -> llvm.ModuleRef:
     return module
 
 
+def _code_lines(text: str) -> int:
+    """How many lines of LLVM IR there are without metadata, which changes no code."""
+    return text.count("\n") - text.count("\n!")
+
+
 def optimise(text: str, lanes: int) -> llvm.ModuleRef:
     """Parses and optimises LLVM IR. One lane's loops are left to LLVM to turn into vectors."""
     module = parse(text)
@@ -112,7 +117,7 @@ def optimise(text: str, lanes: int) -> llvm.ModuleRef:
     options.loop_vectorization = lanes == 1
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(native_machine().machine, options)
-    is_large = text.count("\n") > (LARGE_UNROLLED_LINES if UNROLLED in text else LARGE_LINES)
+    is_large = _code_lines(text) > (LARGE_UNROLLED_LINES if UNROLLED in text else LARGE_LINES)
     manager = _few_passes() if is_large else builder.getModulePassManager()
     manager.run(module, builder)
     return module
@@ -144,7 +149,7 @@ def assembly(text: str, lanes: int) -> str:
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
     with _lock:
-        if optimised and text.count("\n") <= HUGE_LINES:
+        if optimised and _code_lines(text) <= HUGE_LINES:
             return bytes(native_machine().machine.emit_object(optimise(text, lanes)))
         return bytes(native_machine().quick_machine.emit_object(parse(text)))
 

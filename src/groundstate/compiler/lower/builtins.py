@@ -63,7 +63,7 @@ def _lowered(node: Node, roots: Roots) -> list[Node]:
     if index is None:
         _become(node, name, component)
         return [node]
-    vector = Node("Builtin", whole, literals=(name,), where=node.where)
+    vector = node.derive("Builtin", whole, literals=(name,))
     node.op, node.operands, node.literals = "VectorExtractDynamic", [vector, index], ()
     return [vector, node]
 

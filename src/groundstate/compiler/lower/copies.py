@@ -32,7 +32,7 @@ def lower_copies(kernel: Kernel, analyses: Analyses) -> bool:
             if source.op == "Variable" and _stays_zero(source, source, users):
                 _store(node, Node("Constant", whole, literals=(null(whole), 0)))
             else:
-                load = Node("Load", whole, [node.operands[1]], node.literals[:2], node.where)
+                load = node.derive("Load", whole, [node.operands[1]], node.literals[:2])
                 block.nodes.insert(block.nodes.index(node), load)
                 _store(node, load)
     return changed

@@ -65,29 +65,28 @@ def _number(value: int) -> Node:
     return constant_node(Int(32, False), value)
 
 
-def _barrier(where: str) -> Node:
+def _barrier(node: Node) -> Node:
     scope = _number(Scope.Workgroup)
-    return Node("ControlBarrier", Void(), [scope, scope, _number(SEMANTICS)], where=where)
+    return node.derive("ControlBarrier", Void(), [scope, scope, _number(SEMANTICS)])
 
 
 def _rewrite(node: Node, cell: int) -> list[Node]:
-    where = node.where
     if node.op == "GroupBroadcast":
-        write = Node("WriteGroupCell", Void(), node.operands[1:], (cell, "one"), where)
+        write = node.derive("WriteGroupCell", Void(), node.operands[1:], (cell, "one"))
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, "one")
-        return [write, _barrier(where), node, _barrier(where)]
+        return [write, _barrier(node), node, _barrier(node)]
     kind = operation(node).combines
     steps = int(str(node.literals[0])) if node.literals else GroupOperation.Reduce
     reduce = (GroupOperation.Reduce,) if node.literals else ()
     scope = _number(Scope.Subgroup)
-    part = Node(node.op, node.type, [scope, node.operands[1]], reduce, where)
+    part = node.derive(node.op, node.type, [scope, node.operands[1]], reduce)
     mode = "all" if steps == GroupOperation.Reduce else "before"
-    write = Node("WriteGroupCell", Void(), [part], (cell, mode, kind), where)
+    write = node.derive("WriteGroupCell", Void(), [part], (cell, mode, kind))
     if steps == GroupOperation.Reduce:
         node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode)
-        return [part, write, _barrier(where), node, _barrier(where)]
+        return [part, write, _barrier(node), node, _barrier(node)]
     assert steps in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan)
-    inner = Node(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (steps,), where)
-    before = Node("ReadGroupCells", node.type, [], (cell, mode), where)
+    inner = node.derive(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (steps,))
+    before = node.derive("ReadGroupCells", node.type, [], (cell, mode))
     node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
-    return [part, write, _barrier(where), before, inner, node, _barrier(where)]
+    return [part, write, _barrier(node), before, inner, node, _barrier(node)]

@@ -42,7 +42,7 @@ def _parts(pair: Node) -> list[Node]:
     """The image and the sampler."""
     if pair.op in PAIRS:
         return pair.operands
-    return [pair, Node("SamplerOfImage", Sampler(), [pair], where=pair.where)]
+    return [pair, pair.derive("SamplerOfImage", Sampler(), [pair])]
 
 
 def _take_apart(node: Node, pairs: dict[Node, list[Node]]) -> None:

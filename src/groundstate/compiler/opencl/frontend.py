@@ -54,6 +54,12 @@ _WRITTEN_BY = re.compile(r'^!\d+ = !\{!"[^"]*clang version (\d+)', re.MULTILINE)
 """What LLVM IR says of the clang that wrote it."""
 
 
+OPTIMISE_AND_WRITE = ("-emit-obj", "-o", "-", "-")
+OPTIMISE = ("-emit-llvm", "-o", "-", "-")
+WRITE = ("-disable-llvm-passes", "-emit-obj", "-o", "-", "-")
+"""What clang does with LLVM IR."""
+
+
 class CompileError(Exception):
     """The source cannot be compiled. Its text is what clang said, with excerpts of the source."""
 
@@ -99,7 +105,7 @@ def compile_with_log(
         return _prebuilt(source, name, understood, str(problem))
     try:
         with Announced(f"compiling {name}"):
-            compiled = _compile_or_take_from_cache(compiler, understood, _with_name(source, name))
+            compiled = _compile_or_take_from_cache(compiler, understood, NamedSource(source, name))
     except CompileError as problem:
         prebuilt.put(source, name, understood, problem.log, b"")
         raise
@@ -124,47 +130,78 @@ def _prebuilt(source: str, name: str, understood: options.Options, missing: str)
     return Compiled(found.spirv, found.log_for(name))
 
 
-def _with_name(source: str, name: str) -> bytes:
-    """The source as clang reads it from its standard input, under the name to use in messages."""
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'#line 1 "{quoted}"\n{source}\n'.encode("utf-8", "surrogateescape")
+@light_dataclass()
+class NamedSource:
+    """A source, and what messages call it."""
+
+    text: str
+    name: str
+
+    def for_clang(self) -> bytes:
+        """The source as clang reads it from its standard input, under its name."""
+        quoted = self.name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        return f'#line 1 "{quoted}"\n{self.text}\n'.encode("utf-8", "surrogateescape")
 
 
 # --- Compiling ------------------------------------------------------------------------------------
 
 
 def _compile_or_take_from_cache(
-    compiler: clang.Clang, understood: options.Options, text: bytes
+    compiler: clang.Clang, understood: options.Options, source: NamedSource
 ) -> Compiled:
-    key = _key(compiler, understood, text)
+    key = _key(compiler, understood, source.for_clang())
     stored = disk.get(key)
     if stored is not None:
         return _unpack(stored)
-    compiled = _compile(compiler, understood, text)
+    compiled = _compile(compiler, understood, source)
     disk.put(key, _pack(compiled))
     return compiled
 
 
-def _compile(compiler: clang.Clang, understood: options.Options, text: bytes) -> Compiled:
+def _compile(compiler: clang.Clang, understood: options.Options, source: NamedSource) -> Compiled:
     # Not needed, and not worth importing, for what is in the cache.
     from groundstate.compiler.opencl import llvm_ir, spirv_words
 
-    front = compiler.run(understood.front_arguments(), text)
+    front = compiler.run(understood.front_arguments(), source.for_clang())
     log = messages.tidy(front.stderr.decode("utf-8", "replace"))
     if front.returncode != 0:
         raise CompileError(log or f"clang ended with status {front.returncode}")
-    ir = llvm_ir.fix(front.stdout.decode("utf-8", "surrogateescape"), understood.contract)
+    ir = front.stdout.decode("utf-8", "surrogateescape")
+    if understood.has_lines:
+        return Compiled(_compile_with_lines(compiler, understood, ir, source), log)
+    ir = llvm_ir.fix(ir, understood.contract)
     spirv = _write_spirv(compiler, understood, ir)
     return Compiled(spirv_words.fix(spirv, ir), log)
 
 
+def _compile_with_lines(
+    compiler: clang.Clang, understood: options.Options, ir: str, source: NamedSource
+) -> bytes:
+    """Makes SPIR-V with lines: clang optimises and writes it in two steps, with markers between."""
+    from groundstate.compiler.opencl import line_info, llvm_ir, spirv_module, spirv_words
+
+    ir = llvm_ir.fix(line_info.without_declarations(ir), understood.contract)
+    optimised = _run_back(compiler, understood, ir, OPTIMISE).decode("utf-8", "surrogateescape")
+    marked, lines = line_info.mark(optimised)
+    module = spirv_module.read(_run_back(compiler, understood, marked, WRITE))
+    line_info.put(module, lines, source.name, source.text)
+    return spirv_words.fix(spirv_module.write(module), ir)
+
+
 def _write_spirv(compiler: clang.Clang, understood: options.Options, ir: str) -> bytes:
-    """Optimises LLVM IR and writes it as SPIR-V, in the lowest version that can express it."""
+    """Optimises LLVM IR and writes it as SPIR-V."""
+    return _run_back(compiler, understood, ir, OPTIMISE_AND_WRITE)
+
+
+def _run_back(
+    compiler: clang.Clang, understood: options.Options, ir: str, actions: Sequence[str]
+) -> bytes:
+    """Runs clang on LLVM IR, for the lowest version of SPIR-V that can express it."""
     text = ir.encode("utf-8", "surrogateescape")
     extensions = _extensions(ir)
     said = ""
     for version in SPIRV_VERSIONS:
-        back = compiler.run(_back_arguments(understood, version, extensions), text)
+        back = compiler.run([*_back_arguments(understood, version, extensions), *actions], text)
         if back.returncode == 0:
             return back.stdout
         said = messages.tidy(back.stderr.decode("utf-8", "replace"))
@@ -197,7 +234,6 @@ def _back_arguments(
         *("-mllvm", "-disable-lsr"),
         # Would load vectors of one element, which SPIR-V does not have.
         *("-mllvm", "-disable-vector-combine"),
-        *("-emit-obj", "-o", "-", "-"),
     ]
 
 

@@ -50,7 +50,7 @@ CONTRACTING = {
     "-cl-fast-relaxed-math",
 }
 
-WITHOUT_EFFECT = ("-cl-strict-aliasing", "-cl-no-subgroup-ifp", "-g", "-O1", "-O2", "-O3")
+WITHOUT_EFFECT = ("-cl-strict-aliasing", "-cl-no-subgroup-ifp", "-O1", "-O2", "-O3")
 """The options that are accepted and change nothing."""
 
 WITH_VALUE = ("-D", "-U", "-I")
@@ -91,6 +91,8 @@ class Options:
     optimise: bool = True
     given: list[str] = field(default_factory=list)
     """What goes to clang as it is."""
+    has_lines: bool = False
+    """Whether the module says which lines of the source its instructions come from."""
 
     @property
     def contract(self) -> bool:
@@ -103,6 +105,7 @@ class Options:
             *self._common_arguments(),
             *("-S", "-emit-llvm", "-O2" if self.optimise else "-O1"),
             "-fno-discard-value-names",  # so that the arguments of kernels have their names
+            *(["-gline-tables-only"] if self.has_lines else []),
             *("-Xclang", "-disable-llvm-passes", "-o", "-", "-"),
         ]
 
@@ -162,6 +165,8 @@ def _take(options: Options, word: str, following: Iterator[str]) -> None:
         options.standard = _standard(word.removeprefix("-cl-std="))
     elif word == "-cl-opt-disable" or word == "-O0":
         options.optimise = False
+    elif word == "-g":
+        options.has_lines = True
     elif word in WITHOUT_EFFECT:
         return
     elif word in FLAGS or WARNING.fullmatch(word):

@@ -22,6 +22,8 @@ from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl.options import Options
 
 SUFFIX = ".spirv"
+LINES = "-g"
+"""The option for modules that know the lines of their source."""
 
 _DEPENDS_ON_MORE = re.compile(r"include|embed|__FILE__")
 """What a source may say if more than its text and its options decides what becomes of it."""
@@ -44,7 +46,8 @@ class Prebuilt:
 
     @property
     def options(self) -> Options:
-        return Options(self.standard, self.optimise, list(self.given))
+        given = [word for word in self.given if word != LINES]
+        return Options(self.standard, self.optimise, given, LINES in self.given)
 
     def log_for(self, name: str) -> str:
         """What clang would have said, had the source been called `name`."""
@@ -56,9 +59,15 @@ def get(source: str, options: Options) -> Prebuilt | None:
     folder = knobs.PREBUILT_SPIRV.get()
     if not folder or _DEPENDS_ON_MORE.search(source):
         return None
-    file = file_name(source, options)
-    packed = _read_file(os.path.join(folder, file)) or _read_zip_files(folder, file)
+    packed = _packed(folder, file_name(source, options))
+    if packed is None and options.has_lines:  # without lines, the module computes the same
+        plain = Options(options.standard, options.optimise, options.given)
+        packed = _packed(folder, file_name(source, plain))
     return unpack(packed) if packed is not None else None
+
+
+def _packed(folder: str, file: str) -> bytes | None:
+    return _read_file(os.path.join(folder, file)) or _read_zip_files(folder, file)
 
 
 def put(source: str, name: str, options: Options, log: str, spirv: bytes) -> None:
@@ -102,7 +111,8 @@ def unpack(packed: bytes) -> Prebuilt | None:
 
 def _given(options: Options) -> list[str]:
     """The options without those that say where included files are."""
-    return [word for word in options.given if not word.startswith("-I")]
+    given = [word for word in options.given if not word.startswith("-I")]
+    return [*given, LINES] if options.has_lines else given
 
 
 def _read_file(path: str) -> bytes | None:

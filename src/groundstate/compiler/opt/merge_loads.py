@@ -146,10 +146,10 @@ class _Merging:
         self._open = {}
 
     def _merge(self, first: Node, type_: Vector | Array, parts: list[list[Node]]) -> None:
-        vector = Node("Load", type_, first.operands, first.literals, first.where)
+        vector = first.derive("Load", type_, first.operands, first.literals)
         self._vectors[first] = [vector]
         for index, loads in enumerate(parts):
-            part = Node("CompositeExtract", first.type, [vector], (index,), first.where)
+            part = first.derive("CompositeExtract", first.type, [vector], (index,))
             self._vectors[first].append(part)
             self._merged |= dict.fromkeys(loads, part)
 

@@ -73,6 +73,6 @@ def _count(divergence: Divergence, node: Node) -> int:
 def _merged(parts: list[Node], type_: Type) -> list[Node]:
     first = parts[0]
     values = [part.operands[1] for part in parts]
-    whole = Node("CompositeConstruct", type_, values, (), first.where)
-    store = Node("Store", first.type, [first.operands[0], whole], first.literals, first.where)
+    whole = first.derive("CompositeConstruct", type_, values)
+    store = first.derive("Store", first.type, [first.operands[0], whole], first.literals)
     return [whole, store]

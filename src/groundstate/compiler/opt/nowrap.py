@@ -56,7 +56,7 @@ def _version(loop: SimpleLoop) -> bool:
 def _all(checks: list[Node], nodes: list[Node]) -> Node:
     result = checks[0]
     for check in checks[1:]:
-        result = Node("LogicalAnd", Bool(), [result, check], where=check.where)
+        result = check.derive("LogicalAnd", Bool(), [result, check])
         nodes.append(result)
     return result
 
@@ -95,7 +95,7 @@ class _Indices:
         operands = [self._at_first(number, nodes), self._at_first(variable, nodes), bound]
         operands += [step.factor] if step.factor is not None else []
         literals = (op, counted.amount, step.amount if step.factor is None else None)
-        nodes.append(Node("NeverWraps", Bool(), operands, literals, index.where))
+        nodes.append(index.derive("NeverWraps", Bool(), operands, literals))
         return nodes[-1]
 
     def _at_first(self, number: Node, nodes: list[Node]) -> Node:

@@ -45,7 +45,7 @@ def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
             if step is not None and _can_be_written(divergence, block, step):
                 count, factor = step
                 operands = load.operands[:1] + ([factor] if factor is not None else [])
-                ahead = Node("Prefetch", Void(), operands, (count,), load.where)
+                ahead = load.derive("Prefetch", Void(), operands, (count,))
                 block.nodes.insert(block.nodes.index(load), ahead)
                 added = True
     return added

@@ -58,7 +58,7 @@ def undo_software_pipelining(loop: SimpleLoop) -> None:
             continue  # something may be written before the loop
         nodes: list[Node] = []
         address = _phi_of(loop, first.operands[0], following.operands[0], nodes)
-        load = Node("Load", phi.type, [address], following.literals, phi.where)
+        load = following.derive("Load", phi.type, [address], following.literals)
         header.phis.remove(phi)
         header.nodes[:0] = [*nodes, load]
         loop.kernel.replace({phi: load})
@@ -84,9 +84,9 @@ def _phi_of(
     ):
         pairs = zip(first.operands, following.operands, strict=True)
         operands = [_phi_of(loop, one, other, nodes, depth - 1) for one, other in pairs]
-        nodes.append(Node(first.op, first.type, operands, first.literals, first.where))
+        nodes.append(first.derive(first.op, first.type, operands, first.literals))
         return nodes[-1]
-    phi = Node("Phi", first.type, [first, following], (loop.entering, loop.latch), first.where)
+    phi = first.derive("Phi", first.type, [first, following], (loop.entering, loop.latch))
     loop.header.phis.append(phi)
     return phi
 
@@ -131,8 +131,8 @@ def _of_lane(
     operands: list[Node]
     if depth and (value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside)):
         operands = [_of_lane(loop, each, shuffle, nodes, depth - 1) for each in value.operands]
-        nodes.append(Node(value.op, value.type, operands, value.literals, value.where))
+        nodes.append(value.derive(value.op, value.type, operands, value.literals))
     else:
         operands = [*shuffle.operands[:-2], value, shuffle.operands[-1]]
-        nodes.append(Node(shuffle.op, value.type, operands, shuffle.literals, shuffle.where))
+        nodes.append(shuffle.derive(shuffle.op, value.type, operands, shuffle.literals))
     return nodes[-1]

@@ -75,7 +75,7 @@ def _limit(node: Node) -> _Limit | None:
         compared = AT_LEAST.get(row.name) if row is not None else None
         for constant, other in (node.operands, node.operands[::-1]) if compared else ():
             if compared and constant_int(constant) is not None:
-                question = Node(compared, Bool(), [other, constant], where=node.where)
+                question = node.derive(compared, Bool(), [other, constant])
                 return _Limit(node, constant, question, True)
     return None
 
@@ -167,8 +167,7 @@ class _Unrolling:
         guards = []
         for factor in self.element_strides:
             one = constant_node(factor.type, 1)
-            where = self.loop.header.where
-            is_one = Node("IEqual", Bool(), [factor, one], where=where)
+            is_one = self.limit.condition.derive("IEqual", Bool(), [factor, one])
             guards.append(Guard(is_one, [is_one]))
         return [*guards, Guard(self.limit.condition, [self.limit.condition], self.limit.wanted)]
 

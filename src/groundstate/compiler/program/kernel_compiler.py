@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundstate.announce import Announced
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.ir import Kernel
     from groundstate.compiler.llvm.backend import Linked
     from groundstate.compiler.program.program import Program
+    from groundstate.compiler.program.source_lines import KernelLines, SourceTexts
 
 GroupSize = tuple[int, int, int]
 
@@ -41,6 +43,9 @@ UNKNOWN_FACTS: Facts = {
 
 UNOPTIMISED = frozenset(("-ze-opt-disable", "-ze-opt-level=0", "-cl-opt-disable"))
 """The build options that ask for code that is written quickly and runs slowly."""
+
+HINTED_TYPES = ("char", "short", "int", "long", "half", "float", "double")
+"""By their numbers in VecTypeHint."""
 
 MAX_KERNELS = 16
 """How many kernels are kept as they were before they were specialised."""
@@ -65,6 +70,8 @@ class KernelCode:
     """How many work-items run side by side."""
     other_widths: tuple[int, ...] = ()
     """With which it may be faster."""
+    lines: KernelLines | None = None
+    """Where in the source it comes from, if that is known."""
 
 
 class Written(NamedTuple):
@@ -120,6 +127,8 @@ class KernelCompiler:
         attributes = [f"reqd_work_group_size({','.join(map(str, size))})"] if size else []
         hint = modes.get(ExecutionMode.LocalSizeHint)
         attributes += [f"work_group_size_hint({','.join(map(str, hint))})"] if hint else []
+        vector = modes.get(ExecutionMode.VecTypeHint)
+        attributes += [f"vec_type_hint({_vector_type(vector[0])})"] if vector else []
         attributes += [f"intel_reqd_sub_group_size({lanes[0]})"] if lanes else []
         end = max((each.offset + each.size for each in arguments), default=0)
         facts = self.facts(name)
@@ -258,7 +267,26 @@ class KernelCompiler:
             binary=binary,
             width=next(iter(widths), 1),
             other_widths=tuple(widths[1:]),
+            lines=self._lines(name, description, binary, loaded.address),
         )
+
+    def _lines(
+        self, name: str, description: Facts, binary: bytes, address: int
+    ) -> KernelLines | None:
+        """Where in the source code comes from that is in memory now, if that is known."""
+        locations = description.get("locations")
+        if not locations:
+            return None
+        from groundstate.compiler.program import debug_image, source_lines
+
+        table = debug_image.line_table(debug_image.Code(name, binary, address))
+        return source_lines.KernelLines(name, locations, table, self._texts)
+
+    @cached_property
+    def _texts(self) -> SourceTexts:
+        from groundstate.compiler.program.source_lines import SourceTexts
+
+        return SourceTexts(self.program.modules)
 
     def _compile(self, name: str, group_size: GroupSize, width: int) -> tuple[Facts, bytes]:
         return self._translated(name, group_size, self._written(name, group_size, width))
@@ -281,6 +309,8 @@ class KernelCompiler:
             "formats": [each.hex() for each in code.formats],
             "widths": [code.lanes, *others],
         }
+        if code.locations:
+            description["locations"] = code.locations
         return Written(code, description, width)
 
     def _translated(
@@ -308,6 +338,13 @@ class KernelCompiler:
             return shown  # one that initialises variables
         compiled = {each for each, _, _ in self._variants if each in names} - {name}
         return f"{shown} ({len(compiled) + 1} of {len(names)})"
+
+
+def _vector_type(hint: int) -> str:
+    """The type that VecTypeHint names by a number: how many of what."""
+    count, kind = hint >> 16, hint & 0xFFFF
+    name = HINTED_TYPES[kind] if kind < len(HINTED_TYPES) else str(kind)
+    return f"{name}{count}" if count > 1 else name
 
 
 def load(binary: bytes) -> object_loader.Loaded | Linked:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from array import array
 
 from groundstate.compiler.spirv.checks import Checker, check_signature
+from groundstate.compiler.spirv.debug_info import EXTENDED, LineTracker
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS, Row, opcode_name
 from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
 from groundstate.compiler.spirv.opcodes import Op
 
 DROPPED = frozenset((Op.Nop, Op.Line, Op.NoLine))
+"""What leaves no instruction behind."""
 BEFORE_PHIS = frozenset((Op.Phi, Op.LoopControlINTEL))
 """Compilers put the hint for a loop at the very start of its first block."""
 OUTSIDE = frozenset(
@@ -69,6 +71,7 @@ class _Body:
         self.continued: list[int] = []
         """More operands for the last instruction, until the next one comes."""
         self.uses: list[tuple[int, Instruction]] = []
+        self.lines = LineTracker(module)
 
     def read(self, end: int) -> Function:
         try:
@@ -102,7 +105,10 @@ class _Body:
             if row is None:
                 raise InvalidModule(f"{opcode_name(opcode)} is not known")
             self.row = row
-            if opcode not in DROPPED:
+            if opcode in DROPPED:
+                if opcode != Op.Nop:
+                    self.lines.take_line(words[at + 1 : at + count])
+            else:
                 self._take(opcode, row, words[at + 1 : at + count])
             at += count
         if self.block is not None:
@@ -111,6 +117,9 @@ class _Body:
     def _take(self, opcode: int, row: Row, words: list[int]) -> None:
         if opcode in OUTSIDE:
             raise InvalidModule("it stands in a function, and belongs before all of them")
+        if opcode in EXTENDED and len(words) > 3 and words[2] in self.lines.sets:
+            self.lines.take(words)
+            return
         instruction = self._decode(opcode, row, words)
         if instruction.result:
             self._define(instruction)
@@ -143,6 +152,7 @@ class _Body:
         block.instructions.append(instruction)
         if opcode in TERMINATORS:
             self.block = None
+            self.lines.leave_block()
 
     def _continue(self, instruction: Instruction, block: Block) -> None:
         before = block.instructions[-1] if block.instructions else None
@@ -163,6 +173,7 @@ class _Body:
             words[row.has_type] if row.has_result else 0,
             operands,
             self.position,
+            self.lines.current,
         )
         if row.has_type and instruction.type not in self.module.types:
             raise InvalidModule(f"%{instruction.type} is not a type")

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from groundstate.compiler.spirv import types as t
 from groundstate.compiler.spirv.constants import Address, Constant
+from groundstate.compiler.spirv.debug_info import SourceLine
 from groundstate.compiler.spirv.instructions import ROWS, enumeration
 from groundstate.compiler.spirv.module import Function, Instruction, Module, Variable
 from groundstate.compiler.spirv.opcodes import Decoration, FunctionParameterAttribute, Op
@@ -202,9 +203,24 @@ class Disassembler:
         """The instructions of a block, with their results in a column."""
         lefts = [self.id(i.result) if i.result else "" for i in instructions]
         width = max((len(left) for left in lefts if len(left) <= LEFT), default=0)
+        line: SourceLine | None = None
         for instruction, left in zip(instructions, lefts, strict=True):
+            if instruction.line is not line:
+                line = instruction.line
+                yield f"    ; {self.place(line)}"
             margin = f"    {left:<{width}} = " if left else "    "
             yield margin + self.instruction(instruction) + self.decorations(instruction.result)
+
+    def place(self, line: SourceLine | None) -> str:
+        """A line of the source, and the calls that were inlined around it."""
+        debug_info = self.module.debug_info
+        frames = debug_info.frames(line, "") if line is not None and debug_info is not None else []
+        if not frames:
+            return "no line"
+        told = [
+            f"{file}:{at}:{column} {function}".rstrip() for file, at, column, function in frames
+        ]
+        return ", called at ".join(told)
 
     def instruction(self, instruction: Instruction) -> str:
         """One instruction without its result."""

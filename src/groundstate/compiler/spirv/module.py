@@ -12,20 +12,31 @@ from typing import TypeAlias
 
 from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.compiler.spirv.constants import Constant
+from groundstate.compiler.spirv.debug_info import EXTENDED, DebugInfo, SourceLine, is_debug_set
 from groundstate.compiler.spirv.errors import InvalidModule
+from groundstate.compiler.spirv.opcodes import Op
 from groundstate.compiler.spirv.types import FunctionType, Pointer, Type
 
 DecorationOperands: TypeAlias = "tuple[int, ...] | str"
 Names: TypeAlias = "tuple[dict[int, str], dict[tuple[int, int], str]]"
 
+PLACES = (Op.Line, *EXTENDED)
+"""The instructions in functions that may say where in the source something is."""
+
 
 class Instruction:
     """One instruction: its operands are the words after the type and the result, as they are."""
 
-    __slots__ = ("opcode", "operands", "position", "result", "type")
+    __slots__ = ("line", "opcode", "operands", "position", "result", "type")
 
     def __init__(
-        self, opcode: int, type_: int, result: int, operands: tuple[int, ...], position: int
+        self,
+        opcode: int,
+        type_: int,
+        result: int,
+        operands: tuple[int, ...],
+        position: int,
+        line: SourceLine | None = None,
     ) -> None:
         self.opcode = opcode
         self.type = type_
@@ -35,6 +46,8 @@ class Instruction:
         self.operands = operands
         self.position = position
         """Where in the module, in words."""
+        self.line = line
+        """Where in the source, if the module says so."""
 
     def __repr__(self) -> str:
         return f"Instruction({self.opcode}, {self.type}, {self.result}, {self.operands})"
@@ -139,6 +152,7 @@ class Module:
     _read_function: Callable[[Module, int], Function] | None = field(default=None, repr=False)
     _specialise: Callable[[Mapping[int, bytes]], Module] | None = field(default=None, repr=False)
     _read_names: Callable[[], Names] | None = field(default=None, repr=False)
+    _read_debug_info: Callable[[Module], DebugInfo] | None = field(default=None, repr=False)
 
     @cached_property
     def _all_names(self) -> Names:
@@ -153,6 +167,15 @@ class Module:
     def member_names(self) -> dict[tuple[int, int], str]:
         """What the module calls the members of structures, for people."""
         return self._all_names[1]
+
+    @cached_property
+    def debug_info(self) -> DebugInfo | None:
+        """What the module says of its source; None if that is nothing."""
+        if self._read_debug_info is None or self.opcodes.isdisjoint(PLACES):
+            return None
+        if Op.Line not in self.opcodes and not any(map(is_debug_set, self.ext_imports.values())):
+            return None
+        return self._read_debug_info(self)
 
     def function(self, id: int) -> Function:
         """A function, read on first use."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.spirv.annotations import Annotations
 from groundstate.compiler.spirv.bodies import read_function
+from groundstate.compiler.spirv.debug_info import DebugInfo
 from groundstate.compiler.spirv.declarations import Declarations
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import invalid
@@ -85,6 +86,7 @@ class _Reader:
         end = preamble.read(HEADER_WORDS)
         annotations.apply_groups()
         module._read_names = preamble.read_names
+        module._read_debug_info = lambda of: DebugInfo(of, words, end)
         self._index_functions(end, preamble.places)
         declarations = Declarations(module, words, preamble)
         declarations.define_all({})

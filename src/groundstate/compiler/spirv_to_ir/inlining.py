@@ -12,6 +12,7 @@ from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.limits import MAX_CALL_DEPTH
 from groundstate.compiler.program.symbols import Callee
 from groundstate.compiler.spirv.constants import Address, Constant
+from groundstate.compiler.spirv.debug_info import SourceLine
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
 from groundstate.compiler.spirv.opcodes import StorageClass
@@ -62,6 +63,9 @@ class Instance:
                 self.where, f"{self.where} is declared but not defined in this module"
             )
         self.exits = exits
+        self.call = builder.location
+        """Where in the source it is called from, if that is known."""
+        self.line: SourceLine | None = None
         self.later_types: dict[int, int] = {}
         self.values: dict[int, Node] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
@@ -104,6 +108,8 @@ class Instance:
     def _build_block(self, label: int, instructions: list[Instruction]) -> None:
         current = self.first[label]
         for instruction in instructions:
+            if instruction.line is not self.line:
+                self._move_to(instruction.line)
             name = ROWS[instruction.opcode].name.removeprefix("Op")
             if name == "FunctionCall":
                 current = self._call(current, instruction)
@@ -118,6 +124,11 @@ class Instance:
             elif name not in NO_CODE:
                 self._add(current, name, instruction)
         self.last[label] = current
+
+    def _move_to(self, line: SourceLine | None) -> None:
+        """Goes to another line of the source."""
+        self.line = line
+        self.builder.location = self.builder.locate(self.home, line, self.where, self.call)
 
     def _add(self, current: Block, name: str, instruction: Instruction) -> None:
         """Adds an instruction that is no branch and no call."""
@@ -332,7 +343,9 @@ class Instance:
         ]
         given = own_copies(self.builder, current, home, callee, given, is_kernel=False)
         exits: Exits = []
+        here = self.builder.location
         inlined = Instance(self.builder, home, callee, given, self.callers, exits)
+        self.builder.location = here
         current.successors = [inlined.entry]
         for block, identifier in exits:
             block.successors = [rest]

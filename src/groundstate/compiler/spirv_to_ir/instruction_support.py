@@ -6,6 +6,7 @@ Every instruction of the grammar is in one of these tables, is read by `compiler
 
 from __future__ import annotations
 
+from groundstate.compiler.spirv.debug_info import is_debug_set
 from groundstate.compiler.spirv.instructions import ROWS, enumeration
 from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv.operands import OPENCL_STD
@@ -187,13 +188,10 @@ RENAMED = {
 UNTYPED = frozenset(name for name in RENAMED if name.startswith("Untyped"))
 """Instructions whose first operand is a type."""
 
-DEBUG_SETS = ("NonSemantic.", "OpenCL.DebugInfo", "DebugInfo")
-"""How the names of sets of instructions begin that change nothing in what a kernel computes."""
-
 
 def reason_against_set(name: str) -> str | None:
     """Why no instruction of a set can be compiled, or None if some can or all may be left out."""
-    if name == OPENCL_STD or name.startswith(DEBUG_SETS):
+    if name == OPENCL_STD or is_debug_set(name):
         return None
     return f"the extended instructions '{name}' are not for kernels"
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from groundstate.compiler import limits
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.ir.location import Location, Locations
 from groundstate.compiler.program.symbols import Symbols
+from groundstate.compiler.spirv.debug_info import SourceLine
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.spirv_to_ir.legality import check_operands
 
@@ -33,6 +35,9 @@ class Builder:
         self.node_count = 0
         self.unresolved: list[tuple[Node, Words, Instance]] = []
         self.phis: list[tuple[Node, tuple[int, ...], Instance]] = []
+        self.location: Location | None = None
+        """Where in the source the instruction stands that nodes are made for."""
+        self._locations = Locations()
 
     def build(self) -> Kernel:
         """The whole kernel."""
@@ -64,7 +69,21 @@ class Builder:
         if self.node_count > 2 * limits.MAX_NODES:  # calls through pointers come on top
             raise BuildError(f"{self.name}: more than {limits.MAX_NODES} operations")
         limits.check_value(type_, where)
-        return Node(op, type_, literals=literals, where=where)
+        return Node(op, type_, literals=literals, where=where, location=self.location)
+
+    def locate(
+        self, home: int, line: SourceLine | None, function: str, call: Location | None
+    ) -> Location | None:
+        """The location of a line of a module, in a function that was called from another place.
+
+        Where nothing is known of the function, it is that of the call."""
+        debug_info = self.modules[home].debug_info
+        if line is None or debug_info is None:
+            return call
+        location = call
+        for frame in reversed(debug_info.frames(line, function)):
+            location = self._locations.of(frame, location)
+        return location
 
     def constant(self, home: int, identifier: int) -> Node | None:
         """The node of a constant or variable of a module, made once."""
