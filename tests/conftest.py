@@ -20,6 +20,8 @@ from groundstate.compiler.ir.pass_observers import Verifier
 from groundstate.compiler.ir.passes import observers
 from groundstate.compiler.llvm import process
 
+from .loader_stub import is_loader_installed, link_without_loader
+
 pytest_plugins = ["tests.prebuilt.plugin"]
 
 STRICT = os.environ.get("GROUNDSTATE_STRICT_TESTS", "") not in ("", "0")
@@ -103,6 +105,13 @@ def fail_if_skipped(
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid}: skipping is not allowed in strict mode. {reason}"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loader_to_link_with(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """C programs are linked with a loader, and with a stub of one where there is none."""
+    if not is_loader_installed():
+        link_without_loader(tmp_path_factory.mktemp("loader"))
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import standin
+from tests.loader_stub import is_loader_installed
 
 from .blocks import BLOCKS_IN_SECTION, PROGRAMS, Program, page
 from .kernels import EXAMPLES, write_kernels
@@ -48,11 +49,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def routes(library: Path) -> list[dict[str, str]]:
-    """The variables that lead a program to the driver: through the loader, and in its place."""
-    return [
-        {"ZE_ENABLE_ALT_DRIVERS": str(library)},
-        {"LD_LIBRARY_PATH": str(standin.folder())},
-    ]
+    """The variables that lead a program to the driver: in place of the loader, and through it."""
+    through = [{"ZE_ENABLE_ALT_DRIVERS": str(library)}] if is_loader_installed() else []
+    return [{"LD_LIBRARY_PATH": str(standin.folder())}, *through]
 
 
 def python_output(program: Program, capture: pytest.CaptureFixture[str]) -> str:
