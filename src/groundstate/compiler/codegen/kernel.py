@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import groundstate.compiler.codegen.arithmetic.composites
 import groundstate.compiler.codegen.arithmetic.conversions
+import groundstate.compiler.codegen.arithmetic.dots
 import groundstate.compiler.codegen.arithmetic.integers
 import groundstate.compiler.codegen.arithmetic.intrinsics
 import groundstate.compiler.codegen.arithmetic.opencl

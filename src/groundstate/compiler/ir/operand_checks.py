@@ -225,6 +225,13 @@ def packed(check: TypeCheck, node: Node) -> str:
     return ""
 
 
+def words(check: TypeCheck, node: Node) -> str:
+    """Everything has 32 bits."""
+    del check
+    odd = next((each.type for each in (*node.operands, node) if each.type.size != 4), None)
+    return "" if odd is None else f"it takes and gives words of 32 bits, not a {odd}"
+
+
 def in_steps(check: TypeCheck, node: Node) -> str:
     """The group operation is a reduction, a scan or in clusters."""
     del check
