@@ -240,6 +240,17 @@ class Machine:
         return not self.features.isdisjoint({"avx512_fp16", "asimdhp"})
 
     @cached_property
+    def has_byte_dots(self) -> bool:
+        """Whether one instruction adds the products of four bytes to a sum."""
+        return not self.features.isdisjoint({"avx512_vnni", "avx_vnni"})
+
+    @cached_property
+    def packed_products(self) -> tuple[str, ...]:
+        """The kinds of pairs of 16 bits whose products one or two instructions add up."""
+        kinds = {"s16": "sse2", "bf16": "avx512_bf16"}
+        return tuple(kind for kind, feature in kinds.items() if feature in self.features)
+
+    @cached_property
     def has_ecc(self) -> bool:
         """Whether the kernel watches a memory controller that corrects errors."""
         return os.path.isdir(os.path.join(self.root, "sys/devices/system/edac/mc/mc0"))
