@@ -42,5 +42,5 @@ class Products(TypedStructure):
     )
 
 
-PRODUCT_FLAGS = {"s16": 1, "bf16": 2}
-"""Of `Products`: pairs of 16-bit integers, pairs of bfloats."""
+PRODUCT_FLAGS = {"s16": 1, "bf16": 2, "tiles": 4}
+"""Of `Products`: pairs of 16-bit integers, pairs of bfloats, tiles of 8-bit integers or bfloats."""

@@ -85,8 +85,8 @@ def words(seed: int, count: int, kind: type[Whole]) -> Words:
 
 def sums(a: Words, b: Words, kinds: tuple[type[Whole], type[Whole]]) -> NDArray[np.int64]:
     """What the kernels add up: with the same left operand for all, and with the neighbour's."""
-    left, right = (a.view(kinds[0]).reshape(STEPS, 1, -1), b.view(kinds[1]))
-    rows = right.reshape(STEPS, ITEMS, -1)
+    left, right = a.view(kinds[0]).reshape(STEPS, 1, -1), b.view(kinds[1])
+    rows = right.reshape(STEPS, ITEMS, -1).astype(np.int64)
     first = b.view(kinds[0]).reshape(STEPS, ITEMS, -1)
     neighbours = rows[:, np.arange(ITEMS) ^ 1]
     one = (left.astype(np.int64) * rows).sum(axis=(0, 2))

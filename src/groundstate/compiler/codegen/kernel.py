@@ -28,6 +28,7 @@ import groundstate.compiler.codegen.memory.atomics
 import groundstate.compiler.codegen.memory.blocks
 import groundstate.compiler.codegen.memory.layout
 import groundstate.compiler.codegen.memory.pointers
+import groundstate.compiler.codegen.memory.tiles
 import groundstate.compiler.codegen.printing
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride

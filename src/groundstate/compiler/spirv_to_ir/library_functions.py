@@ -37,6 +37,10 @@ DOT_PRODUCTS = {
 """Functions of our own for kernels of ours: sums of products of pairs, which no module can say.
 That of bfloats rounds as the machine does, which is not what SPIR-V asks of an addition."""
 
+TILES = "__groundstate_tiles_"
+TILE_KINDS = ("u8s8", "s8s8", "s8u8", "bf16")
+"""The functions for products of tiles begin like this, and end with what numbers they multiply."""
+
 TRAPS = frozenset(
     (
         *("llvm.trap", "llvm.ubsantrap", "llvm.debugtrap", "abort"),
@@ -102,6 +106,8 @@ def _by_name(name: str) -> LibraryFunction | None:
         return LibraryFunction("GenericCastToPtrExplicit", (STORAGE_CASTS[name],))
     if name in DOT_PRODUCTS:
         return LibraryFunction(DOT_PRODUCTS[name])
+    if name.startswith(TILES) and name.removeprefix(TILES) in TILE_KINDS:
+        return LibraryFunction("TileProduct", (name.removeprefix(TILES),))
     if name in TRAPS:
         return LibraryFunction("Trap", takes_arguments=False)
     if name in BEHIND_POINTERS:

@@ -201,7 +201,7 @@ def launch(kernel: Kernel, product: Product, finish: Sequence[str], tile: Tile) 
     its place `batch`, `row` and `column`.
     """
     tile = fitted(product, tile)
-    kernel.extend(_Writer(product, finish, tile).lines())
+    kernel.extend(Writer(product, finish, tile).lines())
     parts = shares(product, tile)
     across = -(-parts.panels // parts.panels_of_group)
     down = -(-parts.tiles // parts.tiles_of_group)
@@ -225,7 +225,7 @@ def offset(index: str, axes: Sequence[Axis], side: str = "left") -> str:
     return " + ".join(terms) or "0"
 
 
-class _Writer:
+class Writer:
     """Writes one kernel."""
 
     def __init__(self, product: Product, finish: Sequence[str], tile: Tile) -> None:
@@ -249,14 +249,15 @@ class _Writer:
             size = self.parts.panels_of_group * self.parts.tiles_of_group
             size *= self.tile.rows * self.tile.lanes
             yield f"local {self.total} waiting[{size}];"
-        yield from self._places()
+        yield from self.places()
         yield from self._nest()
 
-    def _places(self) -> Iterator[str]:
+    def places(self, *, with_lane: bool = True) -> Iterator[str]:
+        """Where the operands of the group begin, and which panels and tiles it has."""
         index, product, parts = self.index, self.product, self.parts
         yield f"const {index} lane = get_local_id(0), batch = get_group_id(2);"
         yield f"left += {offset('batch', product.batches)};"
-        lanes = "" if product.is_shared else " + lane"
+        lanes = "" if product.is_shared or not with_lane else " + lane"
         yield f"right += {offset('batch', product.batches, 'right')}{lanes};"
         for noun, axis, share, total in (
             ("panel", 0, parts.panels_of_group, parts.panels),

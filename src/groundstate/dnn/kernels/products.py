@@ -13,7 +13,7 @@ from math import prod
 from groundstate.dnn.attributes import Attributes, Quantization
 from groundstate.dnn.descriptor import Descriptor, dense_strides
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.kernels import gemm, indexing, operands, values, words
+from groundstate.dnn.kernels import gemm, indexing, operands, tiles, values, words
 from groundstate.dnn.kernels.epilogue import Epilogue, Quantized
 from groundstate.dnn.kernels.gemm import Product, Tile
 from groundstate.dnn.kernels.operands import Copy
@@ -208,7 +208,11 @@ def add(
     if word:
         kernel.functions += [words.TYPE, word.declaration]
         product = replace(product, shift=_shift(kernel, left, moved))
-    plan.launches.append(gemm.launch(kernel, product, finish(kernel), tile))
+    lines, cut = finish(kernel), tiles.tiling(product, tile)
+    if cut is not None:
+        plan.launches.append(tiles.launch(kernel, product, lines, tile, cut))
+    else:
+        plan.launches.append(gemm.launch(kernel, product, lines, tile))
 
 
 def _shift(kernel: Kernel, left: Operand, moved: int) -> str:

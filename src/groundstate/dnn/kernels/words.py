@@ -45,6 +45,8 @@ class Word:
     """True if zero points of the left operand are subtracted from sums, and not before."""
     ones: str = "0x01010101u"
     """A word of ones."""
+    tiles: str = ""
+    """What a device with tile registers calls it; empty if they do not multiply it."""
 
     def packs(self, weights: Descriptor) -> bool:
         """True if weights lie in words as they are, without being converted."""
@@ -63,13 +65,22 @@ UNSIGNED_LEFT = Word(
     "char",
     "{total} + dot_4x8packed_su_int({right}, {left})",
     is_compensated=True,
+    tiles="u8s8",
 )
-MOVED_LEFT = replace(UNSIGNED_LEFT, moved=128)
+MOVED_LEFT = replace(UNSIGNED_LEFT, moved=128, tiles="")
+SIGNED = replace(
+    UNSIGNED_LEFT,
+    left="char",
+    dot="{total} + dot_4x8packed_ss_int({left}, {right})",
+    tiles="s8s8",
+)
+"""Tile registers need no unsigned operand."""
 UNSIGNED_RIGHT = replace(
     UNSIGNED_LEFT,
     left="char",
     right="uchar",
     dot="{total} + dot_4x8packed_su_int({left}, {right})",
+    tiles="s8u8",
 )
 SHORTS = Word(
     "s16",
@@ -88,6 +99,7 @@ BFLOATS = Word(
     "ushort",
     "__groundstate_dot_bf16({left}, {right}, {total})",
     "float __groundstate_dot_bf16(uint, uint, float) __attribute__((const));\n",
+    tiles="bf16",
 )
 TYPES = {"uchar": DataType.u8, "char": DataType.s8, "ushort": DataType.bf16}
 """Of a tensor whose numbers are used as they are."""
@@ -117,6 +129,8 @@ def chosen(
     if not BYTES.issuperset(types):
         return None
     word = OF_BYTES.get(types)
+    if word is MOVED_LEFT and "tiles" in dots:
+        word = SIGNED
     if word and word.kind in dots and two is None and (one is None or one.mask == 0):
         return word
     small = all(each is None or each.data_type in BYTES for each in (one, two))
