@@ -81,14 +81,16 @@ def test_matmul_of_packed_numbers(
     np.testing.assert_array_equal(dnn.run(made, stream, given)[Arg.DST], a @ b)
 
 
-@pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize(("one", "two"), [("u8", "s8"), ("s8", "s8"), ("bf16", "bf16")])
-@pytest.mark.parametrize("channels", [3, 32])
+@pytest.mark.parametrize(
+    ("groups", "channels", "outputs"),
+    [(1, 3, 35), (1, 32, 35), (2, 3, 35), (2, 32, 35), (3, 4, 1), (3, 2, 1)],
+)
 def test_convolution_of_packed_numbers(
-    stream: dnn.Stream, dots: str, channels: int, one: str, two: str, groups: int
+    stream: dnn.Stream, dots: str, groups: int, channels: int, outputs: int, one: str, two: str
 ) -> None:
     del dots
-    outputs, size = 35, 9
+    size = 9
     image, kernel = (1, groups * channels, size, size), (outputs, channels, 3, 3)
     weights = (groups, *kernel) if groups > 1 else kernel
     tagged = Descriptor.tagged

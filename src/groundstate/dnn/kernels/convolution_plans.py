@@ -39,8 +39,10 @@ def word_of(tile: Tile, shape: Shape, image: Tensor, weights: Tensor) -> Word | 
     """What channels are packed in for the product, if the device multiplies such words."""
     shifts = {"left": image.zero_point, "right": weights.zero_point}
     word = words.chosen(tile.dots, image.descriptor, weights.descriptor, shifts)
-    if word is None or shape.is_depthwise or (shape.groups > 1 and shape.inputs % word.count):
+    if word is None or (shape.groups > 1 and shape.inputs % word.count):
         return None
+    if replace(shape, inputs=convolution.word_count(shape, word)).is_depthwise:
+        return None  # a word would be taken for a channel
     if word.is_compensated and image.zero_point is not None:
         # The padding would have to be the zero point.
         return words.chosen(tile.dots - {word.kind}, image.descriptor, weights.descriptor, shifts)
