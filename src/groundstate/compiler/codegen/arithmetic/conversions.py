@@ -18,6 +18,8 @@ NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = 0, 1, 2, 3
 ROUNDING = {NEAREST_EVEN: "roundeven", TOWARD_POSITIVE: "ceil", TOWARD_NEGATIVE: "floor"}
 BITS = {"half": 16, "float": 32, "double": 64}
 LARGEST = {"half": 65504.0, "float": 3.4e38, "double": 1.7e308}
+MANTISSA_BITS = {"float": 24, "double": 53}
+WIDTHS = (8, 16, 32, 64)
 
 
 def _rounding(node: Node) -> int | None:
@@ -57,11 +59,37 @@ def _to_integer(emitter: Emitter, node: Node) -> None:
         if mode in ROUNDING:
             function = f"llvm.{ROUNDING[mode]}.{overloaded(side.source)}"
             name = side.text.call(side.source, function, [(side.source, name)])
+        if side.vector and side.from_scalar in MANTISSA_BITS and int(side.scalar[1:]) in WIDTHS:
+            return side.result(_limited(side, signed, name))
         kind = "fptosi" if signed else "fptoui"
         function = f"llvm.{kind}.sat.{overloaded(side.target)}.{overloaded(side.source)}"
         return side.result(side.text.call(side.target, function, [(side.source, name)]))
 
     _define(emitter, node, one)
+
+
+def _limited(side: _Side, signed: bool, name: str) -> str:
+    """Vectors of integers, of floats that are limited first: LLVM would convert each lane alone."""
+    text, bits, source = side.text, int(side.scalar[1:]) - signed, side.source
+    target = side.target if bits > 16 else side.target.replace(side.scalar, "i32")
+    truth = side.target.replace(side.scalar, "i1")
+    low, high = -(1 << bits) if signed else 0, (1 << bits) - 1
+    last = high - high % (1 << max(0, bits - MANTISSA_BITS[side.from_scalar]))
+    limited = name
+    for comparison, limit in (("olt", low), ("ogt", last), ("uno", 0)):
+        end = side.constant(side.from_scalar, float_literal(float(limit), side.from_scalar))
+        beyond = text.emit(f"fcmp {comparison} {source} {limited}, {end}")
+        limited = text.emit(f"select {truth} {beyond}, {source} {end}, {source} {limited}")
+    kind = "fptosi" if signed or bits <= 16 else "fptoui"
+    number = text.emit(f"{kind} {source} {limited} to {target}")
+    if last != high:
+        end = side.constant(side.from_scalar, float_literal(float(last), side.from_scalar))
+        beyond = text.emit(f"fcmp ogt {source} {name}, {end}")
+        most = side.constant(side.scalar, str(high))
+        number = text.emit(f"select {truth} {beyond}, {target} {most}, {target} {number}")
+    return (
+        number if target == side.target else text.emit(f"trunc {target} {number} to {side.target}")
+    )
 
 
 @handles("SatConvertSToU", "SatConvertUToS")
