@@ -53,9 +53,9 @@ PRELUDE = """\
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 static inline float gs_from_bf16(ushort x) { return as_float((uint)x << 16); }
 static inline ushort gs_to_bf16(float x) {
-    uint bits = as_uint(x), not_a_number = 0u - (uint)(x != x);
-    uint rounded = bits + ((0x7fffu + ((bits >> 16) & 1u)) & ~not_a_number);
-    return (ushort)((rounded | (not_a_number & 0x400000u)) >> 16);
+    uint bits = as_uint(x);
+    uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    return isnan(x) ? (ushort)((bits >> 16) | 0x40u) : (ushort)(rounded >> 16);
 }
 static inline float gs_bell(float x) {
     float q = 170.0f < x * x ? 170.0f : x * x;
