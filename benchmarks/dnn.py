@@ -11,7 +11,7 @@ from benchmarks.figures import Benchmark, Figure, Measure, Options, Plan, Sample
 from benchmarks.peers import Missing, Target
 from benchmarks.programs import ROOT, Session
 from groundstate.dnn.layout import tag_value
-from groundstate.dnn.types import Algorithm
+from groundstate.dnn.types import Algorithm, DataType
 
 INCLUDE = f"-I{ROOT / 'src' / 'groundstate' / 'include'}"
 EXECUTIONS, SLICES = 6, 20
@@ -34,23 +34,37 @@ class Case:
     goal: float | None
 
 
-def _matmul(rows: int, columns: int, depth: int, goal: float | None) -> Case:
-    sizes = (rows, columns, depth)
-    title = f"matmul {rows} x {columns} x {depth}"
-    return Case(
-        f"matmul-{rows}", title, "matmul", sizes, 2.0 * rows * columns * depth, "GFLOP/s", goal
-    )
+F32, S8, U8, BF16 = DataType.f32, DataType.s8, DataType.u8, DataType.bf16
+TYPES = {"": (F32, F32, F32), "u8": (U8, S8, F32), "s8": (S8, S8, S8), "bf16": (BF16, BF16, BF16)}
+"""Of source, weights and result, by what they are called in the name of a case."""
+
+
+def _typed(name: str, title: str, types: str) -> tuple[str, str]:
+    """The name and the title of a case with other types than f32."""
+    return (f"{name}-{types}", f"{title}, {types}") if types else (name, title)
+
+
+def _matmul(rows: int, columns: int, depth: int, goal: float | None, types: str = "") -> Case:
+    sizes = (rows, columns, depth, *map(int, TYPES[types]))
+    name, title = _typed(f"matmul-{rows}", f"matmul {rows} x {columns} x {depth}", types)
+    return Case(name, title, "matmul", sizes, 2.0 * rows * columns * depth, "GFLOP/s", goal)
 
 
 def _convolution(
-    inputs: int, outputs: int, size: int, kernel: int, stride: int, goal: float | None
+    inputs: int,
+    outputs: int,
+    size: int,
+    kernel: int,
+    stride: int,
+    goal: float | None,
+    types: str = "",
 ) -> Case:
     padding = kernel // 2
     places = (size + 2 * padding - kernel) // stride + 1
     work = 2.0 * places * places * inputs * outputs * kernel * kernel
     title = f"convolution {kernel}x{kernel}, {size}x{size}, {inputs} to {outputs}"
-    sizes = (inputs, outputs, size, kernel, stride, padding)
-    name = f"convolution-{kernel}x{kernel}-{size}"
+    sizes = (inputs, outputs, size, kernel, stride, padding, *map(int, TYPES[types]))
+    name, title = _typed(f"convolution-{kernel}x{kernel}-{size}", title, types)
     return Case(name, title, "convolution", sizes, work, "GFLOP/s", goal)
 
 
@@ -77,6 +91,18 @@ CASES = {
         _convolution(512, 512, 7, 3, 1, CONVOLUTION),
         _convolution(64, 256, 56, 1, 1, None),
         _convolution(3, 64, 224, 7, 2, None),
+        *(
+            case
+            for types in ("u8", "s8", "bf16")
+            for case in (
+                _matmul(1024, 1024, 1024, None, types),
+                _matmul(512, 3072, 768, None, types),
+                _convolution(64, 64, 56, 3, 1, None, types),
+                _convolution(256, 256, 14, 3, 1, None, types),
+                _convolution(64, 256, 56, 1, 1, None, types),
+                _convolution(3, 64, 224, 7, 2, None, types),
+            )
+        ),
         _memory("softmax", "softmax", "softmax", (ROWS, COLUMNS), ROWS * COLUMNS),
         _memory("layer-norm", "layer normalization", "layer_norm", (ROWS, COLUMNS), ROWS * COLUMNS),
         _memory(
@@ -153,8 +179,9 @@ def _figure(case: Case, ours: Samples, theirs: Samples, peer: Target | Missing) 
 BENCHMARK = Benchmark(
     name="dnn",
     title="Neural-network primitives",
-    explanation="dnnl_primitive_execute and dnnl_stream_wait from C, f32, through our library and "
-    "through oneDNN's own for CPUs, each with the layouts that it prefers. GB/s counts what is "
-    "read and what is written, once each. The libraries take turns every few executions.",
+    explanation="dnnl_primitive_execute and dnnl_stream_wait from C, in f32 unless the case names "
+    "another type of the source, through our library and through oneDNN's own for CPUs, each with "
+    "the layouts that it prefers. GB/s counts what is read and what is written, once each. The "
+    "libraries take turns every few executions.",
     plan=plan,
 )

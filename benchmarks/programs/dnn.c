@@ -38,22 +38,35 @@ static void *find(const char *name) {
 
 /* --- Tensors ----------------------------------------------------------------------------------------- */
 
-static dnnl_memory_desc_t described(int count, const int64_t *sizes, dnnl_format_tag_t tag) {
+static dnnl_memory_desc_t typed(int count, const int64_t *sizes, int64_t type, dnnl_format_tag_t tag) {
     dnnl_memory_desc_t made;
     dnnl_dims_t dims = {0};
     memcpy(dims, sizes, (size_t)count * sizeof *sizes);
-    CALL(dnnl_memory_desc_create_with_tag, &made, count, dims, dnnl_f32, tag);
+    CALL(dnnl_memory_desc_create_with_tag, &made, count, dims, (dnnl_data_type_t)type, tag);
     return made;
+}
+
+static dnnl_memory_desc_t described(int count, const int64_t *sizes, dnnl_format_tag_t tag) {
+    return typed(count, sizes, dnnl_f32, tag);
 }
 
 static dnnl_memory_t filled(const_dnnl_memory_desc_t descriptor) {
     dnnl_memory_t memory;
     CALL(dnnl_memory_create, &memory, descriptor, library.engine, DNNL_MEMORY_ALLOCATE);
     size_t size = ((__typeof__(&dnnl_memory_desc_get_size))find("dnnl_memory_desc_get_size"))(descriptor);
-    float *numbers = NULL;
+    dnnl_data_type_t type;
+    CALL(dnnl_memory_desc_query, descriptor, dnnl_query_data_type, &type);
+    size_t bytes = type == dnnl_f32 ? 4 : type == dnnl_bf16 ? 2 : 1;
+    char *numbers = NULL;
     CALL(dnnl_memory_map_data, memory, (void **)&numbers);
-    for (size_t i = 0; i < size / sizeof *numbers; i++)
-        numbers[i] = (float)(i * 2654435761u % 1000u) / 1000.0f;
+    for (size_t i = 0; i < size / bytes; i++) {
+        unsigned random = (unsigned)(i * 2654435761u % 1000u);
+        float number = (float)random / 1000.0f;
+        if (bytes == 1)
+            numbers[i] = (char)random;
+        else /* the upper half of a float is a bfloat */
+            memcpy(numbers + bytes * i, (char *)&number + 4 - bytes, bytes);
+    }
     CALL(dnnl_memory_unmap_data, memory, numbers);
     return memory;
 }
@@ -74,27 +87,27 @@ static void add(work *made, int arg, dnnl_query_t what, int index) {
     made->arguments[made->count++] = (dnnl_exec_arg_t){arg, argument(made->descriptor, what, index)};
 }
 
-/* ROWS COLUMNS DEPTH */
+/* ROWS COLUMNS DEPTH, types of source, weights and result */
 static work matmul(const int64_t *n) {
     work made = {0};
     CALL(dnnl_matmul_primitive_desc_create, &made.descriptor, library.engine,
-         described(2, (int64_t[]){n[0], n[2]}, dnnl_ab), described(2, (int64_t[]){n[2], n[1]}, dnnl_ab), NULL,
-         described(2, (int64_t[]){n[0], n[1]}, dnnl_ab), NULL);
+         typed(2, (int64_t[]){n[0], n[2]}, n[3], dnnl_ab), typed(2, (int64_t[]){n[2], n[1]}, n[4], dnnl_ab), NULL,
+         typed(2, (int64_t[]){n[0], n[1]}, n[5], dnnl_ab), NULL);
     add(&made, DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0);
     return made;
 }
 
-/* CHANNELS OUTPUTS SIZE KERNEL STRIDE PADDING */
+/* CHANNELS OUTPUTS SIZE KERNEL STRIDE PADDING, types of source, weights and result */
 static work convolution(const int64_t *n) {
     work made = {0};
     int64_t places = (n[2] + 2 * n[5] - n[3]) / n[4] + 1;
     dnnl_dims_t strides = {n[4], n[4]}, dilates = {0}, padding = {n[5], n[5]};
     CALL(dnnl_convolution_forward_primitive_desc_create, &made.descriptor, library.engine,
          dnnl_forward_inference, dnnl_convolution_direct,
-         described(4, (int64_t[]){1, n[0], n[2], n[2]}, dnnl_format_tag_any),
-         described(4, (int64_t[]){n[1], n[0], n[3], n[3]}, dnnl_format_tag_any), NULL,
-         described(4, (int64_t[]){1, n[1], places, places}, dnnl_format_tag_any), strides, dilates, padding, padding,
-         NULL);
+         typed(4, (int64_t[]){1, n[0], n[2], n[2]}, n[6], dnnl_format_tag_any),
+         typed(4, (int64_t[]){n[1], n[0], n[3], n[3]}, n[7], dnnl_format_tag_any), NULL,
+         typed(4, (int64_t[]){1, n[1], places, places}, n[8], dnnl_format_tag_any), strides, dilates, padding,
+         padding, NULL);
     add(&made, DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0);
     return made;
 }
@@ -145,7 +158,7 @@ static const struct {
     work (*create)(const int64_t *sizes);
     int sizes;
 } primitives[] = {
-    {"matmul", matmul, 3},       {"convolution", convolution, 6}, {"softmax", softmax, 2},
+    {"matmul", matmul, 6},       {"convolution", convolution, 9}, {"softmax", softmax, 2},
     {"layer_norm", layer_norm, 2}, {"eltwise", eltwise, 3},       {"reorder", reorder, 5},
 };
 
@@ -154,7 +167,7 @@ static work prepared(const char *name, int count, char **texts) {
         if (strcmp(primitives[i].name, name) != 0)
             continue;
         REQUIRE(count == primitives[i].sizes);
-        int64_t sizes[8];
+        int64_t sizes[12];
         for (int each = 0; each < count; each++)
             sizes[each] = (int64_t)number(texts[each]);
         work made = primitives[i].create(sizes);

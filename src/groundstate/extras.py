@@ -25,3 +25,22 @@ class ProcessActivity(TypedStructure):
         ("activeTime", ctypes.c_uint64),
         ("timestamp", ctypes.c_uint64),
     )
+
+
+class Products(TypedStructure):
+    """Chained to a `ze_device_module_properties_t`: which packed products kernels may ask for.
+
+    A flag says that the compiler knows the function of our own for that kind of numbers, and that
+    it is faster than products of single numbers.
+    """
+
+    _stype_ = 0x67730002
+    _fields_ = (
+        ("stype", ctypes.c_uint32),
+        ("pNext", ctypes.c_void_p),
+        ("flags", ctypes.c_uint32),
+    )
+
+
+PRODUCT_FLAGS = {"s16": 1, "bf16": 2, "tiles": 4}
+"""Of `Products`: pairs of 16-bit integers, pairs of bfloats, tiles of 8-bit integers or bfloats."""

@@ -26,6 +26,7 @@ from groundstate.compiler.lower.copies import lower_copies
 from groundstate.compiler.lower.group_operations import lower_group_operations
 from groundstate.compiler.lower.sampled_images import split_sampled_images
 from groundstate.compiler.opt.distribute import distribute_loops
+from groundstate.compiler.opt.fuse_dots import fuse_dots
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
@@ -80,6 +81,7 @@ VECTOR = (
     Pass("relieve-pressure", relieve_pressure, is_optional=True),
     Pass("no-wrap", version_for_no_wrap, is_optional=True),
     Pass("distribute-loops", distribute_loops, is_optional=True),
+    Pass("fuse-dots", fuse_dots, keeps=(CFG,), is_optional=True),
     SIMPLIFY,
 )
 """For a CPU with vectors, when it is known how many work-items run side by side."""

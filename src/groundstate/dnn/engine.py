@@ -14,6 +14,7 @@ from groundstate.dnn import level_zero, native
 from groundstate.dnn.errors import DnnError, invalid, require
 from groundstate.dnn.programs import Programs
 from groundstate.dnn.types import EngineKind, Status
+from groundstate.extras import PRODUCT_FLAGS, Products
 
 if TYPE_CHECKING:
     from groundstate.core.context import Context
@@ -100,6 +101,17 @@ class Engine:
     def properties(self) -> ze.ze_device_properties_t:
         """What the device says of itself."""
         return self.api.struct(ze.ze_device_properties_t, "zeDeviceGetProperties", self.device)
+
+    @cached_property
+    def dots(self) -> frozenset[str]:
+        """The kinds of packed numbers whose products the device adds up in one instruction."""
+        products = Products()
+        module = ze.ze_device_module_properties_t(pNext=ctypes.addressof(products))
+        self.api.call("zeDeviceGetModuleProperties", self.device, ctypes.byref(module))
+        found = {name for name, flag in PRODUCT_FLAGS.items() if products.flags & flag}
+        if module.flags & ze.ZE_DEVICE_MODULE_FLAG_DP4A:
+            found.add("u8s8")
+        return frozenset(found)
 
     @cached_property
     def uses_system_memory(self) -> bool:

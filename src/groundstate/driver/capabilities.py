@@ -6,6 +6,8 @@ from groundstate import ze
 from groundstate.driver import external_memory, platform, speed
 from groundstate.driver.api import Extensions, answer_structs, handler, write_bytes
 from groundstate.driver.platform import Device, identity
+from groundstate.driver.sysman.structs import chained
+from groundstate.extras import PRODUCT_FLAGS, Products
 
 MAX_GROUP_SIZE = 1024
 SUB_GROUP_SIZES = (8, 16, 32)
@@ -78,6 +80,8 @@ def zeDeviceGetModuleProperties(hDevice: int, pModuleProperties: int) -> None:
         | ze.ZE_DEVICE_MODULE_FLAG_FP64
         | ze.ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS
     )
+    if device.machine.has_byte_dots:
+        properties.flags |= ze.ZE_DEVICE_MODULE_FLAG_DP4A
     properties.fp16flags = _half_flags(device)
     properties.fp32flags = properties.fp64flags = _float_flags()
     properties.maxArgumentsSize = MAX_ARGUMENTS_SIZE
@@ -86,6 +90,10 @@ def zeDeviceGetModuleProperties(hDevice: int, pModuleProperties: int) -> None:
     kernels = identity("native kernels", NATIVE_KERNEL_FORMAT, machine.model_name)
     write_bytes(properties.nativeKernelSupported.id, kernels)
     MODULE_EXTENSIONS.fill(properties, device)
+    products = chained(properties, Products)
+    if products is not None:
+        kinds = device.machine.packed_products
+        products.flags = sum(PRODUCT_FLAGS[kind] for kind in kinds)
 
 
 def _half_flags(device: Device) -> int:

@@ -14,7 +14,14 @@ from itertools import count
 
 from groundstate import ze
 from groundstate.announce import Announced
-from groundstate.driver import build_log, build_options, native, native_kernel, specialization
+from groundstate.driver import (
+    build_log,
+    build_options,
+    native,
+    native_kernel,
+    platform,
+    specialization,
+)
 from groundstate.driver.api import (
     NOT_OF_THE_INPUT,
     Failure,
@@ -29,6 +36,7 @@ from groundstate.driver.api import (
     write_pointer,
     write_u64,
 )
+from groundstate.driver.devices import tile_registers
 
 TYPE_CHECKING = False  # as in platform.py; the compiler is imported when it is first needed
 if TYPE_CHECKING:
@@ -225,6 +233,19 @@ def _build(inputs: list[_Input], is_native: bool) -> Program:
         return programs[0] if len(programs) == 1 else Program.link(programs)
 
 
+def _claim_tiles(program: Program, device: int) -> None:
+    """Asks for the tile registers of the machine if kernels may use them."""
+    from groundstate.compiler.errors import BuildError
+
+    if not program.uses_tiles or not platform.device(device).machine.has_tiles:
+        return
+    if not tile_registers.granted():
+        raise BuildError(
+            "Linux does not let this process use the tile registers that the module asks for: "
+            "perhaps a thread has a signal stack that is too small for them"
+        )
+
+
 @handler
 def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuildLog: int) -> None:
     if not native.context_uses_device(hContext, hDevice):
@@ -241,6 +262,7 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
     lines = [warning for each in inputs for warning in each.warnings]
     try:
         program = _build(inputs, is_native)
+        _claim_tiles(program, hDevice)
     except BuildError as problem:
         reason = problem.log
     except NOT_OF_THE_INPUT:

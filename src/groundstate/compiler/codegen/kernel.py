@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import groundstate.compiler.codegen.arithmetic.composites
 import groundstate.compiler.codegen.arithmetic.conversions
+import groundstate.compiler.codegen.arithmetic.dots
 import groundstate.compiler.codegen.arithmetic.integers
 import groundstate.compiler.codegen.arithmetic.intrinsics
 import groundstate.compiler.codegen.arithmetic.opencl
@@ -25,6 +26,7 @@ import groundstate.compiler.codegen.memory.atomics
 import groundstate.compiler.codegen.memory.blocks
 import groundstate.compiler.codegen.memory.layout
 import groundstate.compiler.codegen.memory.pointers
+import groundstate.compiler.codegen.memory.tiles
 import groundstate.compiler.codegen.printing
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride

@@ -8,6 +8,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir.addresses import chain_steps
 from groundstate.compiler.ir.kernel import Node, constant_int
 from groundstate.compiler.ir.type_rules import components_of
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import (
     Array,
     Float,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 ANYWHERE = 0xFFFFFFFF
 """A component of OpVectorShuffle that may be any."""
 ATOMIC_BITS = (8, 16, 32, 64)
+TILE_MEMORY = frozenset(
+    (StorageClass.Workgroup, StorageClass.CrossWorkgroup, StorageClass.UniformConstant)
+)
 
 
 def phi(check: TypeCheck, node: Node) -> str:
@@ -222,6 +226,26 @@ def packed(check: TypeCheck, node: Node) -> str:
         return f"it is given a {first} and a {second}"
     if not isinstance(first, Vector) and not (first.size == second.size == 4):
         return f"four bytes are packed in 32 bits, and not in a {first}"
+    return ""
+
+
+def words(check: TypeCheck, node: Node) -> str:
+    """Everything has 32 bits."""
+    del check
+    odd = next((each.type for each in (*node.operands, node) if each.type.size != 4), None)
+    return "" if odd is None else f"it takes and gives words of 32 bits, not a {odd}"
+
+
+def tiles(check: TypeCheck, node: Node) -> str:
+    """Memory is not private, a step has 64 bits, and all counts have 32."""
+    del check
+    for place, operand in enumerate(node.operands):
+        kind = operand.type
+        if isinstance(kind, Pointer):
+            if kind.storage not in TILE_MEMORY:
+                return "a tile lies in global, constant or local memory"
+        elif kind.size != (8 if place == 3 else 4):
+            return f"operand {place} of a product of tiles is not a {kind}"
     return ""
 
 

@@ -101,6 +101,8 @@ number(
 )
 number("SDot UDot SUDot", "whole whole -> whole.", check=checks.packed)
 number("SDotAccSat UDotAccSat SUDotAccSat", "whole whole whole= -> whole.", check=checks.packed)
+number("SDotAdd UDotAdd SUDotAdd ShortDotAdd", "whole. whole. whole= -> whole.", check=checks.words)
+number("BFloatDotAdd", "whole. whole. ieee= -> ieee.", check=checks.words)
 
 # --- Floating-point numbers -------------------------------------------------------------------
 

@@ -85,6 +85,13 @@ define(
     check=checks.pointee,
 )
 define(
+    "TileProduct",
+    "pointer. pointer. pointer. whole. pointer. pointer. whole. whole. whole. whole. -> void",
+    MEMORY,
+    effect=READS | WRITES,
+    check=checks.tiles,
+)
+define(
     "CopyMemorySized",
     "pointer. pointer. whole. -> void",
     MEMORY,

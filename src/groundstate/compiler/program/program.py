@@ -30,6 +30,7 @@ from groundstate.compiler.program.variables import Globals
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv_to_ir.library_functions import TILES
 from groundstate.compiler.target import ANY_CPU, Target
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
@@ -72,6 +73,9 @@ class Program:
         self.imports = tuple(name for name in needed if name not in self.exports)
         self.calls_pointers = any(
             Op.FunctionPointerCallINTEL in module.opcodes for module in self.modules
+        )
+        self.uses_tiles = any(
+            name.startswith(TILES) for module in self.modules for name in module.imports.values()
         )
         self.symbols = Symbols(self.modules, [source.identity for source in sources])
         self.globals = Globals(self.symbols)

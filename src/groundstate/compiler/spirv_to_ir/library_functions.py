@@ -30,6 +30,17 @@ BEHIND_POINTERS: dict[str, tuple[str, Type]] = {
 }
 """Functions that take the address of their operand, with their instruction and its operand."""
 
+DOT_PRODUCTS = {
+    "__groundstate_dot_s16": "ShortDotAdd",
+    "__groundstate_dot_bf16": "BFloatDotAdd",
+}
+"""Functions of our own for kernels of ours: sums of products of pairs, which no module can say.
+That of bfloats rounds as the machine does, which is not what SPIR-V asks of an addition."""
+
+TILES = "__groundstate_tiles_"
+TILE_KINDS = ("u8s8", "s8s8", "s8u8", "bf16")
+"""The functions for products of tiles begin like this, and end with what numbers they multiply."""
+
 TRAPS = frozenset(
     (
         *("llvm.trap", "llvm.ubsantrap", "llvm.debugtrap", "abort"),
@@ -93,6 +104,10 @@ def library_function(name: str, kind: FunctionType | None) -> LibraryFunction | 
 def _by_name(name: str) -> LibraryFunction | None:
     if name in STORAGE_CASTS:
         return LibraryFunction("GenericCastToPtrExplicit", (STORAGE_CASTS[name],))
+    if name in DOT_PRODUCTS:
+        return LibraryFunction(DOT_PRODUCTS[name])
+    if name.startswith(TILES) and name.removeprefix(TILES) in TILE_KINDS:
+        return LibraryFunction("TileProduct", (name.removeprefix(TILES),))
     if name in TRAPS:
         return LibraryFunction("Trap", takes_arguments=False)
     if name in BEHIND_POINTERS:

@@ -40,6 +40,14 @@ class Target:
     lane_permutations: Mapping[str, str] = {}
     """By LLVM type: the intrinsic that moves lanes of one register at will. Only where LLVM does
     not find it by itself for vectors of several registers."""
+    byte_dots: Mapping[int, str] = {}
+    """By lanes: the intrinsic that adds the products of four unsigned and four signed bytes."""
+    short_dots: Mapping[int, str] = {}
+    """The same for that which adds the products of two pairs of 16 bits to each other."""
+    bfloat_dots: Mapping[int, str] = {}
+    """The same for that which adds the products of two pairs of bfloats to a float."""
+    has_tiles: bool = False
+    """Whether there are tile registers for products of matrices (AMX)."""
     cache_line_bytes: int = 64
 
     # --- Sub-groups and groups ---

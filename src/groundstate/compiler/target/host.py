@@ -7,7 +7,7 @@ from functools import cache
 from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.target.aarch64 import NEON
 from groundstate.compiler.target.description import Target
-from groundstate.compiler.target.x86 import NEWEST_FIRST
+from groundstate.compiler.target.x86 import MORE, NEWEST_FIRST
 
 
 @cache
@@ -27,4 +27,8 @@ def _described(features: str, triple: str) -> Target:
     if triple.startswith(("aarch64", "arm64")):
         return NEON
     there = {each[1:] for each in features.split(",") if each.startswith("+")}
-    return next(target for needed, target in NEWEST_FIRST if there.issuperset(needed))
+    found = next(target for needed, target in NEWEST_FIRST if there.issuperset(needed))
+    for needed, fields in MORE:
+        if there.issuperset(needed):
+            found = replace(found, **fields)
+    return found

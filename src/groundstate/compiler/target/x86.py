@@ -10,18 +10,24 @@ from __future__ import annotations
 from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.target.description import Target
 
-SSE = Target(4, "sse")
-AVX = Target(4, "avx", estimate_lanes=8)
+PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd"}
+PAIRS |= {16: "llvm.x86.avx512.pmaddw.d.512"}
+"""By lanes: what multiplies pairs of 16 bits and adds two products."""
+
+SSE = Target(4, "sse", short_dots={4: PAIRS[4]})
+AVX = Target(4, "avx", estimate_lanes=8, short_dots={4: PAIRS[4]})
 AVX2 = Target(
     8,
     "avx2",
     estimate_lanes=8,
+    short_dots={4: PAIRS[4], 8: PAIRS[8]},
     lane_permutations={"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"},
 )
 AVX512F = Target(
     16,
     "avx512f",
     estimate_lanes=8,
+    short_dots={4: PAIRS[4], 8: PAIRS[8]},
     vector_registers=32,
     most_spilled=0,
     most_spilled_waiting=48,
@@ -37,3 +43,25 @@ NEWEST_FIRST = (
     ((), SSE),
 )
 """The features that each needs."""
+
+
+def _of_widths(name: str, *lanes: int) -> dict[int, str]:
+    """An intrinsic whose name ends with the bits of its vectors."""
+    return {each: f"{name}.{32 * each}" for each in lanes}
+
+
+MORE: tuple[tuple[tuple[str, ...], dict[str, object]], ...] = (
+    (("amx-tile", "amx-int8", "amx-bf16"), {"has_tiles": True}),
+    (("avx512bw", "avx512vl"), {"short_dots": PAIRS}),
+    (("avxvnni",), {"byte_dots": _of_widths("llvm.x86.avx512.vpdpbusd", 4, 8)}),
+    (
+        ("avx512vnni", "avx512vl"),
+        {"byte_dots": _of_widths("llvm.x86.avx512.vpdpbusd", 4, 8, 16)},
+    ),
+    (
+        ("avx512bf16", "avx512vl"),
+        {"bfloat_dots": _of_widths("llvm.x86.avx512bf16.dpbf16ps", 4, 8, 16)},
+    ),
+)
+"""What machines of one kind have or lack: the features that it takes, and what they are good
+for."""

@@ -22,6 +22,7 @@ from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.kernels import products
 from groundstate.dnn.kernels.gemm import Axis, Product, Tile
 from groundstate.dnn.kernels.products import Operand
+from groundstate.dnn.kernels.words import Word
 
 Triple = tuple[int, int, int]
 SPACE = range(3)
@@ -119,6 +120,46 @@ class Tensor:
     zero_point: Quantization | None = None
 
 
+def image_words(shape: Shape, tensor: Tensor, word: Word) -> Operand:
+    """The image with its padding, like `image`, in words of neighbouring channels."""
+    spatial = [f"x{j}" for j in SPACE][5 - tensor.descriptor.ndims :]
+    if all(_is_inside(shape)):
+        names = ["n", "c", *spatial]
+        found = products.words_of(tensor.arg, tensor.descriptor, word, names, "c")
+        if found is not None:
+            return replace(found, steps={"x0": 0, "x1": 0, "x2": 0, **found.steps})
+    axes, at, conditions = _padded(shape, shape.groups * shape.inputs)
+    indices = ["{n}", "{c}", *_spatial(tensor.descriptor, at)]
+    return products.copied_words(
+        tensor.arg,
+        tensor.descriptor,
+        word,
+        axes,
+        indices,
+        conditions,
+        zero_point=tensor.zero_point,
+    )
+
+
+def _reach(shape: Shape, axis: int) -> int:
+    """How much of an image all windows cover along an axis, with its padding."""
+    return (shape.result[axis] - 1) * shape.strides[axis] + shape.window(axis)
+
+
+def _is_inside(shape: Shape) -> list[bool]:
+    """For each spatial axis, whether all windows lie inside the image."""
+    return [shape.padding[j] == 0 and _reach(shape, j) <= shape.image[j] for j in SPACE]
+
+
+def _padded(shape: Shape, channels: int) -> tuple[dict[str, int], list[str], list[str]]:
+    """An image with its padding: its axes, the indices in the image, and when they are in it."""
+    inside = _is_inside(shape)
+    at = [f"{{x{j}}} - {shape.padding[j]}" for j in SPACE]
+    conditions = [f"{at[j]} >= 0 && {at[j]} < {shape.image[j]}" for j in SPACE if not inside[j]]
+    axes = {"n": shape.batch, **{f"x{j}": _reach(shape, j) for j in SPACE}, "c": channels}
+    return axes, at, conditions
+
+
 def _spatial(tensor: Descriptor, texts: list[str]) -> list[str]:
     """The indices along the spatial axes that a tensor has."""
     missing = 5 - tensor.ndims
@@ -127,18 +168,15 @@ def _spatial(tensor: Descriptor, texts: list[str]) -> list[str]:
 
 def image(shape: Shape, tensor: Tensor, number: str, lanes: int) -> Operand:
     """The image with its padding: axes `n`, `x0`, `x1`, `x2`, `c`."""
-    reach = [(shape.result[j] - 1) * shape.strides[j] + shape.window(j) for j in SPACE]
-    inside = [shape.padding[j] == 0 and reach[j] <= shape.image[j] for j in SPACE]
     plain = products.is_usable(tensor.descriptor, number) and tensor.zero_point is None
     channels = shape.groups * shape.inputs
     padded = -(-channels // lanes) * lanes if shape.is_depthwise else channels
-    if plain and all(inside) and padded == channels and not _is_scattered(shape, tensor):
+    inside = all(_is_inside(shape))
+    if plain and inside and padded == channels and not _is_scattered(shape, tensor):
         return _used(tensor)
-    at = [f"{{x{j}}} - {shape.padding[j]}" for j in SPACE]
-    conditions = [f"{at[j]} >= 0 && {at[j]} < {shape.image[j]}" for j in SPACE if not inside[j]]
+    axes, at, conditions = _padded(shape, padded)
     if padded > channels:
         conditions.append(f"{{c}} < {channels}")
-    axes = {"n": shape.batch, **{f"x{j}": reach[j] for j in SPACE}, "c": padded}
     return _copy(tensor, axes, at, conditions, number)
 
 
@@ -201,21 +239,37 @@ def _copy(
 # --- Weights --------------------------------------------------------------------------------------
 
 
-def packed_tag(ndims: int, with_groups: bool, lanes: int) -> str:
-    """The layout of weights that a product can walk along: panels of outputs, inputs inside."""
+def packed_tag(ndims: int, with_groups: bool, lanes: int, *, in_words: bool = False) -> str:
+    """The layout of weights that a product can walk along: panels of outputs, inputs inside.
+
+    `{n}` stands for the numbers of a word.
+    """
     spatial = "cdefgh"[with_groups : ndims - 2][: ndims - 2 - with_groups]
+    if in_words:
+        return f"aB{spatial}C{lanes}b{{n}}c" if with_groups else f"A{spatial}B{lanes}a{{n}}b"
     if with_groups:
         return f"aB{spatial}c{lanes}b"
     return f"A{spatial}b{lanes}a"
 
 
 def weights(
-    phase: Phase, tensor: Tensor, with_groups: bool, number: str, tile: Tile, *, backward: bool
+    phase: Phase,
+    tensor: Tensor,
+    with_groups: bool,
+    number: str,
+    tile: Tile,
+    *,
+    backward: bool,
+    word: Word | None = None,
 ) -> Operand:
     """The weights in panels of outputs, or of inputs for the gradient of the image."""
     shape, descriptor = phase.shape, tensor.descriptor
     lanes = tile.lanes
-    if not backward and not shape.is_depthwise and tensor.zero_point is None:
+    if word and word.packs(descriptor):
+        tag = packed_tag(descriptor.ndims, with_groups, lanes, in_words=True)
+        if word.packed(descriptor, tag).same_as(descriptor):
+            return _packed(replace(shape, inputs=word_count(shape, word)), tensor, lanes)
+    if not word and not backward and not shape.is_depthwise and tensor.zero_point is None:
         packed = Descriptor.tagged(
             descriptor.dims,
             products.NUMBER_TYPES[number],
@@ -247,7 +301,13 @@ def weights(
         number=number,
         tile=tile,
         zero_point=tensor.zero_point,
+        word=word,
     )
+
+
+def word_count(shape: Shape, word: Word) -> int:
+    """How many words the inputs of a group take up."""
+    return -(-shape.inputs // word.count)
 
 
 def _packed(shape: Shape, tensor: Tensor, lanes: int) -> Operand:

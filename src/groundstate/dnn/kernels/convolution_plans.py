@@ -7,15 +7,16 @@ forward it is the gradient of the image, with bias and attributes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
-from groundstate.dnn.kernels import convolution, gemm, indexing, products, values
+from groundstate.dnn.kernels import convolution, gemm, indexing, products, values, words
 from groundstate.dnn.kernels.convolution import Phase, Shape, Tensor
 from groundstate.dnn.kernels.gemm import Tile
 from groundstate.dnn.kernels.products import Ending
 from groundstate.dnn.kernels.text import Kernel
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Launch, Plan
 from groundstate.dnn.types import Arg, DataType
 
@@ -34,15 +35,41 @@ class Layer:
     bias: Descriptor | None = None
 
 
+def word_of(tile: Tile, shape: Shape, image: Tensor, weights: Tensor) -> Word | None:
+    """What channels are packed in for the product, if the device multiplies such words."""
+    shifts = {"left": image.zero_point, "right": weights.zero_point}
+    word = words.chosen(tile.dots, image.descriptor, weights.descriptor, shifts)
+    if word is None or (shape.groups > 1 and shape.inputs % word.count):
+        return None
+    if replace(shape, inputs=convolution.word_count(shape, word)).is_depthwise:
+        return None  # a word would be taken for a channel
+    if word.is_compensated and image.zero_point is not None:
+        # The padding would have to be the zero point.
+        return words.chosen(tile.dots - {word.kind}, image.descriptor, weights.descriptor, shifts)
+    return word
+
+
 def forward(layer: Layer) -> Plan:
     """The result, from the image and the weights."""
     plan, shape = Plan(), layer.shape
     number = products.number_of(layer.image.descriptor, layer.weights.descriptor)
-    left = convolution.image(shape, layer.image, number, layer.tile.lanes)
+    word = word_of(layer.tile, shape, layer.image, layer.weights)
+    if word:
+        left = convolution.image_words(shape, layer.image, word)
+    else:
+        left = convolution.image(shape, layer.image, number, layer.tile.lanes)
     right = convolution.weights(
-        Phase(shape), layer.weights, layer.with_groups, number, layer.tile, backward=False
+        Phase(shape),
+        layer.weights,
+        layer.with_groups,
+        number,
+        layer.tile,
+        backward=False,
+        word=word,
     )
-    product = convolution.forward(shape, left, right, number)
+    inputs = convolution.word_count(shape, word) if word else shape.inputs
+    product = convolution.forward(replace(shape, inputs=inputs), left, right, number)
+    product = replace(product, word=word)
     rows = (shape.batch, *shape.result)
     ending = _ending(layer, layer.result, rows, shape.outputs, number)
     products.add(plan, product, left, right, ending, layer.tile)

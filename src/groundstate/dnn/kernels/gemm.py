@@ -20,6 +20,7 @@ from math import prod
 from typing import NamedTuple
 
 from groundstate.dnn.kernels.text import Kernel
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Launch
 
 SUM_BLOCK = 256
@@ -48,6 +49,8 @@ class Tile(NamedTuple):
     lanes: int = 16
     rows: int = 6
     groups: int = 16
+    dots: frozenset[str] = frozenset()
+    """The kinds of words whose products the device adds up in one instruction."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,10 @@ class Product:
     """True if all columns have the same numbers in the right operand."""
     block: int = SUM_BLOCK
     """After how many steps of the sum the next tile of a group has its turn."""
+    word: Word | None = None
+    """What the elements of both operands are, if they are several numbers each."""
+    shift: str = ""
+    """By how much the numbers of the left operand are too large, for words."""
 
     @property
     def row_count(self) -> int:
@@ -194,7 +201,7 @@ def launch(kernel: Kernel, product: Product, finish: Sequence[str], tile: Tile) 
     its place `batch`, `row` and `column`.
     """
     tile = fitted(product, tile)
-    kernel.extend(_Writer(product, finish, tile).lines())
+    kernel.extend(Writer(product, finish, tile).lines())
     parts = shares(product, tile)
     across = -(-parts.panels // parts.panels_of_group)
     down = -(-parts.tiles // parts.tiles_of_group)
@@ -218,13 +225,14 @@ def offset(index: str, axes: Sequence[Axis], side: str = "left") -> str:
     return " + ".join(terms) or "0"
 
 
-class _Writer:
+class Writer:
     """Writes one kernel."""
 
     def __init__(self, product: Product, finish: Sequence[str], tile: Tile) -> None:
         self.product, self.finish, self.tile = product, finish, tile
         self.parts = shares(product, tile)
         self.number, self.total = product.number, product.total or product.number
+        self.element = "gs_word" if product.word else self.number
         *self.outer, self.inner = sum_nest(product)
         self.rows = merged(product.rows)
         self.index = "long" if self._reaches_far() else "int"
@@ -241,14 +249,15 @@ class _Writer:
             size = self.parts.panels_of_group * self.parts.tiles_of_group
             size *= self.tile.rows * self.tile.lanes
             yield f"local {self.total} waiting[{size}];"
-        yield from self._places()
+        yield from self.places()
         yield from self._nest()
 
-    def _places(self) -> Iterator[str]:
+    def places(self, *, with_lane: bool = True) -> Iterator[str]:
+        """Where the operands of the group begin, and which panels and tiles it has."""
         index, product, parts = self.index, self.product, self.parts
         yield f"const {index} lane = get_local_id(0), batch = get_group_id(2);"
         yield f"left += {offset('batch', product.batches)};"
-        lanes = "" if product.is_shared else " + lane"
+        lanes = "" if product.is_shared or not with_lane else " + lane"
         yield f"right += {offset('batch', product.batches, 'right')}{lanes};"
         for noun, axis, share, total in (
             ("panel", 0, parts.panels_of_group, parts.panels),
@@ -275,11 +284,14 @@ class _Writer:
         yield f"const {self.index} column = panel * {self.tile.lanes} + lane;"
         lanes = " + column" if self.product.is_lanewise else ""
         for i in rows:
-            yield f"global const {self.number} *a{i} = left + {self._row_offset(i)}{lanes};"
-        yield f"global const {self.number} *b = right + panel * {self.product.panel_step};"
+            yield f"global const {self.element} *a{i} = left + {self._row_offset(i)}{lanes};"
+        yield f"global const {self.element} *b = right + panel * {self.product.panel_step};"
         yield f"{self.number} " + ", ".join(f"c{i} = 0" for i in rows) + ";"
+        if self.product.shift:
+            yield "int column_sum = 0;"
         if self.parts.blocks == 1:
             yield from self._sum()
+            yield from self._shifted_back()
             yield from self._totals()
         elif self.total == self.number:
             yield from self._sum_of_block()
@@ -311,14 +323,26 @@ class _Writer:
 
     def _inner(self, from_left: str, from_right: str, count: str) -> Iterator[str]:
         yield f"for (int k = 0; k < {count}; k++) {{"
-        yield f"    const {self.number} each = b[{from_right} + k * {self.inner.right}];"
+        yield f"    const {self.element} each = b[{from_right} + k * {self.inner.right}];"
+        word = self.product.word
+        if word and self.product.shift:
+            added = word.dot.format(total="column_sum", left=word.ones, right="each")
+            yield f"    column_sum = {added};"
         for i in range(self.tile.rows):
             element = f"a{i}[{from_left} + k * {self.inner.left}]"
-            if self.number == "int":
+            if word:
+                yield f"    c{i} = {word.dot.format(total=f'c{i}', left=element, right='each')};"
+            elif self.number == "int":
                 yield f"    c{i} += {element} * each;"
             else:
                 yield f"    c{i} = fma({element}, each, c{i});"
         yield "}"
+
+    def _shifted_back(self) -> Iterator[str]:
+        """Takes back what the shift of the left operand has added to the sums."""
+        if self.product.shift:
+            yield f"column_sum *= {self.product.shift};"
+            yield from self._each("c{i} -= column_sum;")
 
     def _sum_of_block(self) -> Iterator[str]:
         """The sum goes on from what the tile has so far."""
@@ -327,6 +351,7 @@ class _Writer:
         yield from self._each("    c{i} = so_far[{place}];")
         yield "}"
         yield from self._block()
+        yield from self._shifted_back()
         yield from self._put_aside("c")
 
     def _converted_block(self) -> Iterator[str]:

@@ -11,10 +11,11 @@ from math import prod
 
 from groundstate.dnn.attributes import Attributes
 from groundstate.dnn.descriptor import Descriptor
-from groundstate.dnn.kernels import convolution, indexing, products
+from groundstate.dnn.kernels import convolution, indexing, products, words
 from groundstate.dnn.kernels.convolution import Tensor
 from groundstate.dnn.kernels.gemm import Axis, Product, Tile
 from groundstate.dnn.kernels.products import Ending, Operand
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.types import Arg
 
@@ -45,26 +46,40 @@ class Layer:
         return self.weights.descriptor.dims[0]
 
 
-def packed_tag(ndims: int, lanes: int) -> str:
+def packed_tag(ndims: int, lanes: int, *, in_words: bool = False) -> str:
     """The layout of weights that a product can walk along."""
-    return f"AB16b{lanes}a" if ndims == 2 else convolution.packed_tag(ndims, False, lanes)
+    if ndims > 2:
+        return convolution.packed_tag(ndims, False, lanes, in_words=in_words)
+    return f"AB16b{lanes}a" + ("{n}b" if in_words else "")
+
+
+def word_axis(src: Descriptor) -> str:
+    """The axis of the source that words lie along: its numbers are neighbours, or channels."""
+    near = (dim for dim in range(1, src.ndims) if src.is_plain and src.strides[dim] == 1)
+    return f"c{next(near, 1) - 1}"
 
 
 def forward(layer: Layer) -> Plan:
     """The destination, from the source and the weights."""
     plan, tile = Plan(), layer.tile
     number = products.number_of(layer.src.descriptor, layer.weights.descriptor)
-    if _is_turned(layer, number):
+    word = words.chosen(tile.dots, layer.src.descriptor, layer.weights.descriptor)
+    if word is None and _is_turned(layer, number):
         return _turned(layer, number)
-    left = _rows(layer.src, "n", layer.features, number)
-    order = sorted(layer.features, key=lambda name: -left.steps[name])
+    left = _row_words(layer, word) if word else _rows(layer.src, "n", layer.features, number)
+    axis = word_axis(layer.src.descriptor) if word else ""
+    order = sorted(layer.features, key=lambda name: (name == axis, -left.steps[name]))
     features = {name: layer.features[name] for name in order}
-    right = _packed(layer, number) or _panels(
-        layer.weights, {"o": layer.outputs}, features, ("o", *layer.features), number, tile
+    right = _packed(layer, number, word) or _panels(
+        layer.weights, {"o": layer.outputs}, features, ("o", *layer.features), number, tile, word
     )
     a, b = left.steps, right.steps
+    if word:
+        features |= {axis: -(-features[axis] // word.count)}
     sums = tuple(Axis(count, a[name], b[name]) for name, count in features.items())
-    product = Product((Axis(layer.batch, a["n"]),), layer.outputs, sums, b["panel"], (), number)
+    product = Product(
+        (Axis(layer.batch, a["n"]),), layer.outputs, sums, b["panel"], (), number, word=word
+    )
     products.add(plan, product, left, right, _forward_ending(layer, number), tile)
     return plan
 
@@ -140,6 +155,20 @@ def _rows(tensor: Tensor, row: str, rest: Mapping[str, int], number: str) -> Ope
     return products.copied(tensor.arg, descriptor, axes, indices, number=number)
 
 
+def _row_words(layer: Layer, word: Word) -> Operand:
+    """The source in words, where it lies if that is possible."""
+    tensor, axis = layer.src, word_axis(layer.src.descriptor)
+    names = ["n", *layer.features]
+    found = products.words_of(tensor.arg, tensor.descriptor, word, names, axis)
+    if found is not None:
+        return found
+    axes = {"n": layer.batch, **layer.features}
+    axes[axis] = axes.pop(axis)
+    return products.copied_words(
+        tensor.arg, tensor.descriptor, word, axes, [f"{{{name}}}" for name in names]
+    )
+
+
 def _panels(
     tensor: Tensor,
     columns: Mapping[str, int],
@@ -147,6 +176,7 @@ def _panels(
     names: tuple[str, ...],
     number: str,
     tile: Tile,
+    word: Word | None = None,
 ) -> Operand:
     """A right operand; `names` are the axes of the tensor's dimensions."""
     return products.panels(
@@ -158,11 +188,27 @@ def _panels(
         indices=[f"{{{name}}}" for name in names],
         number=number,
         tile=tile,
+        word=word,
     )
 
 
-def _packed(layer: Layer, number: str) -> Operand | None:
+def _packed_words(layer: Layer, word: Word) -> Operand | None:
+    """The weights where they lie, if that is in panels of words along the channels."""
+    descriptor, lanes = layer.weights.descriptor, layer.tile.lanes
+    if not word.packs(descriptor) or word_axis(layer.src.descriptor) != "c0":
+        return None
+    tag = packed_tag(descriptor.ndims, lanes, in_words=True)
+    if not word.packed(descriptor, tag).same_as(descriptor):
+        return None
+    strides = zip(("panel", *layer.features), descriptor.strides, strict=True)
+    steps = {name: step // word.count for name, step in strides}
+    return Operand(layer.weights.arg, descriptor, {**steps, "c0": lanes, "lane": 1})
+
+
+def _packed(layer: Layer, number: str, word: Word | None) -> Operand | None:
     """The weights where they lie, if that is in panels."""
+    if word:
+        return _packed_words(layer, word)
     descriptor, lanes = layer.weights.descriptor, layer.tile.lanes
     packed = Descriptor.tagged(
         descriptor.dims, products.NUMBER_TYPES[number], packed_tag(descriptor.ndims, lanes)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from groundstate.dnn.attributes import Attributes, Quantization
 from groundstate.dnn.descriptor import Descriptor
-from groundstate.dnn.kernels import indexing, products
+from groundstate.dnn.kernels import indexing, products, words
 from groundstate.dnn.kernels.gemm import Axis, Product, Tile
 from groundstate.dnn.kernels.products import Ending, Operand
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.types import Arg
 
@@ -45,6 +47,15 @@ class Matmul:
             return "float"
         return products.number_of(self.src, self.weights)
 
+    @cached_property
+    def word(self) -> Word | None:
+        """What the numbers of both sides are packed in, if the device multiplies such words."""
+        if self._scale_of_terms(Arg.SRC) or self._scale_of_terms(Arg.WEIGHTS):
+            return None
+        shifts = self.attributes.zero_points
+        sides = {"left": shifts.get(Arg.SRC), "right": shifts.get(Arg.WEIGHTS)}
+        return words.chosen(self.tile.dots, self.src, self.weights, sides)
+
     def _scale_of_terms(self, arg: int) -> Quantization | None:
         """Scales that differ along what is summed up: they have to be applied before."""
         used = self.attributes.scales.get(arg)
@@ -70,9 +81,10 @@ class Matmul:
         rows: tuple[Axis, ...] = (Axis(self.dst.dims[-2], a["m"]),)
         if self.is_shared:
             rows, batch = (*batch, *rows), ()
-        sums = (Axis(self.src.dims[-1], a["k"], b["k"]),)
+        depth = -(-self.src.dims[-1] // (self.word.count if self.word else 1))
+        sums = (Axis(depth, a["k"], b["k"]),)
         columns = self.dst.dims[-1]
-        product = Product(rows, columns, sums, b["panel"], batch, self.number)
+        product = Product(rows, columns, sums, b["panel"], batch, self.number, word=self.word)
         products.add(plan, product, left, right, self._ending(), self.tile)
         return plan
 
@@ -113,6 +125,8 @@ class Matmul:
     def _left(self) -> Operand:
         zero_point = self.attributes.zero_points.get(Arg.SRC)
         scale = self._scale_of_terms(Arg.SRC)
+        if self.word:
+            return self._left_words(self.word, zero_point)
         plain = products.is_usable(self.src, self.number) and zero_point is scale is None
         is_near = self.src.strides[-1:] == (1,) or self.src.dims[-2] <= self.tile.rows
         if plain and is_near:
@@ -127,6 +141,17 @@ class Matmul:
             zero_point=zero_point,
             scale=scale,
         )
+
+    def _left_words(self, word: Word, zero_point: Quantization | None) -> Operand:
+        names = [*self._axes(), "m", "k"]
+        found = products.words_of(Arg.SRC, self.src, word, names, "k")
+        if found is None:
+            axes = dict(zip(names, self.src.dims, strict=True))
+            indices = [f"{{{name}}}" for name in names]
+            found = products.copied_words(
+                Arg.SRC, self.src, word, axes, indices, zero_point=zero_point
+            )
+        return replace(found, compensated=zero_point) if word.is_compensated else found
 
     def _right(self) -> Operand:
         zero_point = self.attributes.zero_points.get(Arg.WEIGHTS)
@@ -147,11 +172,26 @@ class Matmul:
             tile=self.tile,
             zero_point=zero_point,
             scale=scale,
+            word=self.word,
         )
+
+    def _words_in_place(self, word: Word) -> Operand | None:
+        """Weights that lie in panels of words already."""
+        lanes, weights = self.tile.lanes, self.weights
+        tag = packed_tag(weights.ndims, lanes, in_words=True)
+        if not tag or not word.packs(weights) or not weights.is_blocked:
+            return None
+        if not word.packed(weights, tag).same_as(weights):
+            return None
+        steps = dict(zip((*self._axes(), "", "panel"), weights.strides, strict=True))
+        steps = {name: step // word.count for name, step in steps.items()}
+        return Operand(Arg.WEIGHTS, weights, {**steps, "k": lanes})
 
     def _panels_in_place(self) -> Operand | None:
         """Weights that lie in panels already, or nearly so."""
         lanes, weights = self.tile.lanes, self.weights
+        if self.word:
+            return self._words_in_place(self.word)
         if weights.data_type != products.NUMBER_TYPES[self.number] or not weights.is_blocked:
             return None
         steps = dict(zip(self._axes(), weights.strides, strict=False))
@@ -196,6 +236,11 @@ def _step(steps: Mapping[str, int], tensor: Descriptor, dim: int) -> int:
     return 0 if tensor.dims[dim] == 1 else steps[f"b{dim}"]
 
 
-def packed_tag(ndims: int, lanes: int) -> str:
-    """The layout of weights that lie in panels; none for batches of more than one axis."""
-    return {2: f"BA16a{lanes}b", 3: f"aCB16b{lanes}c"}.get(ndims, "")
+def packed_tag(ndims: int, lanes: int, *, in_words: bool = False) -> str:
+    """The layout of weights that lie in panels; none for batches of more than one axis.
+
+    `{n}` stands for the numbers of a word.
+    """
+    plain = {2: f"BA16a{lanes}b", 3: f"aCB16b{lanes}c"}.get(ndims, "")
+    inside = {2: "{n}a", 3: "{n}b"}.get(ndims, "")
+    return plain + inside if in_words else plain

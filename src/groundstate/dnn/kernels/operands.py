@@ -34,6 +34,8 @@ class Copy:
     """When there is such an element."""
     number: str = "float"
     """The type of the copy."""
+    fill: int = 0
+    """What it has where there is no element."""
 
     @property
     def elements(self) -> int:
@@ -114,7 +116,7 @@ def _element(copy: Copy, index: str, written: str) -> Iterator[str]:
         yield f"const {copy.number} value = {loaded};"
         yield f"{target} = {written};"
         return
-    yield f"{copy.number} filled = 0;"
+    yield f"{copy.number} filled = {copy.fill};"
     yield f"if ({' && '.join(copy.conditions)}) {{"
     yield f"    const {copy.number} value = {loaded};"
     yield f"    filled = {written};"

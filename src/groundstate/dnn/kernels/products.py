@@ -13,17 +13,18 @@ from math import prod
 from groundstate.dnn.attributes import Attributes, Quantization
 from groundstate.dnn.descriptor import Descriptor, dense_strides
 from groundstate.dnn.engine import Engine
-from groundstate.dnn.kernels import gemm, indexing, operands, values
+from groundstate.dnn.kernels import gemm, indexing, operands, tiles, values, words
 from groundstate.dnn.kernels.epilogue import Epilogue, Quantized
 from groundstate.dnn.kernels.gemm import Product, Tile
 from groundstate.dnn.kernels.operands import Copy
 from groundstate.dnn.kernels.text import Kernel
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.types import Arg, DataType
 
 NUMBERS = {DataType.f64: "double", DataType.s8: "int", DataType.u8: "int", DataType.s32: "int"}
 """What is summed up in; everything else in single precision."""
-NUMBER_BYTES = {"float": 4, "int": 4, "double": 8}
+NUMBER_BYTES = {"float": 4, "int": 4, "double": 8, "short": 2, "ushort": 2, "uchar": 1, "char": 1}
 GROUPS_OF_CORE = 8
 """So that all cores are busy until nearly the end."""
 LARGEST = {DataType.s8: 128, DataType.u8: 255}
@@ -44,6 +45,8 @@ class Operand:
     zero_point: Quantization | None = None
     scale: Quantization | None = None
     """Applied to the copy, because it differs between the terms of a sum."""
+    compensated: Quantization | None = None
+    """A zero point that is subtracted from the sums."""
 
 
 def number_of(left: Descriptor, right: Descriptor) -> str:
@@ -56,6 +59,46 @@ def number_of(left: Descriptor, right: Descriptor) -> str:
 def is_usable(tensor: Descriptor, number: str) -> bool:
     """True if a product can read a tensor where it lies."""
     return tensor.is_plain and tensor.data_type == NUMBER_TYPES[number]
+
+
+def words_of(
+    tensor_arg: int, tensor: Descriptor, word: Word, axes: Sequence[str], axis: str
+) -> Operand | None:
+    """A left operand whose words are read where they lie, if they can be."""
+    if not words.is_usable(word, tensor, axes.index(axis)):
+        return None
+    found = in_place(tensor_arg, tensor, axes)
+    return replace(found, steps=words.in_words(word, found.steps, axis))
+
+
+def copied_words(
+    arg: int,
+    tensor: Descriptor,
+    word: Word,
+    axes: Mapping[str, int],
+    indices: Sequence[str],
+    conditions: Sequence[str] = (),
+    *,
+    zero_point: Quantization | None = None,
+) -> Operand:
+    """A dense copy of a left operand; its words lie along the last of its axes."""
+    *_, axis = axes
+    count = axes[axis]
+    padded = -(-count // word.count) * word.count
+    if padded > count:
+        conditions = [*conditions, f"{{{axis}}} < {count}"]
+    found = copied(
+        arg,
+        tensor,
+        {**axes, axis: padded},
+        indices,
+        conditions,
+        number=word.left,
+        zero_point=None if word.is_compensated else zero_point,
+    )
+    assert found.copy is not None
+    copy = replace(found.copy, fill=word.moved)
+    return replace(found, steps=words.in_words(word, found.steps, axis), copy=copy)
 
 
 def in_place(arg: int, tensor: Descriptor, axes: Sequence[str]) -> Operand:
@@ -111,16 +154,30 @@ def panels(
     tile: Tile,
     zero_point: Quantization | None = None,
     scale: Quantization | None = None,
+    word: Word | None = None,
 ) -> Operand:
-    """The right operand of a product, in panels as wide as a group."""
+    """The right operand of a product, in panels as wide as a group.
+
+    The words of a panel lie along the last axis of the sums.
+    """
     texts, conditions = column_texts(columns, tile.lanes)
     count = -(-prod(columns.values()) // tile.lanes)
     axes = {**batches, "panel": count, **sums, "lane": tile.lanes}
+    *_, axis = sums
+    if word:
+        texts[axis] = f"({{{axis}}} * {word.count} + {{in_word}})"
+        if sums[axis] % word.count:
+            conditions.append(f"{texts[axis]} < {sums[axis]}")
+        axes |= {axis: -(-sums[axis] // word.count), "in_word": word.count}
+        number = word.right
     names = {name: texts.get(name, f"{{{name}}}") for name in (*axes, *columns)}
     chosen = [text.format(**names) for text in indices]
-    return copied(
+    found = copied(
         arg, tensor, axes, chosen, conditions, number=number, zero_point=zero_point, scale=scale
     )
+    if word is None:
+        return found
+    return replace(found, steps={name: step // word.count for name, step in found.steps.items()})
 
 
 def add(
@@ -135,16 +192,36 @@ def add(
     if _fits_floats(product, left, right, tile):
         left, right = _as_floats(left), _as_floats(right)
         product = replace(product, number="float", total="int")
-    kernel = Kernel("product")
+    kernel, word = Kernel("product"), product.word
+    moved = word.moved if word else 0
     for side, operand in (("left", left), ("right", right)):
+        name = f"{side}_numbers" if word else side
         if operand.copy is None:
-            kernel.input(operand.arg, operand.tensor.data_type, side)
+            kernel.input(operand.arg, operand.tensor.data_type, name)
             if operand.tensor.offset:
-                kernel.line(f"{side} += {operand.tensor.offset};")
-            continue
-        place = _add_copy(plan, operand, f"copy_{side}")
-        kernel.scratch(place, f"const {product.number}", side)
-    plan.launches.append(gemm.launch(kernel, product, finish(kernel), tile))
+                kernel.line(f"{name} += {operand.tensor.offset};")
+        else:
+            place = _add_copy(plan, operand, f"copy_{side}", moved if side == "left" else 0)
+            kernel.scratch(place, f"const {operand.copy.number}", name)
+        if word:
+            kernel.line(f"global const gs_word *{side} = (global const gs_word *){name};")
+    if word:
+        kernel.functions += [words.TYPE, word.declaration]
+        product = replace(product, shift=_shift(kernel, left, moved))
+    lines, cut = finish(kernel), tiles.tiling(product, tile)
+    if cut is not None:
+        plan.launches.append(tiles.launch(kernel, product, lines, tile, cut))
+    else:
+        plan.launches.append(gemm.launch(kernel, product, lines, tile))
+
+
+def _shift(kernel: Kernel, left: Operand, moved: int) -> str:
+    """By how much the numbers of a left operand in words are too large; empty if they are not."""
+    shift = str(moved) if moved else ""
+    if left.compensated is None:
+        return shift
+    used = Quantized(kernel, left.arg, left.compensated, left.tensor.dims, Arg.ATTR_ZERO_POINTS)
+    return f"({shift or '0'} + {used.at([], 'int')})"
 
 
 def _fits_floats(product: Product, left: Operand, right: Operand, tile: Tile) -> bool:
@@ -152,7 +229,7 @@ def _fits_floats(product: Product, left: Operand, right: Operand, tile: Tile) ->
 
     Machines multiply and add such numbers several times as fast as integers of 32 bits.
     """
-    if product.number != "int":
+    if product.number != "int" or product.word:
         return False
     largest = _largest(left) * _largest(right) * gemm.longest_block(product, tile)
     return 0 < largest <= EXACT_FLOATS
@@ -173,7 +250,7 @@ def _as_floats(operand: Operand) -> Operand:
     return replace(operand, copy=replace(operand.copy, number="float"))
 
 
-def _add_copy(plan: Plan, operand: Operand, name: str) -> int:
+def _add_copy(plan: Plan, operand: Operand, name: str, moved: int) -> int:
     """Adds the launch that copies an operand; returns where in the scratchpad the copy is."""
     copy = operand.copy
     assert copy is not None
@@ -191,6 +268,8 @@ def _add_copy(plan: Plan, operand: Operand, name: str) -> int:
     if operand.scale is not None:
         used = Quantized(kernel, operand.arg, operand.scale, dims, Arg.ATTR_SCALES)
         value = f"({value} * {used.at(names, copy.number)})"
+    if moved:
+        value = f"({value} ^ {moved})"
     plan.launches.append(operands.launch(kernel, copy, value))
     return place
 
@@ -249,4 +328,4 @@ def tile_of(engine: Engine) -> Tile:
     cores = about.numSlices * about.numSubslicesPerSlice * about.numEUsPerSubslice
     groups = GROUPS_OF_CORE * max(1, cores)
     wide = about.physicalEUSimdWidth >= 16
-    return Tile(32, 12, groups) if wide else Tile(16, 6, groups)
+    return Tile(32 if wide else 16, 12 if wide else 6, groups, engine.dots)

@@ -108,7 +108,7 @@ def load(data_type: DataType, pointer: str, index: str, *, to: str = "float") ->
     if data_type == DataType.f16:
         text = f"vload_half({index}, {pointer})"
         return text if to == "float" else f"({to}){text}"
-    if data_type == DataType.bf16:
+    if data_type == DataType.bf16 and to != C_TYPES[data_type]:
         text = f"gs_from_bf16({pointer}[{index}])"
         return text if to == "float" else f"({to}){text}"
     text = f"{pointer}[{index}]"

@@ -8,8 +8,9 @@ from groundstate.dnn.checks import BYTES, forward_kind
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import require
-from groundstate.dnn.kernels import inner_product, products
+from groundstate.dnn.kernels import inner_product, products, words
 from groundstate.dnn.kernels.inner_product import Layer
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.post_ops import USUAL
 from groundstate.dnn.primitive import PrimitiveDescriptor, creates
@@ -40,10 +41,20 @@ class _InnerProduct(Weighted):
         tag = CHANNELS_LAST.get(tensor.ndims, "ab")
         return Descriptor.tagged(tensor.dims, tensor.data_type, tag)
 
-    def settled_weights(self, weights: Descriptor, *, packed: bool) -> Descriptor:
+    def word(self, src: Descriptor, weights: Descriptor) -> Word | None:
+        """What numbers are packed in, along the channels; None if they are not."""
+        word = words.chosen(self.tile.dots, src, weights)
+        return word if inner_product.word_axis(src) == "c0" else None
+
+    def settled_weights(
+        self, weights: Descriptor, *, packed: bool, word: Word | None = None
+    ) -> Descriptor:
         """A layout for weights: that in which the product reads them, if it can."""
         if not weights.is_any:
             return weights
+        if word and word.packs(weights):
+            tag = inner_product.packed_tag(weights.ndims, self.tile.lanes, in_words=True)
+            return word.packed(weights, tag)
         if not packed or weights.data_type != DataType.f32:
             return self.settled(weights)
         tag = inner_product.packed_tag(weights.ndims, self.tile.lanes)

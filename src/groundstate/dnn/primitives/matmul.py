@@ -53,13 +53,17 @@ class Matmul(PrimitiveDescriptor):
         dst = dst_desc.dense() if dst_desc.is_any else dst_desc
         self.settle_post_ops(dst)
         self.add_input(Arg.SRC, src_desc.dense() if src_desc.is_any else src_desc)
-        self.add_input(Arg.WEIGHTS, self._settled_weights(weights_desc))
+        self.add_input(Arg.WEIGHTS, self._settled_weights(src_desc, weights_desc, dst))
         self.add_input(Arg.BIAS, bias.dense() if bias is not None and bias.is_any else bias)
         self.add_output(Arg.DST, dst)
 
-    def _settled_weights(self, weights: Descriptor) -> Descriptor:
+    def _settled_weights(self, src: Descriptor, weights: Descriptor, dst: Descriptor) -> Descriptor:
         if not weights.is_any:
             return weights
+        word = matmul.Matmul(src, weights, None, dst, self.attributes, self.tile).word
+        in_words = matmul.packed_tag(weights.ndims, self.tile.lanes, in_words=True)
+        if word and in_words and word.packs(weights) and not weights.has_runtime:
+            return word.packed(weights, in_words)
         tag = matmul.packed_tag(weights.ndims, self.tile.lanes)
         if not tag or weights.data_type != DataType.f32 or 0 in weights.dims:
             return weights.dense()

@@ -16,9 +16,10 @@ from groundstate.dnn.checks import BYTES, Sizes, for_axes, forward_kind
 from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.engine import Engine
 from groundstate.dnn.errors import invalid, require
-from groundstate.dnn.kernels import convolution, products
+from groundstate.dnn.kernels import convolution, convolution_plans, products
 from groundstate.dnn.kernels.convolution import Shape, Tensor
 from groundstate.dnn.kernels.convolution_plans import Layer
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.post_ops import USUAL
 from groundstate.dnn.primitive import PrimitiveDescriptor
 from groundstate.dnn.primitives.weighted import BackwardData, BackwardWeights, Forward, Weighted
@@ -119,10 +120,25 @@ class Sliding(Weighted):
             return tensor
         return Descriptor.tagged(tensor.dims, tensor.data_type, CHANNELS_LAST[tensor.ndims])
 
-    def settled_weights(self, weights: Descriptor, *, packed: bool) -> Descriptor:
+    def word(self, src: Descriptor, weights: Descriptor) -> Word | None:
+        """What channels are packed in; None if they are not."""
+        shifts = self.attributes.zero_points
+        image = Tensor(Arg.SRC, src, shifts.get(Arg.SRC))
+        kernel = Tensor(Arg.WEIGHTS, weights, shifts.get(Arg.WEIGHTS))
+        shape = self.shape(src, weights, src)
+        return convolution_plans.word_of(self.tile, shape, image, kernel)
+
+    def settled_weights(
+        self, weights: Descriptor, *, packed: bool, word: Word | None = None
+    ) -> Descriptor:
         """A layout for weights: that in which the product reads them, if it can."""
         if not weights.is_any:
             return weights
+        if word and word.packs(weights):
+            tag = convolution.packed_tag(
+                weights.ndims, self.with_groups, self.tile.lanes, in_words=True
+            )
+            return word.packed(weights, tag)
         depthwise = self.with_groups and weights.dims[0] > 1 and weights.dims[1:3] == (1, 1)
         packed &= weights.data_type == DataType.f32 and not depthwise and 0 not in weights.dims
         if not packed:

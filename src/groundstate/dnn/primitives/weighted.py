@@ -15,6 +15,7 @@ from groundstate.dnn.descriptor import Descriptor
 from groundstate.dnn.errors import invalid, require, support
 from groundstate.dnn.kernels import convolution_plans, grid
 from groundstate.dnn.kernels.convolution import Tensor
+from groundstate.dnn.kernels.words import Word
 from groundstate.dnn.plan import Plan
 from groundstate.dnn.primitive import PrimitiveDescriptor
 from groundstate.dnn.types import Arg, DataType
@@ -37,8 +38,14 @@ class Weighted(PrimitiveDescriptor, ABC):
         """A source or destination in the layout that it gets if it was left open."""
 
     @abstractmethod
-    def settled_weights(self, weights: Descriptor, *, packed: bool) -> Descriptor:
+    def settled_weights(
+        self, weights: Descriptor, *, packed: bool, word: Word | None = None
+    ) -> Descriptor:
         """The weights in the layout that they get if it was left open."""
+
+    @abstractmethod
+    def word(self, src: Descriptor, weights: Descriptor) -> Word | None:
+        """What numbers are packed in for the product, forward; None if they are not."""
 
     @abstractmethod
     def product(self, src: int, weights: int, dst: int) -> Plan:
@@ -125,7 +132,8 @@ class Forward(Weighted):
         dst = self.settled(dst)
         self.settle_post_ops(dst)
         self.add_input(Arg.SRC, self.settled(src))
-        self.add_input(Arg.WEIGHTS, self.settled_weights(weights, packed=self.packs))
+        word = self.word(self.arguments[Arg.SRC], weights) if self.packs else None
+        self.add_input(Arg.WEIGHTS, self.settled_weights(weights, packed=self.packs, word=word))
         self.add_input(Arg.BIAS, bias)
         self.add_output(Arg.DST, dst)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from groundstate import knobs
+from groundstate.driver.devices import tile_registers
 from groundstate.driver.devices.cgroup import Cgroup
 
 PCI_VENDORS = {
@@ -272,6 +273,26 @@ class Machine:
     def has_half_arithmetic(self) -> bool:
         """Whether the CPU adds and multiplies 16-bit floats itself."""
         return not self.features.isdisjoint({"avx512_fp16", "asimdhp"})
+
+    @cached_property
+    def has_byte_dots(self) -> bool:
+        """Whether one instruction adds the products of four bytes to a sum."""
+        return not self.features.isdisjoint({"avx512_vnni", "avx_vnni"})
+
+    @cached_property
+    def has_tiles(self) -> bool:
+        """Whether there are tile registers for products of 8-bit integers and bfloats."""
+        return self.features.issuperset(tile_registers.FEATURES)
+
+    @cached_property
+    def packed_products(self) -> tuple[str, ...]:
+        """The kinds of packed products that are faster than others: of pairs of 16 bits, and of
+        tiles if kernels may use the registers."""
+        kinds = {"s16": "sse2", "bf16": "avx512_bf16"}
+        found = [kind for kind, feature in kinds.items() if feature in self.features]
+        if self.has_tiles and tile_registers.granted():
+            found.append("tiles")
+        return tuple(found)
 
     @cached_property
     def has_ecc(self) -> bool:

@@ -17,9 +17,9 @@ SATURATED, ROUNDING_MODE = 28, 39
 NEAREST_EVEN, TOWARD_ZERO, TOWARD_POSITIVE, TOWARD_NEGATIVE = 0, 1, 2, 3
 ROUNDING = {NEAREST_EVEN: "roundeven", TOWARD_POSITIVE: "ceil", TOWARD_NEGATIVE: "floor"}
 BITS = {"half": 16, "float": 32, "double": 64}
-INSTRUCTION_BITS = 32
-"""Of the shortest integers that instructions convert floats to."""
 LARGEST = {"half": 65504.0, "float": 3.4e38, "double": 1.7e308}
+MANTISSA_BITS = {"float": 24, "double": 53}
+WIDTHS = (8, 16, 32, 64)
 
 
 def _rounding(node: Node) -> int | None:
@@ -59,8 +59,8 @@ def _to_integer(emitter: Emitter, node: Node) -> None:
         if mode in ROUNDING:
             function = f"llvm.{ROUNDING[mode]}.{overloaded(side.source)}"
             name = side.text.call(side.source, function, [(side.source, name)])
-        if side.vector and int(side.scalar[1:]) < INSTRUCTION_BITS:
-            return side.result(_to_few_bits(side, name, signed))
+        if side.vector and int(side.scalar[1:]) in WIDTHS:
+            return side.result(_limited(side, signed, name))
         kind = "fptosi" if signed else "fptoui"
         function = f"llvm.{kind}.sat.{overloaded(side.target)}.{overloaded(side.source)}"
         return side.result(side.text.call(side.target, function, [(side.source, name)]))
@@ -68,20 +68,32 @@ def _to_integer(emitter: Emitter, node: Node) -> None:
     _define(emitter, node, one)
 
 
-def _to_few_bits(side: _Side, name: str, signed: bool) -> str:
-    """Floats as integers of so few bits that machines have no instruction for it: LLVM would
-    convert one lane after the other. No number is 0, others saturate."""
-    given = Vec(side.text, side.source, name)
-    number = given.to_float("float") if side.from_scalar == "half" else given
-    width = int(side.scalar[1:])
-    low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
-    if signed:
-        number = number.compare("ord", number).choose(number, 0.0)
-    number = (number > low).choose(number, float(low))
-    number = (number < high).choose(number, float(high))
-    t = like(number.t, f"i{INSTRUCTION_BITS}")
-    whole = side.text.emit(f"fptosi {number.t} {number.name} to {t}")
-    return side.text.emit(f"trunc {t} {whole} to {side.target}")
+def _limited(side: _Side, signed: bool, name: str) -> str:
+    """Vectors of integers, of floats that are limited first: LLVM would convert each lane alone."""
+    text, bits = side.text, int(side.scalar[1:]) - signed
+    given, source = side.from_scalar, side.source
+    if given == "half":
+        given, source = "float", like(source, "float")
+        name = text.emit(f"fpext {side.source} {name} to {source}")
+    target = side.target if bits > 16 else like(side.target, "i32")
+    truth = like(side.target, "i1")
+    low, high = -(1 << bits) if signed else 0, (1 << bits) - 1
+    last = high - high % (1 << max(0, bits - MANTISSA_BITS[given]))
+    limited = name
+    for comparison, limit in (("olt", low), ("ogt", last), ("uno", 0)):
+        end = side.constant(given, float_literal(float(limit), given))
+        beyond = text.emit(f"fcmp {comparison} {source} {limited}, {end}")
+        limited = text.emit(f"select {truth} {beyond}, {source} {end}, {source} {limited}")
+    kind = "fptosi" if signed or bits <= 16 else "fptoui"
+    number = text.emit(f"{kind} {source} {limited} to {target}")
+    if last != high:
+        end = side.constant(given, float_literal(float(last), given))
+        beyond = text.emit(f"fcmp ogt {source} {name}, {end}")
+        most = side.constant(side.scalar, str(high))
+        number = text.emit(f"select {truth} {beyond}, {target} {most}, {target} {number}")
+    if target == side.target:
+        return number
+    return text.emit(f"trunc {target} {number} to {side.target}")
 
 
 @handles("SatConvertSToU", "SatConvertUToS")

@@ -1,6 +1,4 @@
-"""Integer instructions that give two results, act on fields of bits, or multiply and add packed
-bytes.
-"""
+"""Integer instructions that give two results, or act on fields of bits."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Int, Pointer, Struct, Type, Vector
 
 
-class _Many:
+class Many:
     """Operands of one component as LLVM values: scalars, or vectors of lanes if any of them
     varies."""
 
@@ -56,7 +54,7 @@ def _two_results(emitter: Emitter, node: Node) -> None:
     assert isinstance(node.type, Struct)
 
     def one(parts: list[Lanes]) -> tuple[Lanes, Lanes]:
-        many = _Many(emitter, parts)
+        many = Many(emitter, parts)
         scalar, t = parts[0].type, many.types[0]
         if node.op in ("UMulExtended", "SMulExtended"):
             return _product(many, scalar, t, "zext" if node.op[0] == "U" else "sext")
@@ -71,7 +69,7 @@ def _two_results(emitter: Emitter, node: Node) -> None:
     emitter.define(node, [first, second])
 
 
-def _product(many: _Many, scalar: str, t: str, extend: str) -> tuple[Lanes, Lanes]:
+def _product(many: Many, scalar: str, t: str, extend: str) -> tuple[Lanes, Lanes]:
     width = int(scalar[1:])
     wide = many.type_of(f"i{2 * width}")
     left, right = (many.text.emit(f"{extend} {t} {each} to {wide}") for each in many.names)
@@ -87,7 +85,7 @@ def _bit_field(emitter: Emitter, node: Node) -> None:
     operands = [emitter.get(each) for each in node.operands]
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
-        many = _Many(emitter, parts)
+        many = Many(emitter, parts)
         text, scalar = many.text, scalar_type(type_)
         t, width = many.type_of(scalar), int(scalar[1:])
         offset, count = (_resized(many, index, t, width) for index in (-2, -1))
@@ -118,7 +116,7 @@ def _bit_field(emitter: Emitter, node: Node) -> None:
     emitter.define(node, value)
 
 
-def _resized(many: _Many, index: int, t: str, width: int) -> str:
+def _resized(many: Many, index: int, t: str, width: int) -> str:
     """An offset or count in the width of the value."""
     name, type_ = many.names[index], many.types[index]
     bits = int(type_.strip("<>").split("i")[-1])
@@ -127,104 +125,17 @@ def _resized(many: _Many, index: int, t: str, width: int) -> str:
     return many.text.emit(f"{'trunc' if bits > width else 'zext'} {type_} {name} to {t}")
 
 
-# --- Integer dot products -----------------------------------------------------------------------
+# --- Addresses as numbers -----------------------------------------------------------------------
 
 
-@handles("SDot", "UDot", "SUDot", "SDotAccSat", "UDotAccSat", "SUDotAccSat")
-def _dot(emitter: Emitter, node: Node) -> None:
-    first_signed, second_signed = node.op[0] == "S", node.op.startswith("SDot")
-    left = _bytes_of(emitter, node.operands[0])
-    right = _bytes_of(emitter, node.operands[1])
-    scalar = scalar_type(node.type)
-    wide = "i64"
-    total: Lanes | None = None
-    for a, b in zip(left, right, strict=True):
-        product = _wide_product(emitter, a, b, first_signed, second_signed, wide)
-        total = product if total is None else _add(emitter, total, product)
-    assert total is not None
-    if node.op.endswith("AccSat"):
-        accumulator = _widened(emitter, emitter.scalar(node.operands[2]), first_signed, wide)
-        total = _add_saturated(emitter, total, accumulator, first_signed)
-        total = _saturated(emitter, total, scalar, first_signed)
-    emitter.define(node, _narrowed(emitter, total, scalar))
-
-
-def _bytes_of(emitter: Emitter, node: Node) -> list[Lanes]:
-    """The components of a vector, or the four bytes of a packed integer."""
-    value = emitter.get(node)
-    if isinstance(value, list):
-        return [each for each in value if isinstance(each, Lanes)]
-    many = _Many(emitter, [value])
-    parts = []
-    for index in range(4):
-        shift = many.constant("i32", 8 * index)
-        moved = many.text.emit(f"lshr {many.types[0]} {many.names[0]}, {shift}")
-        small = many.text.emit(f"trunc {many.types[0]} {moved} to {many.type_of('i8')}")
-        parts.append(many.result("i8", small))
-    return parts
-
-
-def _widened(emitter: Emitter, value: Lanes, signed: bool, wide: str) -> Lanes:
-    if value.type == wide:
-        return value
-    many = _Many(emitter, [value])
-    kind = "sext" if signed else "zext"
-    name = many.text.emit(f"{kind} {many.types[0]} {many.names[0]} to {many.type_of(wide)}")
-    return many.result(wide, name)
-
-
-def _wide_product(
-    emitter: Emitter, a: Lanes, b: Lanes, a_signed: bool, b_signed: bool, wide: str
-) -> Lanes:
-    many = _Many(
-        emitter, [_widened(emitter, a, a_signed, wide), _widened(emitter, b, b_signed, wide)]
-    )
-    return many.result(
-        wide, many.text.emit(f"mul {many.type_of(wide)} {many.names[0]}, {many.names[1]}")
-    )
-
-
-def _add(emitter: Emitter, left: Lanes, right: Lanes) -> Lanes:
-    many = _Many(emitter, [left, right])
-    t = many.type_of(left.type)
-    return many.result(left.type, many.text.emit(f"add {t} {many.names[0]}, {many.names[1]}"))
-
-
-def _add_saturated(emitter: Emitter, left: Lanes, right: Lanes, signed: bool) -> Lanes:
-    many = _Many(emitter, [left, right])
-    t = many.type_of(left.type)
-    function = f"llvm.{'s' if signed else 'u'}add.sat.{overloaded(t)}"
-    name = many.text.call(t, function, [(t, many.names[0]), (t, many.names[1])])
-    return many.result(left.type, name)
-
-
-def _saturated(emitter: Emitter, value: Lanes, scalar: str, signed: bool) -> Lanes:
-    width = int(scalar[1:])
-    if width >= int(value.type[1:]):
-        return value
-    many = _Many(emitter, [value])
-    t, text = many.types[0], many.text
-    low = -(1 << (width - 1)) if signed else 0
-    high = (1 << (width - 1 if signed else width)) - 1
-    name = text.call(
-        t, f"llvm.smin.{overloaded(t)}", [(t, many.names[0]), (t, many.constant(value.type, high))]
-    )
-    name = text.call(
-        t, f"llvm.smax.{overloaded(t)}", [(t, name), (t, many.constant(value.type, low))]
-    )
-    return many.result(value.type, name)
-
-
-def _narrowed(emitter: Emitter, value: Lanes, scalar: str) -> Lanes:
+def resized(emitter: Emitter, value: Lanes, scalar: str) -> Lanes:
+    """A signed number in another width."""
     if value.type == scalar:
         return value
-    many = _Many(emitter, [value])
+    many = Many(emitter, [value])
     kind = "trunc" if int(scalar[1:]) < int(value.type[1:]) else "sext"
     name = many.text.emit(f"{kind} {many.types[0]} {many.names[0]} to {many.type_of(scalar)}")
     return many.result(scalar, name)
-
-
-# --- Addresses as numbers -----------------------------------------------------------------------
 
 
 @handles("PtrDiff")
@@ -233,7 +144,7 @@ def _difference(emitter: Emitter, node: Node) -> None:
     pointer = node.operands[0].type
     assert isinstance(pointer, Pointer)
     assert pointer.pointee is not None
-    many = _Many(emitter, [emitter.scalar(each) for each in node.operands])
+    many = Many(emitter, [emitter.scalar(each) for each in node.operands])
     wide, text = many.type_of("i64"), many.text
     first, second = (
         text.emit(f"ptrtoint {many.type_of('ptr')} {each} to {wide}") for each in many.names
@@ -241,7 +152,7 @@ def _difference(emitter: Emitter, node: Node) -> None:
     distance = text.emit(f"sub {wide} {first}, {second}")
     size = many.constant("i64", array_step(pointer.pointee))
     count = many.result("i64", text.emit(f"sdiv {wide} {distance}, {size}"))
-    emitter.define(node, _narrowed(emitter, count, scalar_type(node.type)))
+    emitter.define(node, resized(emitter, count, scalar_type(node.type)))
 
 
 @handles("FMod")
@@ -250,7 +161,7 @@ def _float_modulo(emitter: Emitter, node: Node) -> None:
     operands = [emitter.get(each) for each in node.operands]
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
-        many = _Many(emitter, parts)
+        many = Many(emitter, parts)
         text, t = many.text, many.types[0]
         bits = many.type_of(f"i{8 * type_.size}")
         rest = text.emit(f"frem {t} {many.names[0]}, {many.names[1]}")
@@ -294,7 +205,7 @@ def _bitwise_function(emitter: Emitter, node: Node) -> None:
     operands = [emitter.get(each) for each in node.operands[:3]]
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
-        many = _Many(emitter, parts)
+        many = Many(emitter, parts)
         text, t, scalar = many.text, many.types[0], scalar_type(type_)
         ones = many.constant(scalar, -1)
         inverse = [text.emit(f"xor {t} {each}, {ones}") for each in many.names]
