@@ -143,7 +143,7 @@ STRUCTS = (
             Field("table", "const char *", "the DWARF line table, with addresses in memory"),
             Field("table_bytes", "uint64_t"),
             Field("sentences", "const char *const *", "of each location: for a sentence"),
-            Field("excerpts", "const char *const *", "likewise, for a terminal; NULL: there is none"),
+            Field("excerpts", "const char *const *", "likewise, for a terminal; NULL: none"),
             Field("location_count", "uint64_t"),
         ),
     ),

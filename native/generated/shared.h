@@ -196,7 +196,7 @@ typedef struct gs_source_lines {
     const char *table; /* 0: the DWARF line table, with addresses in memory */
     uint64_t table_bytes; /* 8 */
     const char *const *sentences; /* 16: of each location: for a sentence */
-    const char *const *excerpts; /* 24: likewise, for a terminal; NULL: there is none */
+    const char *const *excerpts; /* 24: likewise, for a terminal; NULL: none */
     uint64_t location_count; /* 32 */
 } gs_source_lines;
 _Static_assert(sizeof(gs_source_lines) == 40, "gs_source_lines has 40 bytes");

@@ -59,6 +59,10 @@ BROKEN = {
         "%x = OpConvertFToU %huge %half",
         "OpConvertFToU: integers of 256 bits are not supported",
     ),
+    "handle of a sampler as a number": (
+        "%x = OpConvertHandleToSamplerINTEL %uint %wide_zero",
+        "OpConvertHandleToSamplerINTEL: its result is a u32",
+    ),
     "sum of two widths": (
         "%x = OpIAdd %uint %one %wide_zero",
         "OpIAdd: its result is a u32, and it is given a u64",
