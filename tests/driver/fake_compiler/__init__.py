@@ -180,6 +180,7 @@ class Program:
     finalizers: tuple[str, ...] = ()
     calls_pointers = False
     modules = ()
+    uses_tiles = False
 
     def __init__(
         self,
