@@ -81,7 +81,9 @@ ELSEWHERE = {
     "FAdd": {"codegen/groups/operations.py", "ir/ops_groups.py"},
     "ISub": {"spirv/fold.py"},
     "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
-    "UMod": set(),
+    "UMod": {  # indices that start over
+        *("analysis/speculated_strides.py", "codegen/control/speculated_values.py"),
+    },
     "FOrdEqual": set(),
     "GroupNonUniformShuffle": set(),
     "Select": {

@@ -86,7 +86,7 @@ def _components(emitter: Emitter, whole: str, word: str, type_: Vector | Array) 
         if component:
             amount = text.splat(word, str(component * bits))
             shifted = text.emit(f"lshr {wide} {whole}, {amount}")
-        name = text.emit(f"trunc {wide} {shifted} to {narrow}")
+        name = text.emit(f"trunc {wide} {shifted} to {narrow}") if wide != narrow else shifted
         if scalar != f"i{bits}":
             name = text.emit(f"bitcast {narrow} {name} to {text.vector_type(scalar)}")
         parts.append(Lanes(scalar, name, None))
@@ -115,7 +115,7 @@ def _joined(emitter: Emitter, value: list[Value], type_: Vector | Array) -> str:
         name = text.as_vector(part)
         if part.type != f"i{bits}":
             name = text.emit(f"bitcast {text.vector_type(part.type)} {name} to {narrow}")
-        name = text.emit(f"zext {narrow} {name} to {wide}")
+        name = text.emit(f"zext {narrow} {name} to {wide}") if wide != narrow else name
         if component:
             amount = text.splat(word, str(component * bits))
             shifted = text.emit(f"shl {wide} {name}, {amount}")
