@@ -179,11 +179,9 @@ for names, types in (
 define("SampledImage", "image sampler -> pair", IMAGE)
 define("Image", "pair -> image", IMAGE)
 define("SamplerOfImage", "pair -> sampler", IMAGE)
-define(
-    "ConvertHandleToImageINTEL ConvertHandleToSampledImageINTEL ConvertHandleToSamplerINTEL",
-    "whole. -> any",
-    IMAGE,
-)
+define("ConvertHandleToImageINTEL", "whole. -> image", IMAGE)
+define("ConvertHandleToSampledImageINTEL", "whole. -> pair", IMAGE)
+define("ConvertHandleToSamplerINTEL", "whole. -> sampler", IMAGE)
 define(
     "ImageQueryFormat ImageQueryOrder ImageQuerySamples ImageQueryLevels",
     "image -> whole.",
