@@ -216,12 +216,13 @@ typedef struct gs_code_description {
     uint32_t format_count; /* 40 */
     uint32_t has_loops; /* 44 */
     uint32_t may_wait; /* 48 */
-    uint32_t variants_to_come; /* 52: how many others can be compiled */
-    uint32_t variants_are_cached; /* 56: then they only have to be loaded */
-    uint32_t group_size[3]; /* 60 */
-    const gs_source_lines *lines; /* 72: NULL: they are not known */
+    uint32_t writes_back; /* 52: whether each part ends with costly atomic operations */
+    uint32_t variants_to_come; /* 56: how many others can be compiled */
+    uint32_t variants_are_cached; /* 60: then they only have to be loaded */
+    uint32_t group_size[3]; /* 64 */
+    const gs_source_lines *lines; /* 80: NULL: they are not known */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 80, "gs_code_description has 80 bytes");
+_Static_assert(sizeof(gs_code_description) == 88, "gs_code_description has 88 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -230,10 +231,11 @@ _Static_assert(offsetof(gs_code_description, formats) == 32, "gs_code_descriptio
 _Static_assert(offsetof(gs_code_description, format_count) == 40, "gs_code_description.format_count is at 40");
 _Static_assert(offsetof(gs_code_description, has_loops) == 44, "gs_code_description.has_loops is at 44");
 _Static_assert(offsetof(gs_code_description, may_wait) == 48, "gs_code_description.may_wait is at 48");
-_Static_assert(offsetof(gs_code_description, variants_to_come) == 52, "gs_code_description.variants_to_come is at 52");
-_Static_assert(offsetof(gs_code_description, variants_are_cached) == 56, "gs_code_description.variants_are_cached is at 56");
-_Static_assert(offsetof(gs_code_description, group_size) == 60, "gs_code_description.group_size is at 60");
-_Static_assert(offsetof(gs_code_description, lines) == 72, "gs_code_description.lines is at 72");
+_Static_assert(offsetof(gs_code_description, writes_back) == 52, "gs_code_description.writes_back is at 52");
+_Static_assert(offsetof(gs_code_description, variants_to_come) == 56, "gs_code_description.variants_to_come is at 56");
+_Static_assert(offsetof(gs_code_description, variants_are_cached) == 60, "gs_code_description.variants_are_cached is at 60");
+_Static_assert(offsetof(gs_code_description, group_size) == 64, "gs_code_description.group_size is at 64");
+_Static_assert(offsetof(gs_code_description, lines) == 80, "gs_code_description.lines is at 80");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {

@@ -44,6 +44,7 @@ typedef struct gs_code {
     struct gs_code *next_request; /* runtime/variant_requests.c */
     _Atomic uint32_t wishes;      /* that were asked for */
     bool has_loops;
+    bool writes_back; /* atomic operations that wait in a table until the end of a range of groups */
     bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
     char **formats; /* of its printf calls */

@@ -248,6 +248,7 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->local_bytes = from->local_bytes;
     code->has_loops = from->has_loops;
     code->may_wait = from->may_wait;
+    code->writes_back = from->writes_back;
     memcpy(code->group_size, from->group_size, sizeof code->group_size);
     gs_lock(&module->lock);
     code->next = entry_point->codes;

@@ -236,7 +236,8 @@ static uint64_t share_out(job *job, gs_thread_pool *pool) {
     gs_code *code = job->code;
     uint64_t groups = job->end - job->first;
     gs_job_facts facts = {.count = groups, .nanoseconds = (uint64_t)estimate(code, groups), .profile = &code->profile,
-                          .in_order = code->may_wait, .in_short_parts = gs_priorities_are_used()};
+                          .in_order = code->may_wait, .in_long_parts = code->writes_back,
+                          .in_short_parts = gs_priorities_are_used()};
     gs_schedule schedule;
     gs_schedule_begin(&schedule, &facts, gs_thread_pool_width(pool));
     job->schedule = &schedule;

@@ -8,8 +8,11 @@ static const double WORTH_WAKING = 4000;
 static const double SHORTEST_PART = 5000;
 /* And no more than this: if nothing says that groups cost the same as in the last launch, or others want to run in between... */
 static const double LONGEST_PART = 20000;
-/* ...and if they do. Kernels with private copies of what atomics change write those back after each part. */
+/* ...and if they do. */
 static const double LONGEST_STEADY_PART = 250000;
+/* Parts whose end costs much are this part of a share. What they cost says nothing about how long they should be: the shorter
+ * they are, the more all threads wait for each other, and the more they seem to cost. */
+enum { LONG_PARTS = 4 };
 /* If nobody knows how long a job takes, a part is between these parts of a share. */
 enum { MOST_PARTS = 128, LEAST_PARTS = 32 };
 /* A part is this part of what is left of a share. */
@@ -69,6 +72,10 @@ static void limit_parts(gs_schedule *schedule, const gs_job_facts *facts) {
     double share = schedule->edges[schedule->buckets] / schedule->shares;
     bool is_steady = is_profiled(facts) && facts->profile->is_steady && !facts->in_short_parts;
     schedule->divisor = is_steady ? STEADY_DIVISOR : DIVISOR;
+    if (facts->in_long_parts && !facts->in_short_parts) {
+        schedule->least = schedule->most = schedule->most_stolen = share / LONG_PARTS;
+        return;
+    }
     if (facts->nanoseconds > 0) {
         schedule->least = SHORTEST_PART;
         schedule->most = is_steady ? LONGEST_STEADY_PART : LONGEST_PART;

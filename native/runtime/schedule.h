@@ -37,6 +37,7 @@ typedef struct gs_job_facts {
     uint64_t nanoseconds;            /* that it takes on one CPU; 0: not known */
     const gs_cost_profile *profile;  /* NULL: all numbers cost the same */
     bool in_order;                   /* parts are taken one after the other, because one may wait for those before it */
+    bool in_long_parts;              /* the end of a part costs much, and more if many threads come to it at once */
     bool in_short_parts;             /* others want to run in between */
 } gs_job_facts;
 

@@ -242,6 +242,7 @@ class CodeDescription(ctypes.Structure):
     format_count: int
     has_loops: int
     may_wait: int
+    writes_back: int
     variants_to_come: int
     variants_are_cached: int
     group_size: Any
@@ -255,6 +256,7 @@ class CodeDescription(ctypes.Structure):
         ("format_count", ctypes.c_uint32),
         ("has_loops", ctypes.c_uint32),
         ("may_wait", ctypes.c_uint32),
+        ("writes_back", ctypes.c_uint32),
         ("variants_to_come", ctypes.c_uint32),
         ("variants_are_cached", ctypes.c_uint32),
         ("group_size", ctypes.c_uint32 * 3),
@@ -262,7 +264,7 @@ class CodeDescription(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 80
+assert ctypes.sizeof(CodeDescription) == 88
 
 
 class AllocationFacts(ctypes.Structure):

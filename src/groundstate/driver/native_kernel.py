@@ -157,6 +157,7 @@ def _described(
         format_count=len(code.formats),
         has_loops=code.has_loops,
         may_wait=code.may_wait,
+        writes_back=code.writes_back,
         variants_to_come=to_come,
         variants_are_cached=cached,
         group_size=group_size,

@@ -64,6 +64,7 @@ class KernelCode:
     binary: bytes
     width: int = LANES
     other_widths: tuple[int, ...] = ()
+    writes_back: bool = False
     lines: None = None
 
     @property

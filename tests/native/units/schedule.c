@@ -236,7 +236,22 @@ static void each_group_runs_once(void) {
     }
 }
 
+/* However much its parts seem to cost: that is because they end at the same time. */
+static void costly_ends_are_few(void) {
+    for (uint64_t cost = 1; cost <= 1000000; cost *= 1000) {
+        gs_schedule schedule;
+        gs_job_facts facts = {.count = GROUPS, .nanoseconds = cost * GROUPS, .in_long_parts = true};
+        gs_schedule_begin(&schedule, &facts, THREADS);
+        uint64_t parts = 0;
+        gs_taken taken;
+        for (uint32_t thread = 0; gs_schedule_take(&schedule, thread, THREADS, &taken); thread = (thread + 1) % THREADS)
+            parts++;
+        REQUIRE(parts <= THREADS * LONG_PARTS && parts >= gs_schedule_threads(&schedule));
+    }
+}
+
 int main(void) {
+    costly_ends_are_few();
     threads_end_together();
     cost_in_one_place_is_shared();
     late_threads_are_replaced();

@@ -32,7 +32,7 @@ import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
 from groundstate.compiler.analysis.shared_variables import stack_variables
-from groundstate.compiler.codegen.control.flow import ControlFlow
+from groundstate.compiler.codegen.control.flow import SERIAL_LOOP_LINES, ControlFlow
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
@@ -85,6 +85,8 @@ class Code:
     """The format strings of its printf calls."""
     locations: tuple[Described, ...] = ()
     """Where in the source its instructions come from, by the numbers in its line table."""
+    writes_back: bool = False
+    """Whether it puts atomic operations off until the end of a range of groups."""
 
 
 class KernelWriter:
@@ -167,7 +169,7 @@ class KernelWriter:
         lines = [*self._step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
         lines += declarations.values()
-        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *loop.metadata()]
+        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *SERIAL_LOOP_LINES, *loop.metadata()]
         lines += self.debug.lines() if self.debug is not None else ()
         table_bytes = ENTRY_BYTES * self.target.privatised_entries if self.context.privatised else 0
         return Code(
@@ -177,6 +179,7 @@ class KernelWriter:
             self.width,
             tuple(self.context.formats),
             tuple(self.debug.table()) if self.debug is not None else (),
+            bool(self.context.privatised),
         )
 
     def _unrolls_subgroups(self, regions: int) -> bool:

@@ -64,6 +64,8 @@ class KernelCode:
     keep: object
     has_loops: bool = True
     may_wait: bool = True
+    writes_back: bool = False
+    """Whether a range of groups ends with atomic operations that were put off until then."""
     formats: tuple[bytes, ...] = ()
     binary: bytes = b""
     width: int = 1
@@ -263,6 +265,7 @@ class KernelCompiler:
             keep=loaded,
             has_loops=not signature.loop_free,
             may_wait=signature.may_wait,
+            writes_back=description.get("writes_back", False) is True,
             formats=tuple(map(bytes.fromhex, description["formats"])),
             binary=binary,
             width=next(iter(widths), 1),
@@ -306,6 +309,7 @@ class KernelCompiler:
         description = {
             "private_bytes": code.private_bytes,
             "saved_bytes": code.saved_bytes,
+            "writes_back": code.writes_back,
             "formats": [each.hex() for each in code.formats],
             "widths": [code.lanes, *others],
         }

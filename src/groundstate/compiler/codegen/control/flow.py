@@ -19,7 +19,14 @@ from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Block, Node, deadline
 from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.lower.barriers import is_group_barrier
+from groundstate.compiler.spirv.types import Float
 
+SERIAL_LOOP = "!5"
+SERIAL_LOOP_LINES = (
+    '!4 = !{!"llvm.loop.unroll.runtime.disable"}',
+    f"{SERIAL_LOOP} = distinct !{{{SERIAL_LOOP}, !4}}",
+)
+"""Of a branch back to the header of a loop that LLVM is not to unroll."""
 BROADCAST_AND_BLEND = 3
 """In blends: a broadcast of what changes in each iteration comes from a scalar register."""
 
@@ -266,7 +273,20 @@ class ControlFlow:
         self._copy_phis(block, successor, None)
         if successor in self._all_lanes.blocks:
             self._all_lanes.enter(successor, block)
-        self._enter(successor)
+        is_serial = self._is_serial(block, successor)
+        self._enter(successor, f", !llvm.loop {SERIAL_LOOP}" if is_serial else "")
+
+    def _is_serial(self, block: Block, header: Block) -> bool:
+        """True if control goes round a loop of one work-item in which each iteration waits for the
+        sum of the one before: unrolling would gain nothing, and leave a second loop whose end
+        cannot be predicted."""
+        loop = self.cfg.loop_of.get(header)
+        if self.text.width > 1 or loop is None or loop.header is not header:
+            return False
+        return loop.contains(block) and any(
+            isinstance(phi.type, Float) and any(phi in each.operands for each in phi.operands)
+            for phi in header.phis
+        )
 
     def _go_together(self, block: Block) -> None:
         """Leaves a block to where all lanes want to go, or continues if they disagree."""
@@ -282,13 +302,13 @@ class ControlFlow:
             text.start(otherwise)
             self.emitter.here = dict(here)
 
-    def _enter(self, block: Block) -> None:
+    def _enter(self, block: Block, hint: str = "") -> None:
         if block in self._all_lanes.blocks:
             self.text.do(f"br label %all{block.index}")
             return
         if self.is_divergent(block):
             self._store_mask(block, self._full_mask())
-        self.text.do(f"br label %b{block.index}")
+        self.text.do(f"br label %b{block.index}{hint}")
 
     def _full_mask(self) -> str:
         """All lanes that exist."""

@@ -1,0 +1,44 @@
+"""Loops of one work-item that LLVM is told not to unroll."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundstate.compiler.codegen.control.flow import SERIAL_LOOP
+from groundstate.compiler.program import Program
+from tests.compiler.runner import program_of
+
+SOURCE = """
+__kernel void float_sum(__global const float *in, __global float *out, int n) {
+    float sum = 0.0f;
+    for (int i = get_global_id(0); i < n; i++)
+        sum += in[i];
+    out[get_global_id(0)] = sum;
+}
+__kernel void integer_sum(__global const int *in, __global int *out, int n) {
+    int sum = 0;
+    for (int i = get_global_id(0); i < n; i++)
+        sum += in[i];
+    out[get_global_id(0)] = sum;
+}
+__kernel void copy(__global const float *in, __global float *out, int n) {
+    for (int i = get_global_id(0); i < n; i++)
+        out[i] = in[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return program_of(SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "count"),
+    [("float_sum", 1, 1), ("float_sum", 8, 0), ("integer_sum", 1, 0), ("copy", 1, 0)],
+)
+def test_only_chains_of_sums_are_not_unrolled(
+    program: Program, name: str, width: int, count: int
+) -> None:
+    text = program.write(name, (64, 1, 1), width).text
+    assert text.count(f"!llvm.loop {SERIAL_LOOP}") == count
