@@ -159,7 +159,9 @@ STRUCTS = (
             Field("format_count", "uint32_t"),
             Field("has_loops", "uint32_t"),
             Field("may_wait", "uint32_t"),
-            Field("writes_back", "uint32_t", "whether each part ends with costly atomic operations"),
+            Field(
+                "writes_back", "uint32_t", "whether each part ends with costly atomic operations"
+            ),
             Field("variants_to_come", "uint32_t", "how many others can be compiled"),
             Field("variants_are_cached", "uint32_t", "then they only have to be loaded"),
             Field("group_size", "uint32_t", count=3),
