@@ -25,7 +25,6 @@ from groundstate.compiler.spirv.types import Float, Pointer, Type, Vector
 
 FREE = (Category.LEAF, Category.CAST, Category.CHAIN)
 """They are parts of addresses or of other instructions."""
-DIVISIONS = frozenset(("SDiv", "UDiv", "SRem", "UMod", "SMod", "FDiv", "FRem"))
 ITERATIONS = 8
 """Of a loop, as far as anybody knows."""
 
@@ -91,7 +90,7 @@ def _vector_cycles(divergence: Divergence, node: Node, block: Block) -> float:
     if row.category in FREE:
         return 0
     registers = registers_of(node, divergence) or (node.op != "Phi")
-    return registers * (target.division_cycles if node.op in DIVISIONS else 1) / target.vector_issue
+    return registers * (target.division_cycles if row.divides else 1) / target.vector_issue
 
 
 def _is_one_by_one(divergence: Divergence, node: Node, block: Block) -> bool:
@@ -106,7 +105,7 @@ def _one_by_one(divergence: Divergence, loop: Loop | None, blocks: list[Block]) 
     target = divergence.target
     nodes = [node for block in blocks for node in block.nodes]
     issued = sum(
-        (target.division_cycles * target.scalar_issue if node.op in DIVISIONS else 1)
+        (target.division_cycles * target.scalar_issue if operation(node).divides else 1)
         * _parts(node.type)
         for node in nodes
         if operation(node).category not in FREE
@@ -147,7 +146,7 @@ def _latency(divergence: Divergence, node: Node) -> float:
         return target.load_latency
     if row.category in FREE:
         return 0
-    if node.op in DIVISIONS:
+    if row.divides:
         return target.division_cycles
     element = node.type.element if isinstance(node.type, Vector) else node.type
     return target.float_latency if isinstance(element, Float) else 1

@@ -112,6 +112,8 @@ class Operation(NamedTuple):
     """It makes a number of an address, or an address of a number."""
     moves_pointer: bool = False
     """The first index of an access chain steps over whole pointees."""
+    divides: bool = False
+    """It takes several times as long as other arithmetic."""
     rematerialisable: bool = False
     """Cheap enough to be computed again rather than kept over a barrier."""
     address_operand: bool = False

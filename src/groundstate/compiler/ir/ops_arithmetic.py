@@ -48,11 +48,11 @@ number(
     rematerialisable=True,
     fold=binary(fold.wrapped(operator.mul)),
 )
-number("SDiv", TWO, affine=Affine.QUOTIENT, fold=binary(fold.signed_divide))
-number("UDiv", TWO, affine=Affine.QUOTIENT, fold=binary(fold.unsigned_divide))
-number("UMod", TWO, fold=binary(fold.unsigned_modulo))
-number("SMod", TWO, fold=binary(fold.signed_modulo))
-number("SRem", TWO, fold=binary(fold.signed_remainder))
+number("SDiv", TWO, affine=Affine.QUOTIENT, divides=True, fold=binary(fold.signed_divide))
+number("UDiv", TWO, affine=Affine.QUOTIENT, divides=True, fold=binary(fold.unsigned_divide))
+number("UMod", TWO, divides=True, fold=binary(fold.unsigned_modulo))
+number("SMod", TWO, divides=True, fold=binary(fold.signed_modulo))
+number("SRem", TWO, divides=True, fold=binary(fold.signed_remainder))
 number("SNegate", ONE, "sub {t} {zero}, {0}", fold=unary(fold.negated))
 number(
     "BitwiseAnd",
@@ -111,9 +111,13 @@ FLOATS = "float= float= -> float"
 number("FAdd", FLOATS, "fadd {f}{t} {0}, {1}", fold=binary(fold.on_floats(operator.add)))
 number("FSub", FLOATS, "fsub {f}{t} {0}, {1}", fold=binary(fold.on_floats(operator.sub)))
 number("FMul", FLOATS, "fmul {f}{t} {0}, {1}", fold=binary(fold.on_floats(operator.mul)))
-number("FDiv", FLOATS, "fdiv {f}{t} {0}, {1}", fold=binary(fold.on_floats(fold.divide)))
-number("FRem", FLOATS, "frem {t} {0}, {1}", fold=binary(fold.on_floats(fold.remainder)))
-number("FMod", "ieee= ieee= -> ieee", fold=binary(fold.on_floats(fold.modulo)))
+number(
+    "FDiv", FLOATS, "fdiv {f}{t} {0}, {1}", divides=True, fold=binary(fold.on_floats(fold.divide))
+)
+number(
+    "FRem", FLOATS, "frem {t} {0}, {1}", divides=True, fold=binary(fold.on_floats(fold.remainder))
+)
+number("FMod", "ieee= ieee= -> ieee", divides=True, fold=binary(fold.on_floats(fold.modulo)))
 number("FNegate", "float= -> float", "fneg {t} {0}", fold=unary(fold.sign_flipped))
 number("FmaKHR", "float= float= float= -> float")
 number("ArithmeticFenceEXT", "float= -> float")
