@@ -157,6 +157,9 @@ class KernelCompiler:
         if known is not None:
             self._checked.add(name)
             return known[0]
+        from groundstate.compiler.llvm import service
+
+        service.start()  # before the imports, which take about as long
         from groundstate.compiler.analysis import facts as known_of
 
         try:
