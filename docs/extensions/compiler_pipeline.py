@@ -10,14 +10,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from groundstate.compiler.ir.passes import Pass
-from groundstate.compiler.pipeline import LOWERING, VECTOR
+from groundstate.compiler.pipeline import VECTOR, VECTOR_LOWERING
 
 WIDTH = 640
 STAGE_HEIGHT, PASS_HEIGHT, GAP = 34, 25, 26
 
 STAGES: tuple[tuple[str, str, Sequence[Pass]], ...] = (
     ("SPIR-V", "read, checked, every call inlined", ()),
-    ("Kernel IR", "lowered once for each kernel", LOWERING),
+    ("Kernel IR", "lowered once for each kernel", VECTOR_LOWERING),
     ("Variant", "a copy for one group size, vectorised", VECTOR),
     ("LLVM IR", "one function that runs a range of work-groups", ()),
     ("Object code", "kept in the kernel cache, linked without LLVM", ()),

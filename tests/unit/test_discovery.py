@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groundstate import ze, zer, zes
+from groundstate import ze, zer, zes, zet
 from groundstate.driver import api, capabilities, device_memory, driver, image
 from groundstate.driver import device as device_noun
 from groundstate.driver.api import Failure
@@ -443,7 +443,8 @@ def test_runtime_requirements_of_nothing(device: int) -> None:
 def test_handlers_take_registry_arguments() -> None:
     for noun in set(NOUNS.values()):
         importlib.import_module(f"groundstate.driver.sysman.{noun}")
-    declarations = ze.NAMESPACE.functions | zer.NAMESPACE.functions | zes.NAMESPACE.functions
+    namespaces = (each.NAMESPACE for each in (ze, zer, zes, zet))
+    declarations = {name: text for each in namespaces for name, text in each.functions.items()}
     for name, function in api.HANDLERS.items():
         declaration = declarations[name].partition(" -> ")[0]
         assert function.__code__.co_argcount == len([p for p in declaration.split(", ") if p]), name

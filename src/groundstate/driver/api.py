@@ -11,7 +11,7 @@ import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from groundstate import ze
 
@@ -218,6 +218,24 @@ def find_in_chain(address: int | None, stype: int) -> int:
         if found == stype:
             return at
     return 0
+
+
+Chained = TypeVar("Chained", bound=ctypes.Structure)
+
+
+def chained(structure: ctypes.Structure, wanted: type[Chained]) -> Chained | None:
+    """The struct of a type that the caller has chained to its own, if there is one.
+
+    A caller's struct with another stype than its own is memory that nobody initialised: its pNext
+    is as random as its stype.
+    """
+    address = ctypes.addressof(structure)
+    own: Any = structure
+    target: Any = wanted
+    if read_u32(address) != own._stype_:
+        return None
+    found = find_in_chain(read_pointer(address + 8), target._stype_)
+    return wanted.from_address(found) if found else None
 
 
 class Extensions:

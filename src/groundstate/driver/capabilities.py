@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from groundstate import ze
 from groundstate.driver import external_memory, platform, speed
-from groundstate.driver.api import Extensions, answer_structs, handler, write_bytes
+from groundstate.driver.api import Extensions, answer_structs, chained, handler, write_bytes
 from groundstate.driver.platform import Device, identity
-from groundstate.driver.sysman.structs import chained
 from groundstate.extras import PRODUCT_FLAGS, Products
 
 MAX_GROUP_SIZE = 1024

@@ -48,7 +48,7 @@ class DebugMetadata:
         )
         self._type = self._add("!DISubroutineType(types: !{null})")
         self.step = self._function(kernel, file, outermost.line)
-        self.run = self._function("groundstate.run", file, outermost.line)
+        self.run = self._function("run", file, outermost.line)
         self.call = self._add(f"!DILocation(line: {outermost.line}, scope: {self.run})")
         """Where `run` calls `step`."""
         self._head = [

@@ -135,6 +135,11 @@ class Operation(NamedTuple):
         return self.effect is Effect.NONE
 
     @property
+    def writes_to_address(self) -> bool:
+        """It writes to the address that is its first operand."""
+        return bool(self.effect & Effect.WRITES) and self.address_operand
+
+    @property
     def is_chain(self) -> bool:
         """It is an access chain."""
         return self.category is Category.CHAIN

@@ -9,6 +9,7 @@ from groundstate.compiler.ir.kernel import Node
 from groundstate.compiler.ir.operation import Operation
 from groundstate.compiler.ir.ops import operation
 from groundstate.compiler.ir.type_rules import TypeRule, ValueRule, components_of, scalar_type
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector, Void
 
 MAX_INTEGER_BITS = 128
@@ -70,7 +71,7 @@ class TypeCheck:
         row = operation(node)
         key = (row.name, node.type, *[each.type for each in node.operands])
         if key not in self._fitting:
-            reason = self._reason_against_types(row, node)
+            reason = self._reason_against_types(row, node) or _reason_against_writing(row, node)
             if reason:
                 return reason
             self._fitting.add(key)
@@ -141,6 +142,12 @@ class TypeCheck:
         if "@" in marks and not self.same(given, node.operands[0].type):
             return f"it is given a {node.operands[0].type} and a {given}"
         return _reason_against_count(wanted, "it is given", given)
+
+
+def _reason_against_writing(row: Operation, node: Node) -> str:
+    address = node.operands[0].type if row.writes_to_address and node.operands else None
+    is_constant = isinstance(address, Pointer) and address.storage == StorageClass.UniformConstant
+    return "it writes to constant memory" if is_constant else ""
 
 
 def _reason_against_count(wanted: ValueRule, what: str, type_: Type) -> str:

@@ -172,7 +172,7 @@ def _effects(node: Node) -> Iterator[str]:
     effect = operation(node).effect
     if isinstance(node.type, Void) and effect is Effect.NONE:
         yield "it has neither a result nor an effect"
-    if effect & Effect.WRITES and operation(node).address_operand:
+    if operation(node).writes_to_address:
         address = node.operands[0].type
         if isinstance(address, Pointer) and address.storage == StorageClass.UniformConstant:
             yield f"it writes through a {address}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 
 from groundstate.compiler.spirv.checks import Checker, check_signature
-from groundstate.compiler.spirv.debug_info import EXTENDED, LineTracker
+from groundstate.compiler.spirv.debug_info import LineTracker
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS, Row, opcode_name
 from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
@@ -117,7 +117,7 @@ class _Body:
     def _take(self, opcode: int, row: Row, words: list[int]) -> None:
         if opcode in OUTSIDE:
             raise InvalidModule("it stands in a function, and belongs before all of them")
-        if opcode in EXTENDED and len(words) > 3 and words[2] in self.lines.sets:
+        if opcode == Op.ExtInst and len(words) > 3 and words[2] in self.lines.sets:
             self.lines.take(words)
             return
         instruction = self._decode(opcode, row, words)

@@ -11,6 +11,7 @@ from groundstate.driver import platform
 from groundstate.driver.api import (
     Failure,
     answer_structs,
+    chained,
     handler,
     read_u32,
     write_bytes,
@@ -19,7 +20,6 @@ from groundstate.driver.api import (
 from groundstate.driver.device import write_core
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.parts import Description, Process, Watched
-from groundstate.driver.sysman.structs import chained
 from groundstate.extras import ProcessActivity
 from groundstate.version import __version__
 

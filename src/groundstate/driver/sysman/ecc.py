@@ -5,10 +5,9 @@ from __future__ import annotations
 import ctypes
 
 from groundstate import ze, zes
-from groundstate.driver.api import Failure, handler, write_bool
+from groundstate.driver.api import Failure, chained, handler, write_bool
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.parts import Watched
-from groundstate.driver.sysman.structs import chained
 
 _STATES = {
     None: zes.ZES_DEVICE_ECC_STATE_UNAVAILABLE,

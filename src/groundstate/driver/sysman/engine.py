@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from groundstate import zes
-from groundstate.driver.api import answer_structs, handler
+from groundstate.driver.api import answer_structs, chained, handler
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.handles import enumerate_parts, part_of
 from groundstate.driver.sysman.parts import Engine
-from groundstate.driver.sysman.structs import chained, write_place
+from groundstate.driver.sysman.structs import write_place
 
 Activity = tuple[int, int]
 

@@ -6,10 +6,10 @@ import ctypes
 import time
 
 from groundstate import zes
-from groundstate.driver.api import Unsupported, answer_structs, handler
+from groundstate.driver.api import Unsupported, answer_structs, chained, handler
 from groundstate.driver.sysman import kinds
 from groundstate.driver.sysman.parts import Pci, PciBar, PciSpeed, PciStats
-from groundstate.driver.sysman.structs import chained, known
+from groundstate.driver.sysman.structs import known
 
 
 def _pci(handle: int) -> Pci:

@@ -12,6 +12,7 @@ from groundstate.driver.api import (
     Failure,
     Unsupported,
     answer_structs,
+    chained,
     handler,
     pointer_in,
     read_u32,
@@ -21,7 +22,7 @@ from groundstate.driver.api import (
 from groundstate.driver.sysman import kinds, thresholds
 from groundstate.driver.sysman.handles import enumerate_parts, handle_of, part_of
 from groundstate.driver.sysman.parts import PowerDomain, PowerLimit
-from groundstate.driver.sysman.structs import chained, known_int32, write_place
+from groundstate.driver.sysman.structs import known_int32, write_place
 from groundstate.driver.sysman.thresholds import EnergyCondition
 
 _NOBODY = 0xFFFFFFFF
