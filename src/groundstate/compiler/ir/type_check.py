@@ -147,7 +147,7 @@ class TypeCheck:
 def _reason_against_writing(row: Operation, node: Node) -> str:
     address = node.operands[0].type if row.writes_to_address and node.operands else None
     is_constant = isinstance(address, Pointer) and address.storage == StorageClass.UniformConstant
-    return "it writes to constant memory" if is_constant else ""
+    return f"it writes through a {address}" if is_constant else ""
 
 
 def _reason_against_count(wanted: ValueRule, what: str, type_: Type) -> str:

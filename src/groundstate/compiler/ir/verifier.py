@@ -12,8 +12,7 @@ from groundstate.compiler.analysis.dominators import immediate_dominators
 from groundstate.compiler.ir.kernel import Block, Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, Effect, operation
 from groundstate.compiler.ir.type_check import TypeCheck
-from groundstate.compiler.spirv.opcodes import StorageClass
-from groundstate.compiler.spirv.types import Bool, Int, Pointer, Void
+from groundstate.compiler.spirv.types import Bool, Int, Void
 
 
 class VerifierError(AssertionError):
@@ -168,11 +167,6 @@ def _prefixed(where: object, problems: Iterator[str]) -> Iterator[str]:
 
 
 def _effects(node: Node) -> Iterator[str]:
-    """What computes nothing and does nothing has no place, and constants are not written."""
-    effect = operation(node).effect
-    if isinstance(node.type, Void) and effect is Effect.NONE:
+    """What computes nothing and does nothing has no place."""
+    if isinstance(node.type, Void) and operation(node).effect is Effect.NONE:
         yield "it has neither a result nor an effect"
-    if operation(node).writes_to_address:
-        address = node.operands[0].type
-        if isinstance(address, Pointer) and address.storage == StorageClass.UniformConstant:
-            yield f"it writes through a {address}"
