@@ -22,11 +22,10 @@ from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.ir.ops import Category, operation
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Float, Pointer, Type, Vector
+from groundstate.compiler.target import Target
 
 FREE = (Category.LEAF, Category.CAST, Category.CHAIN)
 """They are parts of addresses or of other instructions."""
-ITERATIONS = 8
-"""Of a loop, as far as anybody knows."""
 
 
 class Cost(NamedTuple):
@@ -44,7 +43,7 @@ def estimate(divergence: Divergence) -> Cost:
             blocks.setdefault(divergence.cfg.loop_of.get(block), []).append(block)
     vector = scalar = 0.0
     for loop, inside in blocks.items():
-        times = _iterations(loop)
+        times = _iterations(loop, divergence.target)
         vector += times * _as_vector(divergence, loop, inside)
         scalar += times * _one_by_one(divergence, loop, inside)
     return Cost(vector, scalar)
@@ -61,10 +60,10 @@ def has_gathers(divergence: Divergence) -> bool:
     )
 
 
-def _iterations(loop: Loop | None) -> int:
+def _iterations(loop: Loop | None, target: Target) -> int:
     times = 1
     while loop is not None:
-        times, loop = times * ITERATIONS, loop.parent
+        times, loop = times * target.likely_iterations, loop.parent
     return times
 
 
@@ -114,15 +113,17 @@ def _one_by_one(divergence: Divergence, loop: Loop | None, blocks: list[Block]) 
     if loop is not None:
         cycles = max(cycles, _recurrence(divergence, loop, nodes))
     cycles += target.mispredicted_cycles * sum(
-        _mispredictions(loop, each) for each in blocks if each in divergence.divergent_branches
+        _mispredictions(loop, each, target)
+        for each in blocks
+        if each in divergence.divergent_branches
     )
     return cycles * divergence.width
 
 
-def _mispredictions(loop: Loop | None, block: Block) -> float:
+def _mispredictions(loop: Loop | None, block: Block, target: Target) -> float:
     """How often a branch goes another way than the CPU thought: a loop ends once."""
     is_exit = loop is not None and any(each not in loop.blocks for each in block.successors)
-    return 1 / ITERATIONS if is_exit else 0.5
+    return 1 / target.likely_iterations if is_exit else 0.5
 
 
 def _recurrence(divergence: Divergence, loop: Loop, nodes: list[Node]) -> float:

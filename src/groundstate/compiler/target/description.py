@@ -83,6 +83,8 @@ class Target:
     mispredicted_cycles: float = 16.0
     likely_utilisation: float = 0.5
     """Of the lanes, in a loop that each leaves when it is done."""
+    likely_iterations: int = 8
+    """Of a loop whose trip count is not known."""
     clearly_faster: float = 1.1
     """By which factor one work-item after the other must seem faster to begin with."""
     most_slower: float = 8.0
@@ -118,6 +120,8 @@ class Target:
 
     most_blends: int = 8
     """What lanes that leave a loop take with them may cost for that to need no branch."""
+    broadcast_blends: int = 3
+    """What a broadcast and a blend cost, in blends: of a scalar that each iteration changes."""
 
     # --- Memory ---
     merged_accesses: tuple[int, ...] = (2, 3, 4)

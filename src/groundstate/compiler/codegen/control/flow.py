@@ -27,8 +27,6 @@ SERIAL_LOOP_LINES = (
     f"{SERIAL_LOOP} = distinct !{{{SERIAL_LOOP}, !4}}",
 )
 """Of a branch back to the header of a loop that LLVM is not to unroll."""
-BROADCAST_AND_BLEND = 3
-"""In blends: a broadcast of what changes in each iteration comes from a scalar register."""
 
 
 class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
@@ -356,11 +354,11 @@ class ControlFlow:
     def _blends(self, block: Block, successor: Block) -> int:
         """What it costs to give lanes what they take with them to a block: a blend for each
         register, and a broadcast where all lanes have the same."""
-        cost = 0
+        cost, target = 0, self.emitter.context.target
         for phi, value in self._incoming(successor).get(block, ()):
             if phi not in self.emitter.exit_values:
                 is_varying = self.divergence.stride_at(value, block) is VARYING
-                each = 1 if is_varying or value.op in LEAVES else BROADCAST_AND_BLEND
+                each = 1 if is_varying or value.op in LEAVES else target.broadcast_blends
                 cost += registers_of(phi, self.divergence) * each
         return cost
 
