@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,28 +44,37 @@ typedef struct beginning {
     const char *name;
     void *(*run)(void *);
     void *argument;
+    sem_t named;
 } beginning;
 
-/* The thread names itself, so that it has its name before anybody's code runs on it. */
+/* A recorder tells the driver's threads by their names, so a thread has its name before the call that started it returns,
+ * and before anybody's code runs on it. It names itself: to name another thread, the C library opens a file. */
 static void *begin(void *argument) {
-    beginning own = *(beginning *)argument;
-    free(argument);
-    prctl(PR_SET_NAME, own.name);
-    return own.run(own.argument);
+    beginning *given = argument;
+    void *(*run)(void *) = given->run;
+    void *run_argument = given->argument;
+    prctl(PR_SET_NAME, given->name);
+    sem_post(&given->named); /* the last that is seen of `given` */
+    return run(run_argument);
+}
+
+static bool create(const pthread_attr_t *attributes, beginning *first) {
+    pthread_t thread;
+    if (pthread_create(&thread, attributes, begin, first) != 0)
+        return false;
+    while (sem_wait(&first->named) != 0)
+        ; /* interrupted by a signal handler of the program */
+    pthread_detach(thread);
+    return true;
 }
 
 bool gs_thread_start(const char *name, void *(*run)(void *), void *argument) {
     sigset_t most, before;
     pthread_attr_t attributes;
-    pthread_t thread;
-    beginning *first = malloc(sizeof *first);
-    if (first == NULL)
+    beginning first = {.name = name, .run = run, .argument = argument};
+    if (pthread_attr_init(&attributes) != 0)
         return false;
-    if (pthread_attr_init(&attributes) != 0) {
-        free(first);
-        return false;
-    }
-    *first = (beginning){name, run, argument};
+    sem_init(&first.named, 0, 0);
     /* Kernels run on it: no frame of theirs steps over this guard and goes on in memory of the program. */
     pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     save_address_space(&attributes);
@@ -72,13 +82,10 @@ bool gs_thread_start(const char *name, void *(*run)(void *), void *argument) {
     for (int each = 0; each < GS_FAULT_SIGNALS; each++)
         sigdelset(&most, gs_fault_signals[each]);
     pthread_sigmask(SIG_SETMASK, &most, &before);
-    bool started = pthread_create(&thread, &attributes, begin, first) == 0;
+    bool started = create(&attributes, &first);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (started)
-        pthread_detach(thread);
-    else
-        free(first);
+    sem_destroy(&first.named);
     return started;
 }
 

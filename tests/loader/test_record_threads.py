@@ -84,3 +84,14 @@ def test_results_of_others_are_marked(part: str, program: Path, tmp_path: Path) 
         )
     }
     assert flags == {WritesFlag.MIXED}
+
+
+def test_new_threads_of_the_driver_are_known(build: Build, program: Path, tmp_path: Path) -> None:
+    """Threads that are slow to name themselves are not taken for the program's."""
+    late = build("late_name", "-fPIC", "-shared", "-ldl", output="late_name.so")
+    preload = ":".join(filter(None, [str(late), os.environ.get("LD_PRELOAD")]))
+    out, truth = tmp_path / "out", tmp_path / "truth"
+    stream = record(out, program, "new_threads", truth, "--results", preload=preload)
+    with StreamReader(stream) as reader:
+        found = [Writes.unpack(r.body) for r in reader.records() if r.kind == Kind.RESULTS]
+    assert [writes.flags for writes in found if writes.runs] == [WritesFlag.NONE]

@@ -266,6 +266,17 @@ static void other_process(void) {
     check_written(list, device, first);
 }
 
+/* --- A new thread of the driver's ------------------------------------------------------------------------- */
+
+/* The first work starts threads, and the next is submitted while they have hardly begun. */
+static void new_threads(void) {
+    const size_t size = (size_t)16 << 20;
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    unsigned char *device = filled_memory(list), *other = device_memory(on, size), *host = new_host_memory(size);
+    copy(list, other, device, SIZE);
+    copy(list, host, other, size);
+}
+
 /* --- Results that are not the work's own ------------------------------------------------------------------ */
 
 /* What is said here is where the results of a submission hold what somebody else wrote. */
@@ -348,7 +359,7 @@ int main(int count, char **arguments) {
     static const part parts[] = {
         {"threads", threads},
         {"passing_threads", passing_threads},
-        {"sleeping_thread", sleeping_thread},
+        {"sleeping_thread", sleeping_thread}, {"new_threads", new_threads},
         {"replaced_thread", replaced_thread},
         {"renamed_thread", renamed_thread},
         {"inherited_name", inherited_name},
