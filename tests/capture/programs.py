@@ -131,6 +131,7 @@ UNPLAYED = {
     "tests/guide/affinity_mask.c": "forked children make its calls, and those are not recorded",
     "tests/guide/lost_context.c": CHANCE,
     "examples/guide/lost_context.py": CHANCE,
+    "examples/wrong/blur.py": "reads memory that is not its own",
     "examples/report.py": "a module of the examples, no program",
     "examples/png.py": "a module of the examples, no program",
     "tests/loader/programs/little.c": "it is about too little memory, not about calls",
@@ -141,7 +142,9 @@ UNPLAYED = {
     "tests/loader/programs/loader_shim.c": "a library of a loader's functions, no program",
     "tests/loader/programs/elsewhere.c": "a library for Python programs, no program",
     "tests/loader/programs/fake_python.c": "a library in the place of Python's, no program",
+    "tests/loader/programs/late_name.c": "a library that names threads late, no program",
     "tests/loader/programs/slow_recorder.c": "a library that slows a recorder down, no program",
+    "tests/loader/programs/no_process_vm.c": "a library that takes system calls away, no program",
     "tests/loader/programs/other_python.c": "asks for a driver, and there cannot be one",
     "tests/loader/programs/sycl.py": "played by test_sycl.py, which knows what it prints",
 }

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from groundstate import dnnl
+from tests.loader_stub import needs_loader
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]
 TIMEOUT_SECONDS = 120
 
 
-@pytest.mark.parametrize("way", ["direct", "loader"])
+@pytest.mark.parametrize("way", ["direct", pytest.param("loader", marks=needs_loader)])
 @pytest.mark.parametrize("program", ["objects", "execution", "threads"])
 def test_program(program: str, way: str, library: Path, tmp_path: Path) -> None:
     compiler = shutil.which(os.environ.get("CC", "cc"))

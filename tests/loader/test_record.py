@@ -20,6 +20,7 @@ from groundstate.capture.stream import StreamReader
 from groundstate.capture.stream.formats import Phase
 from groundstate.capture.stream.journal import journal_of
 from groundstate.compiler.opencl.frontend import compile_opencl
+from tests.loader_stub import WAYS
 
 from .conftest import PROGRAMS, ROOT, TIMEOUT, Build
 
@@ -71,7 +72,7 @@ def hello(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+@pytest.mark.parametrize("options", WAYS)
 def test_hello(hello: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     said = succeeded(record(tmp_path / "out", hello, options=options))
     stream = only_stream(tmp_path / "out")
@@ -265,7 +266,7 @@ def test_a_call_that_does_not_return_is_named(tmp_path: Path) -> None:
     assert succeeded(again).splitlines() == lines
 
 
-@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+@pytest.mark.parametrize("options", WAYS)
 def test_python_programs_with_our_bindings(tmp_path: Path, options: tuple[str, ...]) -> None:
     code = "import groundstate as gs; print([d.name for d in gs.devices()])"
     said = succeeded(record(tmp_path / "out", sys.executable, "-c", code, options=options))

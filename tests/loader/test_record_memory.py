@@ -17,6 +17,7 @@ from groundstate.capture import place
 from groundstate.capture.stream import Kind, StreamReader, Writes, WritesFlag
 from groundstate.capture.stream.formats import PAGE
 from groundstate.capture.stream.layout import digest
+from tests.loader_stub import needs_loader
 
 from .conftest import Build
 from .recorded import build_recorded, compare, play_as_recorded, record, submissions, truths
@@ -91,6 +92,7 @@ def test_without_pages_only_calls_are_recorded(program: Path, tmp_path: Path) ->
     assert kinds == {Kind.ABOUT, Kind.FUNCTION, Kind.CALL}
 
 
+@needs_loader
 @pytest.mark.parametrize("part", ["allocations", "images", "forks"])
 def test_through_a_loader(part: str, program: Path, tmp_path: Path) -> None:
     compare(record(tmp_path / "out", program, part, tmp_path / "truth", "--real-loader"), tmp_path)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.loader_stub import WAYS
+
 from .conftest import ROOT, TIMEOUT, Build
 from .test_record import GROUNDSTATE, LINK, succeeded
 
@@ -49,7 +51,7 @@ def run(hello: Path, tmp_path: Path) -> Run:
     return run_text
 
 
-@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+@pytest.mark.parametrize("options", WAYS)
 def test_a_hook_changes_what_the_program_sees(run: Run, options: tuple[str, ...]) -> None:
     text = """
     function zeDeviceGetProperties(hDevice, properties)

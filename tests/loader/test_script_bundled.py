@@ -10,6 +10,7 @@ import pytest
 
 from groundstate.capture.scripting import script as scripts
 from groundstate.compiler.opencl.frontend import compile_opencl
+from tests.loader_stub import WAYS
 
 from .conftest import PROGRAMS, Build
 from .test_record import LINK, calls_of, only_stream, record, succeeded
@@ -44,7 +45,7 @@ def bundled(
     return scripted(name, *command, options=(*options, "--stop-on-error"))
 
 
-@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+@pytest.mark.parametrize("options", WAYS)
 def test_performance_has_a_line_for_each_launch(
     hooked: Path, spirv: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

@@ -250,6 +250,34 @@ def test_write_to_read_only_memory_is_an_error(check: Check) -> None:
     assert said == "1"
 
 
+@pytest.mark.parametrize("sandbox", [(), ("--sandbox",)], ids=["trusted", "sandbox"])
+def test_missing_memory_is_noticed_without_process_vm(
+    build: Build, tmp_path: Path, sandbox: tuple[str, ...]
+) -> None:
+    preloaded = build("no_process_vm", "-fPIC", "-shared", output="no_process_vm.so")
+    text = """
+    function zeContextCreate(hDriver, desc, phContext)
+      refused("there is no memory at", gits.getInt, 0x1234567000, 0)
+      refused("there is no string at", gits.udtToStr, 0x1234567000)
+      if drvl0.free then
+        refused("read-only or not there", gits.setInt, 0x1234567000, 0, 1)
+        local memory = gits.allocBytes(10000)
+        gits.setInt64(memory, 1100, 7)
+        assert(gits.getInt64(memory, 1100) == 7)
+      end
+      assert(desc.stype == ZE_STRUCTURE_TYPE_CONTEXT_DESC)
+      local result = drvl0.zeContextCreate(hDriver, desc, phContext)
+      assert(gits.getUdt(phContext, 0) ~= gits.nullUdt())
+      return result
+    end
+    """
+    path = tmp_path / "check.lua"
+    path.write_text(REFUSED + text, encoding="utf-8")
+    command = ("env", f"LD_PRELOAD={preloaded}", build("hooked", *LINK))
+    done = scripted(path, *command, options=("--stop-on-error", *sandbox))
+    assert succeeded(done).endswith("hooked ok\n"), done.stderr
+
+
 def test_constants(check: Check) -> None:
     check("""
     assert(require("l0Constants"))

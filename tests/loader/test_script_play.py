@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.loader_stub import WAYS
+
 from .conftest import TIMEOUT
 from .test_record import GROUNDSTATE, record, succeeded
 from .test_script import hello
@@ -22,7 +24,7 @@ def play(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
 
 
-@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+@pytest.mark.parametrize("options", WAYS)
 def test_a_script_hooks_what_is_played(
     hello: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.loader_stub import WAYS
+
 from .conftest import Build
 from .test_record import LINK, calls_of, only_stream, record, succeeded
 from .test_script import hello, scripted
@@ -38,7 +40,7 @@ def end():
 """
 
 
-@pytest.mark.parametrize("options", [(), ("--real-loader",)], ids=["driver", "loader"])
+@pytest.mark.parametrize("options", WAYS)
 def test_a_hook_changes_what_the_program_sees(
     hello: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

@@ -60,8 +60,14 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_
     const int fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
     if (offset % PAGE != 0 || (fixed && !is_start(at)) || size == 0 || whole(size) < size)
         return errno = EINVAL, MAP_FAILED;
-    if (fixed)
-        return map(at, whole(size), protection, flags, fd, offset);
+    if (fixed) {
+        void *made = map(at, whole(size), protection, flags, fd, offset);
+        if (made == MAP_FAILED || made == at)
+            return made;
+        /* A system that does not know MAP_FIXED_NOREPLACE takes the address for a wish. */
+        syscall(SYS_munmap, made, whole(size));
+        return errno = EEXIST, MAP_FAILED;
+    }
     return map_anywhere(whole(size), protection, flags, fd, offset);
 }
 

@@ -1,6 +1,8 @@
 """The machine, measured from recorded trees of files."""
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,6 +95,16 @@ def test_identity_of_an_arm_cpu(tree: Tree) -> None:
     assert machine.simd_bits == 128
     assert machine.has_half_arithmetic
     assert machine.clock_mhz == 0
+
+
+def test_emulated_arm_lacks_the_features_of_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="aarch64"))
+    machine = Machine()
+    machine.cpuinfo = {"flags": "sse2 avx512f avx512_fp16 amx_tile amx_int8 amx_bf16"}
+    assert machine.simd_bits == 128
+    assert not machine.has_half_arithmetic
+    assert not machine.has_tiles
+    assert machine.packed_products == ()
 
 
 def test_machine_that_tells_nothing_has_defaults(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.capture.play.played import played_elsewhere
 from tests.capture.programs import EXAMPLE_PROGRAMS, GUIDE_IN_C, LOADER_PROGRAMS, all_made
 from tests.capture.recorded import GROUNDSTATE, ROOT, TIMEOUT
+from tests.loader_stub import needs_loader
 
 USED = ("residency", "indirect_launch", "images", "hello")
 
@@ -30,12 +31,11 @@ def recording(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Record
 @pytest.mark.parametrize(
     "options",
     [
-        ("--topology=2x2",),
-        ("--checked",),
-        ("--real-loader",),
-        ("--one-thread", "--real-speed"),
+        pytest.param(("--topology=2x2",), id="topology"),
+        pytest.param(("--checked",), id="checked", marks=needs_loader),
+        pytest.param(("--real-loader",), id="loader", marks=needs_loader),
+        pytest.param(("--one-thread", "--real-speed"), id="one thread"),
     ],
-    ids=lambda options: options[0],
 )
 def test_other_ways_to_play(options: tuple[str, ...], recording: Recording) -> None:
     (report,) = played_elsewhere(recording("images"), *options)

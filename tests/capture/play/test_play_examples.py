@@ -12,6 +12,7 @@ from tests.capture.play.played import (
     played_elsewhere_as_recorded,
 )
 from tests.capture.programs import EXAMPLE_PROGRAMS, Recorded, Recordings
+from tests.loader_stub import needs_loader
 
 SEVERAL = ("08_sharing", "guide/ipc_events", "guide/ipc_memory")
 MASKS = "guide/affinity_mask"
@@ -31,6 +32,7 @@ def test_on_another_topology(recordings: Recordings, library: Path) -> None:
     played_elsewhere_as_recorded("topology", ALONE, recordings, library)
 
 
+@needs_loader
 def test_in_checked_mode(recordings: Recordings) -> None:
     """Those whose flags the validation layer of the machine's loader knows."""
     (report,) = played_elsewhere(recordings["hello"], "--checked")

@@ -16,6 +16,7 @@ from tests.capture.play.played import (
 )
 from tests.capture.programs import GUIDE_IN_C, Recorded, Recordings
 from tests.capture.recorded import GROUNDSTATE, TIMEOUT
+from tests.loader_stub import needs_loader
 
 SEVERAL = ("ipc_events", "ipc_memory")
 FILES = "external_image"
@@ -31,13 +32,19 @@ def test_here(program: Recorded, recordings: Recordings, library: Path) -> None:
         assert "is missing here" in str(report.notes)
 
 
-@pytest.mark.parametrize("way", ["topology", "checked"])
+@pytest.mark.parametrize("way", ["topology", pytest.param("checked", marks=needs_loader)])
 def test_elsewhere(way: str, recordings: Recordings, library: Path) -> None:
     """On another topology, and through the validation layer of the machine's loader."""
     played_elsewhere_as_recorded(way, ALONE, recordings, library)
 
 
-@pytest.mark.parametrize("options", [(), ("--topology=2x2", "--checked")], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="as it was"),
+        pytest.param(("--topology=2x2", "--checked"), id="checked", marks=needs_loader),
+    ],
+)
 @pytest.mark.parametrize("name", SEVERAL)
 def test_several_processes(name: str, options: tuple[str, ...], recordings: Recordings) -> None:
     reports = played_elsewhere(recordings[name], *options)

@@ -77,18 +77,25 @@ ELSEWHERE = {
     "IAdd": {
         *("spirv/fold.py", "codegen/groups/operations.py", "ir/ops_groups.py"),
         "opt/fuse_dots.py",  # of a dot product
+        *("instrument/bounds.py", "instrument/provenance.py"),  # addresses as numbers
+        "analysis/intervals.py",
+        "instrument/races.py",  # the address of a vload
     },
     "FAdd": {"codegen/groups/operations.py", "ir/ops_groups.py"},
-    "ISub": {"spirv/fold.py"},
+    "ISub": {"spirv/fold.py", "instrument/bounds.py", "analysis/intervals.py"},
     "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
     "UMod": {  # indices that start over
         *("analysis/speculated_strides.py", "codegen/control/speculated_values.py"),
+        "analysis/intervals.py",
     },
     "FOrdEqual": set(),
     "GroupNonUniformShuffle": set(),
     "Select": {
         *("opt/simplify.py", "spirv/fold.py"),  # constant choices
         *("opt/unroll.py", "codegen/control/extremes.py"),  # min and max
+        "analysis/waiting.py",  # conditions
+        *("instrument/bounds.py", "instrument/provenance.py"),  # of pointers and bounds
+        "analysis/intervals.py",
     },
 }
 """Files that name an operation besides its row and its writer: how constants that are addresses

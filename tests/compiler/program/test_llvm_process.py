@@ -17,7 +17,7 @@ import pytest
 
 from groundstate.compiler.errors import BuildError, WrongIrError
 from groundstate.compiler.ir import deadline
-from groundstate.compiler.llvm import process, service
+from groundstate.compiler.llvm import backend, library, process, service
 from groundstate.compiler.program import Program
 from tests.compiler.spirv.hostile_modules import deep_expression
 
@@ -275,3 +275,52 @@ def test_a_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadline, "check", lambda: None)  # it is LLVM that takes long
     with pytest.raises(BuildError, match="kernel 'k' cannot be compiled: LLVM took more than"):
         program.compile("k", (8, 1, 1))
+
+
+SLOW_IMPORTS = {"json", "re", "typing", "enum", "functools", "contextlib", "socket"}
+"""What half of the standard library imports, and LLVM's process does without."""
+
+START = """
+import sys
+sys.path[:0] = {path!r}
+from groundstate.compiler.llvm import backend, server
+backend.native_machine()
+print(*sys.modules)
+"""
+
+
+def test_llvm_process_imports_little_before_it_is_ready() -> None:
+    code = START.format(path=process._import_path())
+    command = [sys.executable, "-I", "-S", "-c", code]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    imported = set(said.split())
+    assert "groundstate.compiler.llvm.library" in imported
+    assert imported.isdisjoint({*SLOW_IMPORTS, "llvmlite.binding"})
+
+
+@pytest.mark.parametrize("idle", [0, 1, 2])
+def test_warming_up_stops_for_a_request(monkeypatch: pytest.MonkeyPatch, idle: int) -> None:
+    done: list[str] = []
+    optimise, machine = backend.optimise, backend.native_machine().machine
+
+    def optimised(text: str, lanes: int) -> library.Module:
+        done.append("optimised")
+        return optimise(text, lanes)
+
+    def emitted(module: library.Module) -> bytes:
+        done.append(type(machine).emit_object(machine, module)[1:4].decode())
+        return b""
+
+    monkeypatch.setattr(backend, "optimise", optimised)
+    monkeypatch.setattr(machine, "emit_object", emitted)
+    answers = iter([True] * idle + [False] * 2)
+    backend.warm_up(lambda: next(answers))
+    assert done == ["optimised", "ELF"][:idle]
+
+
+def test_warming_up_survives_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(text: str) -> None:
+        raise MemoryError(text)
+
+    monkeypatch.setattr(backend.headroom, "require_to_compile", exhausted)
+    backend.warm_up(lambda: True)

@@ -19,6 +19,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.opencl import frontend
 from groundstate.compiler.program import Program, object_loader
 from groundstate.compiler.program.native_binary import NativeBinary
+from groundstate.compiler.target.host import host
 
 ROUNDS = 4000
 """Mutants of each kind."""
@@ -185,7 +186,8 @@ def test_object_files_changed(content: bytes) -> None:
         for what, piece in NativeBinary.unpack(content).known.items()
         if len(what) > 1
     ]
-    assert all(object_loader.load(code) for code in codes)
+    if host().triple.startswith("x86_64"):  # other CPUs use LLVM's linker
+        assert all(object_loader.load(code) for code in codes)
     for _ in range(ROUNDS):
         object_loader.load(mutated(chosen, chosen.choice(codes)))
 

@@ -10,7 +10,14 @@ import sys
 
 import pytest
 
-PROLOGUE = """
+from tests.patience import FACTOR
+
+LIMIT = f"{0.5 * FACTOR:g}s"
+PROLOGUE = (
+    f"""
+LIMIT = "{0.5 * FACTOR:g} seconds"
+"""
+    + """
 import ctypes, os, signal, sys, threading, time
 import groundstate as gs
 from groundstate import ze, zes
@@ -61,6 +68,7 @@ def device_is_idle():
             return True
     return False
 """
+)
 
 
 def program(text: str, **environment: str) -> str:
@@ -83,7 +91,7 @@ LIMITED = """
 bench, other = Bench(), Bench()
 assert bench.works() and other.works()
 bench.launch({kernel!r}, {groups})
-assert is_lost(bench.commands.synchronize, "kernel '{kernel}' ran for more than 0.5 seconds")
+assert is_lost(bench.commands.synchronize, "kernel '{kernel}' ran for more than " + LIMIT)
 assert is_lost(bench.context.check_status, "(GROUNDSTATE_KERNEL_LIMIT)")
 assert device_is_idle()
 assert other.works()
@@ -96,7 +104,7 @@ print("ended")
 @pytest.mark.parametrize("kernel", ["spin", "shrink"])
 def test_kernel_that_runs_for_too_long_is_stopped(driver: int, kernel: str, groups: int) -> None:
     text = LIMITED.format(kernel=kernel, groups=groups)
-    assert program(text, GROUNDSTATE_KERNEL_LIMIT="500ms") == "ended\n"
+    assert program(text, GROUNDSTATE_KERNEL_LIMIT=LIMIT) == "ended\n"
 
 
 def test_kernel_on_appending_thread_is_stopped(driver: int) -> None:
@@ -109,11 +117,11 @@ for _ in range(5):
 def launch():
     bench.launch("shrink", 1, 7)
     bench.commands.synchronize()
-assert is_lost(launch, "kernel 'shrink' ran for more than 0.5 seconds")
+assert is_lost(launch, "kernel 'shrink' ran for more than " + LIMIT)
 assert device_is_idle()
 print("ended")
 """
-    assert program(text, GROUNDSTATE_KERNEL_LIMIT="500ms") == "ended\n"
+    assert program(text, GROUNDSTATE_KERNEL_LIMIT=LIMIT) == "ended\n"
 
 
 def test_kernel_of_a_submitted_list_is_stopped(driver: int) -> None:
@@ -123,11 +131,11 @@ commands, queue = gs.CommandList(bench.context), gs.CommandQueue(bench.context)
 bench.module["spin"](commands, 500, 64, bench.out, 7)
 commands.finish()
 queue.execute(commands)
-assert is_lost(queue.synchronize, "kernel 'spin' ran for more than 0.5 seconds")
+assert is_lost(queue.synchronize, "kernel 'spin' ran for more than " + LIMIT)
 assert device_is_idle()
 print("ended")
 """
-    assert program(text, GROUNDSTATE_KERNEL_LIMIT="500ms") == "ended\n"
+    assert program(text, GROUNDSTATE_KERNEL_LIMIT=LIMIT) == "ended\n"
 
 
 def test_kernels_within_the_limit_are_left_alone(driver: int) -> None:

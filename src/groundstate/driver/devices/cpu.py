@@ -102,8 +102,15 @@ class Machine:
     @cached_property
     def features(self) -> frozenset[str]:
         """The instruction-set features that are used, by the names that Linux gives them."""
-        text = self.cpuinfo.get("flags") or self.cpuinfo.get("Features") or ""
+        x86 = "" if self._is_emulated_arm else self.cpuinfo.get("flags")
+        text = x86 or self.cpuinfo.get("Features") or ""
         return frozenset(filter(knobs.allows, text.split()))
+
+    @property
+    def _is_emulated_arm(self) -> bool:
+        """Whether this may be an Arm that an x86-64 emulates, and then reads the other's
+        /proc/cpuinfo, as in a container for AArch64 on such a machine."""
+        return self.root == "/" and os.uname().machine.startswith(("aarch64", "arm"))
 
     @cached_property
     def vendor(self) -> str:
