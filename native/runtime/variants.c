@@ -7,8 +7,9 @@ static const uint64_t WORTH_COMPILING = 20000000, WORTH_LOADING = 1000000;
 enum { FIRST_TRIALS = 8, TRIAL_SHARE = 100 };
 /* From the second comparison on they count: the first one loads code and tables. Then the difference must be large. */
 enum { LEAST_TRIALS = 3 };
-/* A trial is this part of the groups at hand, if that takes so long that it can be measured. */
-enum { GROUPS_PER_TRIAL = 16 };
+/* A trial is this part of the groups at hand, if that takes so long that it can be measured; and this part if one of the two
+ * gives work-items to free lanes, which takes many of them. */
+enum { GROUPS_PER_TRIAL = 16, GROUPS_PER_REFILLED_TRIAL = 4 };
 static const uint64_t LEAST_PICOSECONDS = 8000000;
 /* How many times a process writes down what it prefers. */
 enum { MOST_REMEMBERED = 8 };
@@ -46,10 +47,21 @@ static bool may_try(const gs_code *code, const gs_variant *variant) {
     return variant->trials < FIRST_TRIALS || code->trial_nanoseconds * TRIAL_SHARE < code->busy_nanoseconds;
 }
 
-static uint64_t groups_to_try(const gs_code *code, uint64_t groups) {
+static uint64_t groups_to_try(const gs_code *code, gs_trial trial, uint64_t groups) {
     uint64_t cost = code->group_picoseconds, least = cost > 0 ? LEAST_PICOSECONDS / cost + 1 : 1;
-    uint64_t each = groups / GROUPS_PER_TRIAL > least ? groups / GROUPS_PER_TRIAL : least;
+    bool refills = code->variants[trial.tried].refills || code->variants[trial.preferred].refills;
+    uint64_t part = groups / (refills ? GROUPS_PER_REFILLED_TRIAL : GROUPS_PER_TRIAL), each = part > least ? part : least;
     return each < groups / 2 ? each : groups / 2;
+}
+
+bool gs_suits_long_parts(const gs_code *code) {
+    uint32_t count = code->variant_count, preferred = code->preferred;
+    for (uint32_t each = 0; each < count; each++) {
+        const gs_variant *variant = &code->variants[each];
+        if (variant->refills && (each == preferred || variant->trials < FIRST_TRIALS))
+            return true;
+    }
+    return false;
 }
 
 gs_trial gs_trial_begin(gs_code *code, uint64_t groups) {
@@ -58,7 +70,7 @@ gs_trial gs_trial_begin(gs_code *code, uint64_t groups) {
     if (trial.tried == preferred || groups == 0 || !may_try(code, &code->variants[trial.tried]))
         return trial;
     trial.is_half = groups == 1;
-    trial.groups = trial.is_half ? 1 : groups_to_try(code, groups);
+    trial.groups = trial.is_half ? 1 : groups_to_try(code, trial, groups);
     trial.is_tried = code->turns++ % 2 == 0;
     return trial;
 }

@@ -27,6 +27,9 @@ void gs_trial_end_half(gs_code *code, gs_trial trial, uint64_t nanoseconds);
 enum { GS_ADD_VARIANT = 1, GS_REMEMBER_VARIANT = 2 };
 uint32_t gs_variant_wishes(const gs_code *code);
 
+/* Whether parts of a launch should be long: for the preferred variant, or for one that has just begun to be tried. */
+bool gs_suits_long_parts(const gs_code *code);
+
 /* --- variant_requests.c: Python does it, on a thread of its own --------------------------------------- */
 
 /* Asks for what a kernel wishes. The caller holds its module. */

@@ -18,9 +18,11 @@ from tests.compiler.runner import program_of, run
 
 GROUP = 100
 """Not a whole number of sub-groups, so that some lanes are not there."""
-CELLS = 5 * ANY_CPU.privatised_entries
 FEW, MANY = 300, 20_000
 """Work-items of a launch that has no table, and of one that has."""
+LINE = ANY_CPU.cache_line_bytes // 4
+CELLS = LINE * (MANY // ANY_CPU.privatised_items_per_line)
+"""About as many as the table of such a launch has room for."""
 
 OPERATIONS = {
     "add": np.add,
@@ -60,7 +62,15 @@ def program() -> Program:
 
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize(("items", "cells"), [(FEW, 40), (MANY, 40), (MANY, CELLS)])
+@pytest.mark.parametrize(
+    ("items", "cells"),
+    [
+        (FEW, 40),
+        (MANY, 40),
+        (MANY, CELLS),  # some lines are replaced
+        (MANY, 8 * CELLS),  # so many that a worker does without the table
+    ],
+)
 def test_each_cell_gets_all_that_is_meant_for_it(
     program: Program, operation: str, type_: str, items: int, cells: int
 ) -> None:

@@ -285,9 +285,14 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     original = clang.Clang.run
 
-    def record(self: clang.Clang, arguments: list[str], text: bytes) -> object:
+    def record(
+        self: clang.Clang,
+        arguments: list[str],
+        text: bytes,
+        meanwhile: clang.Meanwhile | None = None,
+    ) -> object:
         seen.append("-E" if "-E" in arguments else "compile")
-        return original(self, arguments, text)
+        return original(self, arguments, text, meanwhile)
 
     monkeypatch.setattr(clang.Clang, "run", record)
     return seen

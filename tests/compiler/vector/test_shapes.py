@@ -12,6 +12,7 @@ from groundstate.compiler import pipeline
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.compiler.target.shapes import REFILLED
 from groundstate.compiler.target.x86 import AVX2, AVX512
 from tests.compiler.runner import program_of, run
 
@@ -75,11 +76,11 @@ def shapes_of(source: str) -> tuple[int, ...]:
 
 
 def test_sparse_rows_begin_one_by_one(measured: None) -> None:
-    assert shapes_of(SPARSE) == (1, 32, 8)
+    assert shapes_of(SPARSE) == (1, 32, 8, REFILLED + 32)
 
 
-def test_divergent_loop_is_tried_in_narrow_vectors(measured: None) -> None:
-    assert shapes_of(COUNTING) == (32, 8, 1)
+def test_divergent_loop_is_tried_in_all_shapes(measured: None) -> None:
+    assert shapes_of(COUNTING) == (32, REFILLED + 32, 8, 1)
 
 
 def test_gathers_without_loop_are_not_narrowed(measured: None) -> None:
@@ -95,7 +96,9 @@ def test_kernel_that_sees_sub_groups_has_no_choice(measured: None) -> None:
     assert shapes_of(SEEING) == ()
 
 
-@pytest.mark.parametrize(("shape", "widths"), [("vector", (32,)), ("scalar", (1,))])
+@pytest.mark.parametrize(
+    ("shape", "widths"), [("vector", (32,)), ("refilled", (REFILLED + 32,)), ("scalar", (1,))]
+)
 def test_knob_leaves_one_shape(
     monkeypatch: pytest.MonkeyPatch, shape: str, widths: tuple[int, ...]
 ) -> None:
@@ -105,7 +108,7 @@ def test_knob_leaves_one_shape(
 
 def test_estimate_depends_on_the_target(measured: None) -> None:
     program = Program(compile_opencl(SPARSE), target=AVX2)
-    assert set(pipeline.shapes_of(program, "sparse", GROUP)) == {1, 8, 16}
+    assert set(pipeline.shapes_of(program, "sparse", GROUP)) == {1, 8, 16, REFILLED + 16}
 
 
 # --- All shapes compute the same ------------------------------------------------------------------

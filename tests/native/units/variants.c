@@ -113,6 +113,20 @@ static void trials_fit_into_what_is_there(void) {
     free(code);
 }
 
+static void lanes_that_are_refilled_get_long_parts(void) {
+    gs_code *code = new_code(2);
+    REQUIRE(!gs_suits_long_parts(code));
+    uint64_t plain = gs_trial_begin(code, 1000).groups;
+    code->variants[1].refills = true;
+    REQUIRE(gs_suits_long_parts(code));
+    REQUIRE(gs_trial_begin(code, 1000).groups > plain);
+    run_parts(code, 100, 1000, (const uint64_t[]){FAST, SLOW});
+    REQUIRE(code->preferred == 0 && !gs_suits_long_parts(code)); /* tried, and slower */
+    code->preferred = 1;
+    REQUIRE(gs_suits_long_parts(code));
+    free(code);
+}
+
 static void variants_are_wished_for_in_time(void) {
     gs_code *code = new_code(1);
     code->busy_nanoseconds = 10 * WORTH_LOADING;
@@ -156,6 +170,7 @@ int main(void) {
     the_best_of_three_is_found();
     trials_take_little_time();
     trials_fit_into_what_is_there();
+    lanes_that_are_refilled_get_long_parts();
     variants_are_wished_for_in_time();
     a_choice_is_remembered_once_made();
     return 0;

@@ -28,6 +28,9 @@ FREE = (Category.LEAF, Category.CAST, Category.CHAIN)
 """They are parts of addresses or of other instructions."""
 
 
+ACCESSES = (Category.MEMORY, Category.ATOMIC)
+
+
 class Cost(NamedTuple):
     """Cycles that as many work-items take as a vector has lanes."""
 
@@ -52,7 +55,7 @@ def estimate(divergence: Divergence) -> Cost:
 def has_gathers(divergence: Divergence) -> bool:
     """True if lanes access memory at addresses of their own."""
     return any(
-        operation(node).category is Category.MEMORY
+        operation(node).category in ACCESSES
         and operation(node).address_operand
         and _is_one_by_one(divergence, node, block)
         for block in divergence.kernel.blocks
@@ -86,6 +89,9 @@ def _vector_cycles(divergence: Divergence, node: Node, block: Block) -> float:
         if _is_one_by_one(divergence, node, block):
             return target.gather_cycles * divergence.width * _parts(accessed(node))
         return _registers(divergence, accessed(node)) / target.vector_issue
+    if row.category is Category.ATOMIC:
+        is_own = _is_one_by_one(divergence, node, block)
+        return target.atomic_cycles * (divergence.width if is_own else 1)
     if row.category in FREE:
         return 0
     registers = registers_of(node, divergence) or (node.op != "Phi")
@@ -104,8 +110,7 @@ def _one_by_one(divergence: Divergence, loop: Loop | None, blocks: list[Block]) 
     target = divergence.target
     nodes = [node for block in blocks for node in block.nodes]
     issued = sum(
-        (target.division_cycles * target.scalar_issue if operation(node).divides else 1)
-        * _parts(node.type)
+        _issued(node, target) * _parts(node.type)
         for node in nodes
         if operation(node).category not in FREE
     )
@@ -118,6 +123,14 @@ def _one_by_one(divergence: Divergence, loop: Loop | None, blocks: list[Block]) 
         if each in divergence.divergent_branches
     )
     return cycles * divergence.width
+
+
+def _issued(node: Node, target: Target) -> float:
+    """The issue slots that an operation takes, or blocks."""
+    row = operation(node)
+    if row.category is Category.ATOMIC:
+        return target.atomic_cycles * target.scalar_issue
+    return target.division_cycles * target.scalar_issue if row.divides else 1
 
 
 def _mispredictions(loop: Loop | None, block: Block, target: Target) -> float:

@@ -13,6 +13,7 @@ from groundstate.compiler.analysis.affine import Lanes
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
 from groundstate.compiler.analysis.lane_values import picked_lanes
+from groundstate.compiler.analysis.refill import refilled_loop
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
 from groundstate.compiler.ir import Block, Kernel, Node, deadline
 from groundstate.compiler.ir.addresses import chain_steps
@@ -28,6 +29,13 @@ _UNKNOWN = "not reached yet"
 
 LONGEST_STRIDE = 1 << 60
 """Bytes, or numbers: more would wrap."""
+OF_WORK_ITEMS = frozenset(
+    (
+        *("LocalInvocationId", "GlobalInvocationId", "WorkgroupId"),
+        *("LocalInvocationIndex", "GlobalLinearId"),
+    )
+)
+"""The built-in variables that work-items of several groups have each for itself."""
 MAX_SOLVES = 5
 """How often all is solved at most, to find variables that are the same for all lanes."""
 
@@ -52,6 +60,8 @@ class Divergence:
         self.divergent_branches: set[Block] = set()
         self.divergent_blocks: set[Block] = set()
         self.divergent_loops: set[Loop] = set()
+        self.refilled = refilled_loop(cfg) if variant.refills else None
+        """The loop whose lanes take the next work-items when they are done, if that is so."""
         self._lanes = _Lanes(self)
         self._regions = {block: self._join_region(block) for block in kernel.blocks if block.phis}
         if width > 1:
@@ -145,6 +155,9 @@ class Divergence:
         }
         blocks = self._divergent_blocks(divergent)
         loops = {loop for loop in self.cfg.loops if self._leaves_in_parts(loop, divergent)}
+        if self.refilled is not None:  # lanes come and go at any time
+            blocks.update(self.kernel.blocks)
+            loops.add(self.refilled)
         changed = (divergent, blocks, loops) != (
             self.divergent_branches,
             self.divergent_blocks,
@@ -208,6 +221,8 @@ class Divergence:
     def _phi(self, phi: Node, block: Block) -> Stride | str:
         loop = self.cfg.loop_of.get(block)
         is_header = loop is not None and loop.header is block
+        if self.refilled is not None and block is self.refilled.header:
+            return VARYING
         inner: list[tuple[Node, object]] = []
         outer: list[tuple[Node, object]] = []
         for value, source in zip(phi.operands, phi.literals, strict=True):
@@ -325,6 +340,8 @@ class Divergence:
     def _builtin(self, node: Node) -> Stride:
         name = str(node.literals[0])
         component = node.literals[1] if len(node.literals) > 1 else None
+        if self.refilled is not None and name in OF_WORK_ITEMS:
+            return VARYING
         if name in ("LocalInvocationId", "GlobalInvocationId"):
             if component is None:
                 return VARYING

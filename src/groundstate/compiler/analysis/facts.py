@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.divergence import lane_stride
 from groundstate.compiler.ir import Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import Category, is_volatile, operation
+from groundstate.compiler.ir.ops import Category, operation
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.opcodes import Scope
 from groundstate.compiler.spirv.types import Pointer
@@ -44,14 +44,3 @@ def is_loop_free(kernel: Kernel) -> bool:
     return all(
         successor.index > block.index for block in kernel.blocks for successor in block.successors
     )
-
-
-def may_wait(kernel: Kernel) -> bool:
-    """True if it may wait in a loop for what others do, which only atomics and volatile accesses
-    let it see."""
-    return not is_loop_free(kernel) and any(map(_sees_others, kernel.nodes()))
-
-
-def _sees_others(node: Node) -> bool:
-    is_access = node.op in ("Load", "Store")
-    return (is_access and is_volatile(node)) or operation(node).category is Category.ATOMIC

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
@@ -17,12 +17,16 @@ from groundstate.compiler.codegen.values import Lanes, LaneText, Value
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.location import Location
+from groundstate.compiler.ir.ops import guards_of
 from groundstate.compiler.ir.problems import BAD_OPERANDS, MARK, Problems, place_of
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.target import Target
+
+if TYPE_CHECKING:
+    from groundstate.compiler.codegen.control.refill import Refill
 
 Handler = Callable[["Emitter", Node], None]
 
@@ -108,6 +112,14 @@ class Emitter(Values):
                 lines[place] = line + mark
 
     def _write(self, node: Node) -> None:
+        if node.operands and node.operands[-1].op == "Guard":
+            from groundstate.compiler.codegen.memory.guards import write_guarded
+
+            write_guarded(self, node, guards_of(node), lambda: self._write_one(node))
+        else:
+            self._write_one(node)
+
+    def _write_one(self, node: Node) -> None:
         handler = self.HANDLERS.get(node.op)
         if handler is not None:
             handler(self, node)
@@ -238,6 +250,8 @@ class KernelContext:
         """Atomic operations whose results nobody wants."""
         self.privatised: set[Node] = set()
         """Those that wait in a table."""
+        self.has_habit = False
+        """Whether the worker remembers how its last exchange went."""
         self.ids: dict[str, list[Lanes]] = {}
         """Of the row that is being written."""
         self.ids_of_rows: list[dict[str, list[Lanes]]] = []
@@ -245,11 +259,17 @@ class KernelContext:
         self.formats: list[bytes] = []
         self.private_base: Callable[[Emitter, Node], str] | None = None
         self.print_buffer = "null"
+        self.bounds = "null"
+        """Of the memory of arguments, in checked mode."""
+        self.group_checks = "null"
+        """What the kernel tells checkers by (memory/races.py)."""
         self.prefetches = False
         """Whether it asks for what the next group will read."""
         self.room_bytes = 0
         """At the end of private memory, for arrays of variable length."""
         self.subgroups = 1
+        self.refill: Refill | None = None
+        """What gives lanes that are done the next work-items, if they take them."""
         self.nowhere: str | None = None
         """A place that inactive lanes read and write, where there is need for one."""
 

@@ -12,11 +12,12 @@ it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.liveness import Liveness
 from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.codegen.control.exit_values import exit_values
 from groundstate.compiler.codegen.control.masks import Masks
@@ -130,7 +131,11 @@ class Values:
             if has_barriers
             else set(self.speculated)
         )
+        self._captured_node: Node | None = None
+        self._captured: Value | None = None
         self.crossing, self.escaping = self._find_crossing()
+        if divergence.refilled is not None:
+            self.escaping |= self._kept_in_loop(divergence.refilled)
         self.exit_values = exit_values(divergence, self.escaping)
 
     def _find_crossing(self) -> tuple[set[Node], set[Node]]:
@@ -162,6 +167,12 @@ class Values:
             if block.condition is not None:
                 use(block.condition, block)
         return crossing, escaping
+
+    def _kept_in_loop(self, loop: Loop) -> set[Node]:
+        """What lanes that are in a loop need while others come that have it from before the loop,
+        too."""
+        needed = Liveness(self.kernel)[loop.header] & self.crossing
+        return {node for node in needed if self.divergence.stride(node) is None}
 
     # --- Rows -----------------------------------------------------------------------------------
 
@@ -264,6 +275,9 @@ class Values:
         """Says what a node's value is, which has the parts that its type has."""
         if not _fits(value, node.type):
             raise BuildError(f"what it gives is not a {node.type}")
+        if node is self._captured_node:
+            self._captured = value
+            return
         stride = self.speculated.get(node)
         if stride is not None and isinstance(value, Lanes):
             value = speculate(self.text, node, value, stride, self.scalar, self.mask)
@@ -273,6 +287,15 @@ class Values:
             blend = self.mask if varying and node in self.escaping else None
             self.store(self.slot(node), value, blend)
             self.keep_for_leavers(node)
+
+    def captured(self, node: Node, write: Callable[[], None]) -> Value | None:
+        """What a node is defined as by a writer: not yet its value, but one of several."""
+        before = self._captured_node, self._captured
+        self._captured_node, self._captured = node, None
+        write()
+        found = self._captured
+        self._captured_node, self._captured = before
+        return found
 
     def keep_for_leavers(self, node: Node) -> None:
         """Gives lanes that may leave a loop in this iteration a copy of what all share now."""

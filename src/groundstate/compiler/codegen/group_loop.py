@@ -4,6 +4,10 @@ A group goes from barrier to barrier. From each barrier on, and from the beginni
 over its sub-groups, which calls `step` with the number of that barrier: LLVM puts only the code
 there that leads from it to the next one, and what does not change from sub-group to sub-group in
 front of the loop. Kernels with very many barriers have one loop for all of them.
+
+Sub-groups that do not all come to the same barrier go on as the last one says, whatever that makes
+of the others. In checked mode each goes on from where it is, and those that have ended are left
+out.
 """
 
 from __future__ import annotations
@@ -13,12 +17,14 @@ from dataclasses import dataclass
 
 from groundstate.compiler.codegen.emitter import KernelContext
 from groundstate.compiler.codegen.memory.nontemporal import FENCE
-from groundstate.compiler.codegen.memory.privatised_atomics import end_lines, start_lines
+from groundstate.compiler.codegen.memory.privatised_atomics import tally_table
+from groundstate.compiler.codegen.memory.tally_table import TallyTable
 from groundstate.compiler.ir import Block
-from groundstate.native_layouts import Dispatch, MemoryHeader, offset_of
+from groundstate.native_layouts import Dispatch, GroupChecks, MemoryHeader, offset_of
 
 OFFSET_GROUP_COUNTS = offset_of(Dispatch, "group_counts")
 OFFSET_LOCAL_BYTES = offset_of(Dispatch, "local_bytes")
+OFFSET_GROUP_CHECKS = offset_of(Dispatch, "group_checks")
 OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = (
     offset_of(MemoryHeader, name) - ctypes.sizeof(MemoryHeader)
     for name in ("saved", "private", "group")
@@ -33,11 +39,15 @@ FOLLOWS = (
     "  %follows = and i1 %goes.on, %same.row",
 )
 """Finds out whether the next group of the line runs behind this one."""
+HABIT_LINES = ("  %habit = alloca i8", "  store i8 0, ptr %habit")
+"""What a worker remembers from one work-item to the next (`changing_atomics.py`)."""
 UNROLL = "!3"
 UNROLL_LINE = f'{UNROLL} = !{{!"llvm.loop.unroll.full"}}'
 FIRST_LOOP = 10
 """The number of the metadata of the first loop over sub-groups."""
 MEMSET = "llvm.memset.p0.i64"
+ENDED = -1
+"""Where a sub-group waits that has ended."""
 
 
 def following_barriers(first: Block, barriers: list[Block]) -> list[list[int]]:
@@ -88,6 +98,11 @@ class GroupLoop:
     rows: int
     """How many rows run in lockstep: `step` is called for the first of them."""
     vectors_in_row: int
+    tells: bool = False
+    """Whether the kernel tells checkers what its groups do (codegen/memory/races.py)."""
+    tells_barriers: bool = False
+    """Whether it says who comes to which barrier."""
+    subgroup_size: int = 1
 
     @property
     def _saves_on_stack(self) -> bool:
@@ -105,7 +120,7 @@ class GroupLoop:
 
     def lines(self) -> list[str]:
         """The function, and what it declares."""
-        privatised, debug = self.context.privatised, self.context.debug
+        debug, table = self.context.debug, self._table
         described = f" !dbg {debug.run}" if debug is not None else ""
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
@@ -116,6 +131,7 @@ class GroupLoop:
             "  %cx = load i64, ptr %px, align 8, !invariant.load !0",
             "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
             "  %end = add i64 %first, %count",
+            *(HABIT_LINES if self.context.has_habit else ()),
             f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
             "  %local.bytes = load i64, ptr %pl, align 8, !invariant.load !0",
             "  %local.end = getelementptr i8, ptr %local, i64 %local.bytes",
@@ -132,12 +148,24 @@ class GroupLoop:
             "  %z0 = udiv i64 %row0, %cy",
             f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
             f"  %behind = getelementptr i8, ptr %shared, i64 {self.shared_bytes}",
+            *self._checker_lines(),
             *(
-                start_lines("%behind", self.items, self.context.target)
-                if privatised
+                table.start_lines("%behind", self.items)
+                if table is not None
                 else ["  br label %start"]
             ),
             "start:",
+            *(self._whole_range_lines() if self.context.refill else self._range_lines()),
+            "finish:",
+            *(table.end_lines() if table is not None else []),
+            *([FENCE] if self.context.nontemporal else []),
+            "  ret void",
+            "}",
+        ]
+
+    def _range_lines(self) -> list[str]:
+        """The loop over groups."""
+        return [
             "  br label %groups",
             "groups:",
             "  %g = phi i64 [ %first, %start ], [ %g.next, %group.end ]",
@@ -148,6 +176,7 @@ class GroupLoop:
             "  br i1 %more, label %group, label %finish",
             "group:",
             "  store volatile i64 %g, ptr %mark, align 8",
+            *([self._begin_line] if self.tells else []),
             *(FOLLOWS if self.context.prefetches else []),
             *self._group_lines(),
             "group.end:",
@@ -162,12 +191,13 @@ class GroupLoop:
             "  %z.step = zext i1 %y.end to i64",
             "  %z.next = add i64 %z, %z.step",
             "  br label %groups",
-            "finish:",
-            *(end_lines(next(iter(privatised)), self.context.target) if privatised else []),
-            *([FENCE] if self.context.nontemporal else []),
-            "  ret void",
-            "}",
         ]
+
+    def _whole_range_lines(self) -> list[str]:
+        """One call for all groups, whose work-items go to lanes that are free. Which group a fault
+        is in cannot be said then."""
+        call = self._call("%x0, i64 %y0, i64 %z0, i64 0", "0", "%privates", "%saveds")
+        return [f"  %ended = {call}", "  br label %finish"]
 
     def _saved_lines(self) -> list[str]:
         """Room for what sub-groups keep. On the stack it holds something from the beginning: LLVM
@@ -185,10 +215,79 @@ class GroupLoop:
     @property
     def declarations(self) -> dict[str, str]:
         """What `lines` refers to, by name."""
-        return {MEMSET: f"declare void @{MEMSET}(ptr, i8, i64, i1)"}
+        table = self._table
+        return {
+            MEMSET: f"declare void @{MEMSET}(ptr, i8, i64, i1)",
+            **(table.declarations() if table is not None else {}),
+        }
+
+    @property
+    def _table(self) -> TallyTable | None:
+        """Where atomic operations wait, if some do."""
+        found = next(iter(self.context.privatised), None)
+        return tally_table(found, self.context.target) if found is not None else None
+
+    def _checker_lines(self) -> list[str]:
+        """The functions of checkers, and where each sub-group waits."""
+        lines: list[str] = []
+        if self.tells:
+            lines += [
+                f"  %pc = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_CHECKS}",
+                "  %checks = load ptr, ptr %pc, align 8, !invariant.load !0",
+            ]
+            for name in ("begin_group", "pass_barrier"):
+                offset = offset_of(GroupChecks, name)
+                lines += [
+                    f"  %at.{name} = getelementptr i8, ptr %checks, i64 {offset}",
+                    f"  %{name} = load ptr, ptr %at.{name}, align 8, !invariant.load !0",
+                ]
+        if self.tells_barriers:
+            lines.append(f"  %waiting = alloca [{self.context.subgroups} x i32], align 4")
+        return lines
+
+    @property
+    def _begin_line(self) -> str:
+        shape = self.items | self.subgroup_size << 32
+        return f"  call void %begin_group(ptr %dispatch, i64 %g, i64 {shape}, ptr %local)"
+
+    def _told_lines(self) -> list[str]:
+        """All sub-groups of a group, each from where it waits; ENDED is where none goes on from."""
+        count = self.context.subgroups
+        return [
+            f"  call void @{MEMSET}(ptr align 4 %waiting, i8 0, i64 {4 * count}, i1 false)",
+            "  br label %round",
+            "round:",
+            "  br label %subs",
+            "subs:",
+            "  %s = phi i64 [ 0, %round ], [ %s.next, %subs.next ]",
+            "  %any = phi i32 [ 0, %round ], [ %any.next, %subs.next ]",
+            *self._place_lines(""),
+            "  %wait.at = getelementptr i32, ptr %waiting, i64 %s",
+            "  %from = load i32, ptr %wait.at, align 4",
+            f"  %is.over = icmp eq i32 %from, {ENDED}",
+            "  br i1 %is.over, label %subs.next, label %subs.go",
+            "subs.go:",
+            *self._step_lines("", "%from"),
+            "  %has.ended = icmp eq i32 %stop, 0",
+            f"  %mark.stop = select i1 %has.ended, i32 {ENDED}, i32 %stop",
+            "  store i32 %mark.stop, ptr %wait.at, align 4",
+            "  br label %subs.next",
+            "subs.next:",
+            "  %stopped = phi i32 [ 0, %subs ], [ %stop, %subs.go ]",
+            "  %any.next = or i32 %any, %stopped",
+            "  %s.next = add i64 %s, 1",
+            f"  %s.more = icmp ult i64 %s.next, {count // self.rows}",
+            "  br i1 %s.more, label %subs, label %round.end",
+            "round.end:",
+            "  call void %pass_barrier()",
+            "  %waits = icmp ne i32 %any.next, 0",
+            "  br i1 %waits, label %round, label %group.end",
+        ]
 
     def _group_lines(self) -> list[str]:
         """All sub-groups of a group, from barrier to barrier."""
+        if self.tells_barriers:
+            return self._told_lines()
         if len(self.following) - 1 > self.context.target.most_barrier_loops:
             return [
                 "  br label %round",
@@ -224,30 +323,43 @@ class GroupLoop:
     def _subgroup_lines(self, dot: str, resume: str, before: str) -> list[str]:
         """The loop over the sub-groups of a group, from a barrier to the next."""
         context = self.context
-        call = (
-            f"call i32 @step(ptr %dispatch, i64 %x, i64 %y, i64 %z, i64 %sub{dot}, i32 {resume}, "
-            f"ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private{dot}, "
-            f"ptr %saved{dot}, ptr %shared, "
-            f"ptr {'%tally' if context.privatised else 'null'}, "
-            f"i1 {'%follows' if context.prefetches else 'false'})"
-        )
-        if context.debug is not None:
-            call += f", !dbg {context.debug.call}"
         return [
             f"  br label %subs{dot}",
             f"subs{dot}:",
             f"  %s{dot} = phi i64 [ 0, %{before} ], [ %s.next{dot}, %subs{dot} ]",
             *self._place_lines(dot),
-            f"  %private.at{dot} = mul i64 %s{dot}, {self.private_each}",
-            f"  %private{dot} = getelementptr i8, ptr %privates, i64 %private.at{dot}",
-            f"  %saved.at{dot} = mul i64 %s{dot}, {self.saved_each}",
-            f"  %saved{dot} = getelementptr i8, ptr %saveds, i64 %saved.at{dot}",
-            f"  %stop{dot} = {call}",
+            *self._step_lines(dot, resume),
             f"  %s.next{dot} = add i64 %s{dot}, 1",
             f"  %s.more{dot} = icmp ult i64 %s.next{dot}, {context.subgroups // self.rows}",
             f"  br i1 %s.more{dot}, label %subs{dot}, label %round.end{dot}{self._hint(dot)}",
             f"round.end{dot}:",
         ]
+
+    def _step_lines(self, dot: str, resume: str) -> list[str]:
+        """The call for one sub-group, with what is its own."""
+        place = f"%x, i64 %y, i64 %z, i64 %sub{dot}"
+        call = self._call(place, resume, f"%private{dot}", f"%saved{dot}")
+        return [
+            f"  %private.at{dot} = mul i64 %s{dot}, {self.private_each}",
+            f"  %private{dot} = getelementptr i8, ptr %privates, i64 %private.at{dot}",
+            f"  %saved.at{dot} = mul i64 %s{dot}, {self.saved_each}",
+            f"  %saved{dot} = getelementptr i8, ptr %saveds, i64 %saved.at{dot}",
+            f"  %stop{dot} = {call}",
+        ]
+
+    def _call(self, place: str, resume: str, private: str, saved: str) -> str:
+        """Runs a sub-group, from a barrier to the next."""
+        context = self.context
+        call = (
+            f"call i32 @step(ptr %dispatch, i64 {place}, i32 {resume}, "
+            f"ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr {private}, "
+            f"ptr {saved}, ptr %shared, "
+            f"ptr {'%tally' if context.privatised else 'null'}, "
+            f"ptr {'%habit' if context.has_habit else 'null'}, "
+            f"i1 {'%follows' if context.prefetches else 'false'}"
+            f"{', i64 %first, i64 %end' if context.refill else ''})"
+        )
+        return call if context.debug is None else f"{call}, !dbg {context.debug.call}"
 
     def _place_lines(self, dot: str) -> list[str]:
         """The number of the sub-group, of which some rows are left out that run with others."""

@@ -8,6 +8,7 @@ group has ended.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import groundstate.compiler.codegen.arithmetic.composites
 import groundstate.compiler.codegen.arithmetic.conversions
@@ -24,14 +25,18 @@ import groundstate.compiler.codegen.images.operations
 import groundstate.compiler.codegen.memory.accesses
 import groundstate.compiler.codegen.memory.atomics
 import groundstate.compiler.codegen.memory.blocks
+import groundstate.compiler.codegen.memory.guards
 import groundstate.compiler.codegen.memory.layout
 import groundstate.compiler.codegen.memory.pointers
+import groundstate.compiler.codegen.memory.races
 import groundstate.compiler.codegen.memory.tiles
 import groundstate.compiler.codegen.printing
+import groundstate.compiler.codegen.reports
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
 from groundstate.compiler.analysis.shared_variables import stack_variables
+from groundstate.compiler.codegen.control import refill
 from groundstate.compiler.codegen.control.flow import SERIAL_LOOP_LINES, ControlFlow
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
@@ -45,15 +50,17 @@ from groundstate.compiler.codegen.groups.workgroups import CELL_BYTES
 from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.nontemporal import condition, nontemporal_stores
 from groundstate.compiler.codegen.memory.privatised_atomics import (
-    ENTRY_BYTES,
     privatised_atomics,
     unwanted_results,
 )
+from groundstate.compiler.codegen.memory.races import tells, tells_barriers
+from groundstate.compiler.codegen.memory.tally_table import table_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
+from groundstate.compiler.target.shapes import REFILLED
 from groundstate.native_layouts import Dispatch, offset_of
 
 OFFSET_ARGUMENTS = offset_of(Dispatch, "arguments")
@@ -61,12 +68,14 @@ OFFSET_GLOBAL_OFFSET = offset_of(Dispatch, "global_offset")
 OFFSET_WORK_DIMENSIONS = offset_of(Dispatch, "work_dimensions")
 OFFSET_PRINT_BUFFER = offset_of(Dispatch, "print_buffer")
 OFFSET_GLOBALS = offset_of(Dispatch, "globals")
+OFFSET_BOUNDS = offset_of(Dispatch, "bounds")
 OFFSET_STREAMS = offset_of(Dispatch, "streams")
+OFFSET_GROUP_CHECKS = offset_of(Dispatch, "group_checks")
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
     "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
-    "ptr noalias %saved, ptr %shared, ptr %tally, i1 %follows"
+    "ptr noalias %saved, ptr %shared, ptr %tally, ptr %habit, i1 %follows"
 )
 
 
@@ -85,8 +94,17 @@ class Code:
     """The format strings of its printf calls."""
     locations: tuple[Described, ...] = ()
     """Where in the source its instructions come from, by the numbers in its line table."""
+    sites: tuple[dict[str, Any], ...] = ()
+    """Where checkers may report something."""
     writes_back: bool = False
     """Whether it puts atomic operations off until the end of a range of groups."""
+    refills: bool = False
+    """Whether lanes that are done take the next work-items."""
+
+    @property
+    def shape(self) -> int:
+        """How work-items run, as `target/shapes.py` counts."""
+        return self.lanes + (REFILLED if self.refills else 0)
 
 
 class KernelWriter:
@@ -138,6 +156,9 @@ class KernelWriter:
         self._write_arguments()
         self._write_ids()
         entry_mask = self._entry_mask()
+        if self.divergence.refilled is not None:
+            counts = [each.name for each in self.context.ids["NumWorkgroups"]]
+            self.context.refill = refill.Refill(self.emitter, self.items, counts)
         flow = ControlFlow(self.emitter, self.cfg, entry_mask, "done")
         flow.context_base = "%saved"
         if not self.cfg.reducible and self.width > 1:
@@ -149,6 +170,9 @@ class KernelWriter:
         flow.write()
         self.emitter.problems.check()
         text.start("done")
+        if self.context.refill is not None:
+            flow.write_refill(self.context.refill, "ended")
+            text.start("ended")
         text.do("ret i32 0")
         self._insert_resume(prologue, flow.resume_points)
         context = -(-flow.context_bytes // 64) * 64
@@ -165,27 +189,34 @@ class KernelWriter:
             self._unrolls_subgroups(len(following)),
             self.rows,
             self.size[self.divergence.axis] // self.width,
+            tells(self.kernel),
+            tells_barriers(self.kernel),
+            self.divergence.subgroup,
         )
         lines = [*self._step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
         lines += declarations.values()
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *SERIAL_LOOP_LINES, *loop.metadata()]
         lines += self.debug.lines() if self.debug is not None else ()
-        table_bytes = ENTRY_BYTES * self.target.privatised_entries if self.context.privatised else 0
+        table_size = table_bytes(self.target) if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
             self._all_private_bytes,
-            loop.saved_bytes + shared_bytes + table_bytes,
+            loop.saved_bytes + shared_bytes + table_size,
             self.width,
             tuple(self.context.formats),
             tuple(self.debug.table()) if self.debug is not None else (),
+            tuple(self.kernel.sites),
             bool(self.context.privatised),
+            self.context.refill is not None,
         )
 
     def _unrolls_subgroups(self, regions: int) -> bool:
         """Whether each loop over sub-groups is short enough, from a barrier to the next, for what
         waits at a barrier to stay in registers."""
         target = self.target
+        if tells_barriers(self.kernel):
+            return False
         if not 1 < regions <= target.most_barrier_loops + 1 or not is_loop_free(self.kernel):
             return False
         lines = len(self.text.lines) // regions * self.subgroups
@@ -204,8 +235,9 @@ class KernelWriter:
             for name, offset in self.private_offsets.items()
         ]
         described = "" if self.debug is None else f" !dbg {self.debug.step}"
+        parameters = PARAMETERS + (refill.PARAMETERS if self.context.refill else "")
         return [
-            f"define internal i32 @step({PARAMETERS}) alwaysinline nounwind{described} {{",
+            f"define internal i32 @step({parameters}) alwaysinline nounwind{described} {{",
             "entry:",
             *self.emitter.allocas,
             *private,
@@ -239,7 +271,8 @@ class KernelWriter:
                 base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
             name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
             self.context.global_names[identifier] = name
-        self.context.nontemporal = nontemporal_stores(self.kernel, self.cfg)
+        if self.divergence.refilled is None:
+            self.context.nontemporal = nontemporal_stores(self.kernel, self.cfg)
         if self.context.nontemporal:
             streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)
             self.context.is_large = self.text.emit(f"icmp ne i64 {streams}, 0")
@@ -248,6 +281,10 @@ class KernelWriter:
         self.context.unwanted = unwanted_results(self.kernel)
         self.context.privatised = privatised_atomics(self.kernel, self.cfg, self.context.unwanted)
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
+        if self.kernel.sites:
+            self.context.bounds = self._invariant("ptr", "%dispatch", OFFSET_BOUNDS)
+        if tells(self.kernel):
+            self.context.group_checks = self._invariant("ptr", "%dispatch", OFFSET_GROUP_CHECKS)
 
     def _argument(self, block: str, argument: Argument, type_: Type) -> Value:
         text = self.text
@@ -428,7 +465,7 @@ class KernelWriter:
 
     def _entry_mask(self) -> str | None:
         """Which lanes of the sub-group exist; None if always all do."""
-        if self.items % self.width == 0:
+        if self.items % self.width == 0 or self.divergence.refilled is not None:
             return None
         text = self.text
         wide = text.vector_type("i64")

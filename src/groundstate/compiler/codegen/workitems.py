@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 
+from groundstate.compiler.analysis.divergence import OF_WORK_ITEMS
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
@@ -18,7 +19,11 @@ def _builtin(emitter: Emitter, node: Node) -> None:
     if name in MASKS:
         _mask(emitter, node, name)
         return
-    known = emitter.context.ids[name]
+    refill = emitter.context.refill
+    if refill is not None and name in OF_WORK_ITEMS:
+        known = refill.ids(name)
+    else:
+        known = emitter.context.ids[name]
     if isinstance(node.type, Vector):
         target = scalar_type(node.type.element)
         parts: list[Value] = [_resized(emitter, each, target) for each in known[: node.type.count]]

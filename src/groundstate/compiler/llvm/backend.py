@@ -4,23 +4,29 @@
 
 from __future__ import annotations
 
-import sys
-from functools import cache, cached_property
-from threading import Lock
+from _thread import allocate_lock
 
 from groundstate import knobs
 from groundstate.compiler.errors import BuildError, WrongIrError
-from groundstate.compiler.llvm import headroom
+from groundstate.compiler.llvm import headroom, library
+from groundstate.compiler.llvm.library import Module, TargetMachine
 
-if "llvmlite.binding" not in sys.modules:
-    headroom.require(headroom.LIBRARY_BYTES, "loading LLVM")
-import llvmlite.binding as llvm
+TYPE_CHECKING = False  # as in library.py
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-_lock = Lock()
-_OPTIONS = ("-post-RA-scheduler=false", "-dag-maps-huge-region=100")
+    import llvmlite.binding as llvm
+
+_lock = allocate_lock()
+_OPTIONS = (
+    b"-post-RA-scheduler=false",
+    b"-enable-post-misched=false",
+    b"-dag-maps-huge-region=100",
+)
 """LLVM compares all accesses to memory in a block with each other, spills among them, to put them
 into a better order; in long blocks that took most of the time. The second order, which some CPUs
-ask for, gains nothing where the CPU itself goes on with what is ready."""
+ask for, gains nothing where the CPU itself goes on with what is ready; it has one name on x86-64
+and another on AArch64, where lines for debuggers would change it."""
 
 LARGE_LINES = 1500
 """Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""
@@ -34,50 +40,112 @@ MOST_LINES = 400_000
 """Beyond which it would take minutes even so."""
 
 
+FEW_PASSES = (
+    "SROA",  # in a function of its own, where nothing is left from the round before
+    "AlwaysInliner",
+    "GlobalDCE",
+    "SROA",
+    "SimplifyCFG",
+    "InstCombine",
+    "LoopRotate",
+    "LoopUnroll",
+    "SROA",
+    "InstCombine",
+    "SimplifyCFG",
+)
+"""What gains most, in a fifth of the time that LLVM's own list of passes takes."""
+
+WARMING_TEXT = """\
+define void @run(ptr %data, i64 %count, float %factor) {
+entry:
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %loop, label %end
+loop:
+  %at = phi i64 [ 0, %entry ], [ %next, %skip ]
+  %sum = phi <8 x float> [ zeroinitializer, %entry ], [ %added, %skip ]
+  %place = getelementptr float, ptr %data, i64 %at
+  %value = load <8 x float>, ptr %place, align 4
+  %one = insertelement <8 x float> poison, float %factor, i64 0
+  %all = shufflevector <8 x float> %one, <8 x float> poison, <8 x i32> zeroinitializer
+  %product = fmul contract <8 x float> %value, %all
+  %added = fadd contract <8 x float> %product, %sum
+  %mask = fcmp olt <8 x float> %value, %added
+  %chosen = select <8 x i1> %mask, <8 x float> %added, <8 x float> %value
+  %bits = bitcast <8 x i1> %mask to i8
+  %any = icmp ne i8 %bits, 0
+  br i1 %any, label %write, label %skip
+write:
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %chosen, ptr %place, i32 4, <8 x i1> %mask)
+  br label %skip
+skip:
+  %next = add nuw nsw i64 %at, 8
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
+"""
+"""A kernel like others, but short."""
+
+
 class NativeMachine:
     """This machine, as LLVM compiles for it."""
 
     def __init__(self) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+        library.call("InitializeNativeTarget")
+        library.call("InitializeNativeAsmPrinter")
         for option in _OPTIONS:
-            llvm.set_option("groundstate", option)
-        self.cpu = llvm.get_host_cpu_name()
-        found = llvm.get_host_cpu_features().items()
-        features = {name: there and knobs.allows(name) for name, there in found}
+            library.call("SetCommandLine", b"groundstate", option)
+        self.cpu = library.text_of("GetHostCPUName")
+        features = library.text_of("GetHostCPUFeatures").split(",")
+        found = {each[1:]: each[0] == "+" and knobs.allows(each[1:]) for each in features if each}
         self.features = ",".join(
-            ("+" if there else "-") + name for name, there in sorted(features.items())
+            ("+" if there else "-") + name for name, there in sorted(found.items())
         )
-        self.triple = llvm.get_process_triple()
+        self.triple = library.text_of("GetProcessTriple")
         self.machine = self._translator(2)
+        self._quick_machine: TargetMachine | None = None
+        self._linker: llvm.LLJIT | None = None
 
     @property
     def facts(self) -> tuple[str, str, str]:
         """The CPU, its features and LLVM's name for the machine."""
         return self.cpu, self.features, self.triple
 
-    @cached_property
-    def quick_machine(self) -> llvm.TargetMachine:
+    @property
+    def quick_machine(self) -> TargetMachine:
         """Writes slow code in a short time: for huge kernels, and where somebody asks for it."""
-        return self._translator(0)
+        if self._quick_machine is None:
+            self._quick_machine = self._translator(0)
+        return self._quick_machine
 
-    def _translator(self, effort: int) -> llvm.TargetMachine:
-        found = llvm.Target.from_triple(self.triple)
-        return found.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=effort, reloc="pic", codemodel="default"
-        )
+    def _translator(self, effort: int) -> TargetMachine:
+        return TargetMachine(self.triple, self.cpu, self.features, effort)
 
-    @cached_property
+    @property
     def linker(self) -> llvm.LLJIT:
         """LLVM's linker. JITLink keeps a kernel in one piece, so that its code always reaches its
         constants."""
-        return llvm.create_lljit_compiler(self.machine, use_jit_link=True)
+        if self._linker is None:
+            import llvmlite.binding as llvm
+
+            machine = llvm.Target.from_triple(self.triple).create_target_machine(
+                cpu=self.cpu, features=self.features, reloc="pic", codemodel="default"
+            )
+            self._linker = llvm.create_lljit_compiler(machine, use_jit_link=True)
+        return self._linker
 
 
-@cache
+_machine: NativeMachine | None = None
+
+
 def native_machine() -> NativeMachine:
     """The machine of this process, made on first use."""
-    return NativeMachine()
+    global _machine
+    if _machine is None:
+        _machine = NativeMachine()
+    return _machine
 
 
 class Linked:
@@ -91,18 +159,17 @@ class Linked:
 _count = iter(range(1 << 62))
 
 
-def parse(text: str) -> llvm.ModuleRef:
+def parse(text: str) -> Module:
     """LLVM's own form of LLVM IR."""
     lines = _code_lines(text)
     if lines > MOST_LINES:
         raise BuildError(f"the kernel is too large: {lines} lines of LLVM IR, at most {MOST_LINES}")
     headroom.require_to_compile(text)
+    native_machine()  # has set LLVM's options
     try:
-        module = llvm.parse_assembly(text)
-        module.verify()
+        return Module(text)
     except RuntimeError as error:
         raise WrongIrError(str(error)) from error
-    return module
 
 
 def _code_lines(text: str) -> int:
@@ -110,54 +177,51 @@ def _code_lines(text: str) -> int:
     return text.count("\n") - text.count("\n!")
 
 
-def optimise(text: str, lanes: int) -> llvm.ModuleRef:
+def optimise(text: str, lanes: int) -> Module:
     """Parses and optimises LLVM IR. One lane's loops are left to LLVM to turn into vectors."""
     module = parse(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = lanes == 1
-    options.slp_vectorization = False
-    builder = llvm.create_pass_builder(native_machine().machine, options)
     is_large = _code_lines(text) > (LARGE_UNROLLED_LINES if UNROLLED in text else LARGE_LINES)
-    manager = _few_passes() if is_large else builder.getModulePassManager()
-    manager.run(module, builder)
+    passes = FEW_PASSES if is_large else None
+    library.run_passes(module, native_machine().machine, passes, vectorises=lanes == 1)
     return module
 
 
-def _few_passes() -> llvm.ModulePassManager:
-    """What gains most, in a fifth of the time that LLVM's own list of passes takes."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()  # in a function of its own, where nothing is left from the round before
-    passes.add_always_inliner_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_sroa_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_loop_rotate_pass()
-    passes.add_loop_unroll_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    return passes
+def warm_up(is_idle: Callable[[], bool]) -> None:
+    """Compiles something for nobody, as long as nobody asks for anything else.
+
+    The first kernel takes twice as long as a second one: LLVM's code and its tables come into
+    memory, page by page, when they are first used.
+    """
+    try:
+        with _lock:
+            if is_idle():
+                module = optimise(WARMING_TEXT, 8)
+                if is_idle():
+                    native_machine().machine.emit_object(module)
+    except (BuildError, MemoryError):
+        return  # whoever asks for something is told so
 
 
 def assembly(text: str, lanes: int) -> str:
     """The machine code of LLVM IR, to read."""
     with _lock:
-        return str(native_machine().machine.emit_assembly(optimise(text, lanes)))
+        return native_machine().machine.emit_assembly(optimise(text, lanes))
 
 
 def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
     """Machine code of LLVM IR as an object file."""
     with _lock:
         if optimised and _code_lines(text) <= HUGE_LINES:
-            return bytes(native_machine().machine.emit_object(optimise(text, lanes)))
-        return bytes(native_machine().quick_machine.emit_object(parse(text)))
+            return native_machine().machine.emit_object(optimise(text, lanes))
+        return native_machine().quick_machine.emit_object(parse(text))
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:
     """Makes an object file executable that refers to functions of the C library."""
     name = f"kernel{next(_count)}"
     headroom.require(headroom.TASK_BYTES, "loading a kernel")
+    import llvmlite.binding as llvm
+
     with _lock:
         try:
             tracker = (

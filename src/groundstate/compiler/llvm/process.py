@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import select
-import socket
 import sys
+from _socket import SHUT_RDWR, socket, socketpair  # importing socket takes a millisecond
 from _thread import allocate_lock
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import groundstate
 from groundstate import knobs
@@ -62,7 +62,7 @@ class LlvmProcess:
         self.said = os.memfd_create("groundstate-llvm", os.MFD_CLOEXEC)
         """What LLVM says on its standard error."""
         try:
-            self.link, theirs = socket.socketpair()
+            self.link, theirs = socketpair()
         except OSError:
             os.close(self.said)
             raise
@@ -111,7 +111,7 @@ class LlvmProcess:
             return
         if is_own:  # copies of the socket may live in forks of this process
             with suppress(OSError):
-                self.link.shutdown(socket.SHUT_RDWR)
+                self.link.shutdown(SHUT_RDWR)
         self.link.close()
         os.close(self.said)
 
@@ -119,10 +119,10 @@ class LlvmProcess:
         """What it says of the machine when it has started."""
         if self._facts is None:
             self.link.settimeout(START_S)
-            said, _ = _receive(self.link)
-            cpu, features, triple = said["facts"]
+            words, _ = _receive(self.link)
+            _, cpu, features, triple, pid = words
             self._facts = (cpu, features, triple)
-            self.pid = said["pid"]
+            self.pid = int(pid)
             self._reap()
         return self._facts
 
@@ -133,14 +133,14 @@ class LlvmProcess:
             self.starter.wait()
             self.starter = None
 
-    def ask(self, lanes: int, optimised: bool, text: str) -> tuple[dict[str, Any], bytes]:
+    def ask(self, lanes: int, optimised: bool, text: str) -> tuple[list[str], bytes]:
         """What it answers to a request."""
         from groundstate.compiler.llvm.server import send
 
         self.facts()
         limit = knobs.COMPILE_LIMIT.get()
         self.link.settimeout(limit / 1e9 if limit else None)
-        send(self.link, {"lanes": lanes, "optimised": optimised}, text.encode())
+        send(self.link, (str(lanes), str(int(optimised))), text.encode())
         self._wait_while_wanted()
         return _receive(self.link)
 
@@ -172,7 +172,7 @@ def _inode(descriptor: int) -> int:
         return -1
 
 
-def _receive(link: socket.socket) -> tuple[dict[str, Any], bytes]:
+def _receive(link: socket) -> tuple[list[str], bytes]:
     from groundstate.compiler.llvm.server import receive
 
     return receive(link)
@@ -233,6 +233,8 @@ def facts() -> tuple[str, str, str] | None:
 
 def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
     """Machine code of LLVM IR; None if no process can be started. Raises BuildError."""
+    from groundstate.compiler.llvm.server import PROBLEM
+
     with _lock:
         for is_last in (False, True):
             process = _process()
@@ -252,8 +254,8 @@ def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
                 _end()
                 if words or is_last:  # it may just have ended for want of requests
                     raise GaveUpError(_gave_up(words)) from None
-    if "problem" in said:
-        raise _PROBLEMS[said["kind"]](said["problem"])
+    if said[0] == PROBLEM:
+        raise _PROBLEMS[said[1]](said[2])
     return code
 
 

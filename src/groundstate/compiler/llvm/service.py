@@ -13,9 +13,8 @@ from groundstate import knobs
 from groundstate.compiler.llvm import process
 
 if TYPE_CHECKING:  # imported where LLVM runs in this process
-    import llvmlite.binding as llvm
-
     from groundstate.compiler.llvm.backend import Linked
+    from groundstate.compiler.llvm.library import Module
 
 _is_embedded = False
 
@@ -68,14 +67,14 @@ def _compiled_in_isolation(text: str, lanes: int, optimised: bool) -> bytes | No
         return process.object_code(text, lanes, optimised=False)
 
 
-def parse(text: str) -> llvm.ModuleRef:
+def parse(text: str) -> Module:
     """LLVM's own form of LLVM IR."""
     from groundstate.compiler.llvm import backend
 
     return backend.parse(text)
 
 
-def optimise(text: str, lanes: int) -> llvm.ModuleRef:
+def optimise(text: str, lanes: int) -> Module:
     """LLVM IR as LLVM improves it."""
     from groundstate.compiler.llvm import backend
 

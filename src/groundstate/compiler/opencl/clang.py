@@ -11,8 +11,8 @@ import functools
 import importlib.util
 import os
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from groundstate import knobs
 from groundstate.compiler.light_dataclass import light_dataclass
@@ -35,6 +35,10 @@ NOT_FOUND = (
 )
 
 
+Meanwhile: TypeAlias = "Callable[[], bool]"
+"""Does a little of something else, and says whether there is more to do."""
+
+
 class ClangMissingError(RuntimeError):
     """There is no clang on this machine that can be used."""
 
@@ -52,18 +56,47 @@ class Clang:
         status = os.stat(self.command[0])
         return f"{self.command[0]} {status.st_size} {status.st_mtime_ns}"
 
-    def run(self, arguments: Sequence[str], text: bytes) -> subprocess.CompletedProcess[bytes]:
-        """Runs it on `text`, given as its standard input."""
+    def run(
+        self, arguments: Sequence[str], text: bytes, meanwhile: Meanwhile | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Runs it on `text`, given as its standard input; `meanwhile` is called while it runs."""
         import subprocess
 
         command = [*self.command, *arguments]
+        given = _file_of(text)
         try:
-            return subprocess.run(
-                command, input=text, capture_output=True, check=False, timeout=TIME_LIMIT_SECONDS
+            process = subprocess.Popen(
+                command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
-        except subprocess.TimeoutExpired:
-            said = f"error: clang did not end within {TIME_LIMIT_SECONDS} s".encode()
-            return subprocess.CompletedProcess(command, 1, b"", said)
+        finally:
+            os.close(given)
+        with process:
+            try:
+                while meanwhile is not None and process.poll() is None and meanwhile():
+                    pass
+                output, said = process.communicate(timeout=TIME_LIMIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                said = f"error: clang did not end within {TIME_LIMIT_SECONDS} s".encode()
+                return subprocess.CompletedProcess(command, 1, b"", said)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, output, said)
+
+
+def _file_of(text: bytes) -> int:
+    """A file in memory with a text: unlike a pipe, nobody has to fill it while clang runs."""
+    file = os.memfd_create("groundstate-source", os.MFD_CLOEXEC)
+    try:
+        left = memoryview(text)
+        while left:
+            left = left[os.write(file, left) :]
+        os.lseek(file, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
 
 
 def find() -> Clang:

@@ -3,7 +3,7 @@
 clang turns the source into LLVM IR without optimising it; `llvm_ir` puts right what LLVM's SPIR-V
 back end would not understand; clang again optimises (without vectorising, which is the device's
 business) and writes SPIR-V; `spirv_words` puts right what is not yet valid for OpenCL. All data
-goes through pipes, so that no temporary file appears in a message. Results are cached on disk.
+stays in memory, so that no temporary file appears in a message. Results are cached on disk.
 """
 
 from __future__ import annotations
@@ -59,6 +59,15 @@ OPTIMISE = ("-emit-llvm", "-o", "-", "-")
 WRITE = ("-disable-llvm-passes", "-emit-obj", "-o", "-", "-")
 """What clang does with LLVM IR."""
 
+FIX_WITH = tuple(
+    f"groundstate.compiler.{name}" for name in ("opencl.llvm_ir", "opencl.spirv_words")
+)
+FIX_LINES_WITH = tuple(
+    f"groundstate.compiler.{name}"
+    for name in ("spirv.types", "spirv.instructions", "opencl.spirv_module", "opencl.line_info")
+)
+"""What our own steps between the runs of clang are made of."""
+
 
 class CompileError(Exception):
     """The source cannot be compiled. Its text is what clang said, with excerpts of the source."""
@@ -81,21 +90,32 @@ class Compiled:
     log: str
 
 
-def compile_opencl(source: str, *, options: Sequence[str] = (), name: str = "kernel.cl") -> bytes:
+def compile_opencl(
+    source: str,
+    *,
+    options: Sequence[str] = (),
+    name: str = "kernel.cl",
+    meanwhile: clang.Meanwhile | None = None,
+) -> bytes:
     """Compiles OpenCL C to SPIR-V.
 
     `options` are those of OpenCL (`-D`, `-I`, `-cl-std=CL1.2`, ...); `name` is what messages call
-    the source. Raises `CompileError` if the source has a mistake.
+    the source. `meanwhile` is called again and again while clang runs, as long as it returns True;
+    not at all if nothing has to be compiled. Raises `CompileError` if the source has a mistake.
 
     >>> spirv = compile_opencl("kernel void f(global int *a) { a[get_global_id(0)] += 1; }")
     >>> spirv[:4].hex()
     '03022307'
     """
-    return compile_with_log(source, options=options, name=name).spirv
+    return compile_with_log(source, options=options, name=name, meanwhile=meanwhile).spirv
 
 
 def compile_with_log(
-    source: str, *, options: Sequence[str] = (), name: str = "kernel.cl"
+    source: str,
+    *,
+    options: Sequence[str] = (),
+    name: str = "kernel.cl",
+    meanwhile: clang.Meanwhile | None = None,
 ) -> Compiled:
     """As `compile_opencl`, with the warnings."""
     understood = _understand(options)
@@ -105,7 +125,9 @@ def compile_with_log(
         return _prebuilt(source, name, understood, str(problem))
     try:
         with Announced(f"compiling {name}"):
-            compiled = _compile_or_take_from_cache(compiler, understood, NamedSource(source, name))
+            compiled = _compile_or_take_from_cache(
+                _Job(compiler, understood, NamedSource(source, name), meanwhile)
+            )
     except CompileError as problem:
         prebuilt.put(source, name, understood, problem.log, b"")
         raise
@@ -146,62 +168,79 @@ class NamedSource:
 # --- Compiling ------------------------------------------------------------------------------------
 
 
-def _compile_or_take_from_cache(
-    compiler: clang.Clang, understood: options.Options, source: NamedSource
-) -> Compiled:
-    key = _key(compiler, understood, source.for_clang())
+@light_dataclass()
+class _Job:
+    """What is compiled, how, and what is done while clang runs."""
+
+    compiler: clang.Clang
+    understood: options.Options
+    source: NamedSource
+    meanwhile: clang.Meanwhile | None
+
+
+def _compile_or_take_from_cache(job: _Job) -> Compiled:
+    key = _key(job.compiler, job.understood, job.source.for_clang())
     stored = disk.get(key)
     if stored is not None:
         return _unpack(stored)
-    compiled = _compile(compiler, understood, source)
+    compiled = _compile(job)
     disk.put(key, _pack(compiled))
     return compiled
 
 
-def _compile(compiler: clang.Clang, understood: options.Options, source: NamedSource) -> Compiled:
-    # Not needed, and not worth importing, for what is in the cache.
-    from groundstate.compiler.opencl import llvm_ir, spirv_words
-
-    front = compiler.run(understood.front_arguments(), source.for_clang())
+def _compile(job: _Job) -> Compiled:
+    understood = job.understood
+    front = job.compiler.run(understood.front_arguments(), job.source.for_clang(), _imports(job))
     log = messages.tidy(front.stderr.decode("utf-8", "replace"))
     if front.returncode != 0:
         raise CompileError(log or f"clang ended with status {front.returncode}")
     ir = front.stdout.decode("utf-8", "surrogateescape")
     if understood.has_lines:
-        return Compiled(_compile_with_lines(compiler, understood, ir, source), log)
+        return Compiled(_compile_with_lines(job, ir), log)
+    from groundstate.compiler.opencl import llvm_ir, spirv_words
+
     ir = llvm_ir.fix(ir, understood.contract)
-    spirv = _write_spirv(compiler, understood, ir)
+    spirv = _run_back(job, ir, OPTIMISE_AND_WRITE)
     return Compiled(spirv_words.fix(spirv, ir), log)
 
 
-def _compile_with_lines(
-    compiler: clang.Clang, understood: options.Options, ir: str, source: NamedSource
-) -> bytes:
+def _imports(job: _Job) -> clang.Meanwhile:
+    """Imports what comes after the first run of clang while that runs, and then does the rest."""
+    # Not needed, and not worth importing, for what is in the cache.
+    from importlib import import_module
+
+    wanted = iter((*FIX_WITH, *(FIX_LINES_WITH if job.understood.has_lines else ())))
+
+    def step() -> bool:
+        name = next(wanted, None)
+        if name is not None:
+            import_module(name)
+            return True
+        return job.meanwhile is not None and job.meanwhile()
+
+    return step
+
+
+def _compile_with_lines(job: _Job, ir: str) -> bytes:
     """Makes SPIR-V with lines: clang optimises and writes it in two steps, with markers between."""
     from groundstate.compiler.opencl import line_info, llvm_ir, spirv_module, spirv_words
 
-    ir = llvm_ir.fix(line_info.without_declarations(ir), understood.contract)
-    optimised = _run_back(compiler, understood, ir, OPTIMISE).decode("utf-8", "surrogateescape")
+    ir = llvm_ir.fix(line_info.without_declarations(ir), job.understood.contract)
+    optimised = _run_back(job, ir, OPTIMISE).decode("utf-8", "surrogateescape")
     marked, lines = line_info.mark(optimised)
-    module = spirv_module.read(_run_back(compiler, understood, marked, WRITE))
-    line_info.put(module, lines, source.name, source.text)
+    module = spirv_module.read(_run_back(job, marked, WRITE))
+    line_info.put(module, lines, job.source.name, job.source.text)
     return spirv_words.fix(spirv_module.write(module), ir)
 
 
-def _write_spirv(compiler: clang.Clang, understood: options.Options, ir: str) -> bytes:
-    """Optimises LLVM IR and writes it as SPIR-V."""
-    return _run_back(compiler, understood, ir, OPTIMISE_AND_WRITE)
-
-
-def _run_back(
-    compiler: clang.Clang, understood: options.Options, ir: str, actions: Sequence[str]
-) -> bytes:
+def _run_back(job: _Job, ir: str, actions: Sequence[str]) -> bytes:
     """Runs clang on LLVM IR, for the lowest version of SPIR-V that can express it."""
     text = ir.encode("utf-8", "surrogateescape")
     extensions = _extensions(ir)
     said = ""
     for version in SPIRV_VERSIONS:
-        back = compiler.run([*_back_arguments(understood, version, extensions), *actions], text)
+        arguments = _back_arguments(job.understood, version, extensions)
+        back = job.compiler.run([*arguments, *actions], text, job.meanwhile)
         if back.returncode == 0:
             return back.stdout
         said = messages.tidy(back.stderr.decode("utf-8", "replace"))

@@ -18,7 +18,7 @@ from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.addresses import chain_steps
-from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS, has_side_effects
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS, guards_of, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Type, Vector
@@ -51,7 +51,7 @@ def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
 def _count(divergence: Divergence, node: Node, speculated: Mapping[Node, int]) -> int:
     """How many numbers lie between those that neighbouring lanes load, itself included; ANYWHERE if
     each lane has an address of its own; 0 for what is not such a load."""
-    if node.op != "Load" or has_side_effects(node):
+    if node.op != "Load" or has_side_effects(node) or guards_of(node):
         return 0
     found = neighbours(divergence, node, node.type)
     return 0 if found == ANYWHERE and node.operands[0] in speculated else found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.ir.ops import Effect, operation
+from groundstate.compiler.ir.ops import Effect, guards_of, operation
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.opt.merge_loads import Place, neighbours, place_of, several
 from groundstate.compiler.spirv.opcodes import MemoryAccess
@@ -65,7 +65,7 @@ def _count(divergence: Divergence, node: Node) -> int:
     """How many numbers lie between those that neighbouring lanes store; 0 for what is no such
     store."""
     flags = next((each for each in node.literals if isinstance(each, int)), 0)
-    if node.op != "Store" or flags & MemoryAccess.Volatile:
+    if node.op != "Store" or flags & MemoryAccess.Volatile or guards_of(node):
         return 0
     return max(neighbours(divergence, node, node.operands[1].type), 0)
 

@@ -5,17 +5,23 @@ the others. So the memory is read in pieces, one sub-group after the other, in a
 hardware does not foresee. But groups do the same one after the other, each on another row: while a
 piece of this row is read, the same piece of the next one is fetched into the cache.
 
-This takes loads that read one piece for all lanes, in loops that lanes leave in different
-iterations, at addresses that are affine in the number of the group. If that should be wrong,
-nothing happens but that memory is fetched in vain.
+The same holds where each work-item has a column of a matrix: an iteration reads one piece of a row
+for all lanes, and the next one jumps to the next row, whose length only the program knows. The next
+group reads the pieces beside these. If lanes part in such a loop, it does not wait for arithmetic,
+and what it jumps over is most likely more than a cache holds.
+
+This takes loads that read one piece for all lanes at addresses that are affine in the number of the
+group, of vectors in loops that lanes leave in different iterations, or of anything in loops that
+jump. If a guess should be wrong, nothing happens but that memory is fetched in vain.
 """
 
 from __future__ import annotations
 
 from groundstate.compiler.analysis.affine import STILL, Start, Step, Steps, WalkedAxis
+from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.ir.ops import LEAVES
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.ops import LEAVES, Affine, operation
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Int, Pointer, Vector, Void
@@ -38,9 +44,12 @@ def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
     steps = Steps(_Groups(divergence), MAX_DEPTH)
     added = False
     for block in kernel.blocks:
-        if divergence.cfg.loop_of.get(block) not in divergence.divergent_loops:
+        loop = divergence.cfg.loop_of.get(block)
+        if loop is None or not _is_irregular(divergence, loop):
             continue
         for load in [node for node in block.nodes if _reads_a_piece(divergence, node)]:
+            if not _is_worth_it(divergence, loop, load):
+                continue
             step = steps.of(load.operands[0])
             if step is not None and _can_be_written(divergence, block, step):
                 count, factor = step
@@ -51,9 +60,50 @@ def prefetch(kernel: Kernel, analyses: Analyses) -> bool:
     return added
 
 
+def _is_irregular(divergence: Divergence, loop: Loop) -> bool:
+    """True if lanes part in a loop."""
+    return loop in divergence.divergent_loops or any(
+        block in divergence.divergent_branches for block in loop.blocks
+    )
+
+
+def _is_worth_it(divergence: Divergence, loop: Loop, load: Node) -> bool:
+    """True for a load at an address that the hardware does not foresee."""
+    if loop in divergence.divergent_loops and isinstance(load.type, Vector):
+        return True
+    return _jumps(load.operands[0], loop)
+
+
+def _jumps(address: Node, loop: Loop) -> bool:
+    """True if an address goes up in each iteration by what only the program knows."""
+    seen: set[Node] = set()
+    waiting = [address]
+    while waiting and len(seen) < MAX_DEPTH:
+        node = waiting.pop()
+        if node in seen or node.block not in loop.blocks:
+            continue
+        seen.add(node)
+        sums = [each for each in node.operands if operation(each).affine is Affine.SUM]
+        is_carried = node.op == "Phi" and any(
+            node in each.operands and _has_given(each, loop) for each in sums
+        )
+        if is_carried or (operation(node).affine is Affine.PRODUCT and _has_given(node, loop)):
+            return True
+        if node.op not in ("Load", "Phi"):
+            waiting += node.operands
+    return False
+
+
+def _has_given(node: Node, loop: Loop) -> bool:
+    """True for an operation with a number that all iterations share, and that is not known here."""
+    return any(
+        constant_int(each) is None and each.block not in loop.blocks for each in node.operands
+    )
+
+
 def _reads_a_piece(divergence: Divergence, node: Node) -> bool:
-    """True if the vectors that lanes load lie one behind the other in memory of the program."""
-    if node.op != "Load" or not isinstance(node.type, Vector) or node.block is None:
+    """True if what lanes load lies one behind the other in memory of the program."""
+    if node.op != "Load" or node.block is None:
         return False
     pointer = node.operands[0]
     is_global = isinstance(pointer.type, Pointer) and pointer.type.storage in (

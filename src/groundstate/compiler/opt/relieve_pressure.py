@@ -13,7 +13,14 @@ from collections.abc import Callable
 from groundstate.compiler.analysis.lane_values import shuffled
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
-from groundstate.compiler.ir.ops import CASTS, CHAINS, LEAVES, SHUFFLES, has_side_effects
+from groundstate.compiler.ir.ops import (
+    CASTS,
+    CHAINS,
+    LEAVES,
+    SHUFFLES,
+    guards_of,
+    has_side_effects,
+)
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.opt.distribute import Reductions
 
@@ -65,6 +72,8 @@ def undo_software_pipelining(loop: SimpleLoop) -> None:
 
 
 def _is_same_load(first: Node, following: Node) -> bool:
+    if guards_of(first) or guards_of(following):
+        return False
     return first.op == following.op == "Load" and first.literals == following.literals
 
 
@@ -119,7 +128,7 @@ def _comes_from_load(loop: SimpleLoop, node: Node) -> bool:
         if node.op not in CASTS:
             break
         node = node.operands[0]
-    return node.op == "Load" and node in loop.inside
+    return node.op == "Load" and node in loop.inside and not guards_of(node)
 
 
 def _of_lane(
@@ -129,7 +138,7 @@ def _of_lane(
     if value.op in LEAVES or loop.divergence.stride(value) == 0:
         return value
     operands: list[Node]
-    if depth and (value.op in CASTS | CHAINS or (value.op == "Load" and value in loop.inside)):
+    if depth and (value.op in CASTS | CHAINS or _comes_from_load(loop, value)):
         operands = [_of_lane(loop, each, shuffle, nodes, depth - 1) for each in value.operands]
         nodes.append(value.derive(value.op, value.type, operands, value.literals))
     else:

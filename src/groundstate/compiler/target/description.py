@@ -49,6 +49,8 @@ class Target:
     has_tiles: bool = False
     """Whether there are tile registers for products of matrices (AMX)."""
     cache_line_bytes: int = 64
+    widest_exchange: int = 8
+    """The bytes that a compare-and-exchange takes at most."""
 
     # --- Sub-groups and groups ---
     subgroup_sizes: tuple[int, ...] = SUBGROUP_SIZES
@@ -73,6 +75,8 @@ class Target:
     # --- Vectors, or one work-item after the other: cycles, and instructions in a cycle ---
     gather_cycles: float = 1.5
     """For each lane of a gather or a scatter."""
+    atomic_cycles: float = 20.0
+    """For an atomic operation, which waits for all that come before it."""
     vector_issue: float = 2.0
     scalar_issue: float = 4.0
     load_latency: float = 5.0
@@ -94,6 +98,10 @@ class Target:
     narrow_lanes: int = 8
     """Of a vector that is tried for such a kernel, too: fewer lanes wait for the last one. 4 and 16
     gained less, on AVX2 and on AVX-512, measured on sampling with rejection and on rays."""
+
+    least_busy_lanes: float = 0.75
+    """If lanes that are done take the next work-items: they do so when no more than this part of
+    all lanes is in the loop."""
 
     # --- Loops ---
     most_sums: int = 16
@@ -140,8 +148,14 @@ class Target:
     """Bytes that the sub-groups of a group keep at barriers, all together, on the stack."""
     most_barrier_loops: int = 32
     """Barriers in a kernel that has a loop over sub-groups behind each of them."""
-    privatised_entries: int = 512
-    """Of a worker's table of atomic operations: it stays in the first-level cache."""
+    privatised_lines: int = 1 << 14
+    """Of a worker's table of atomic operations, at most: a megabyte, which the second-level cache
+    mostly holds."""
+    privatised_items_per_line: int = 4
+    """The work-items of a worker's share for each line that its table has."""
+    most_wasted_lines: int = 1024
+    """How many more lines may be replaced in which there is little to do than others, before a
+    worker does without the table."""
     privatised_items: int = 4096
     """A worker's share of a launch has to have this many work-items for a table to pay."""
 

@@ -12,8 +12,12 @@ from groundstate import knobs
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cost import estimate, has_gathers
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.refill import can_refill, refilled_loop
+from groundstate.compiler.analysis.waiting import may_wait
 
 ONE_BY_ONE = 1
+REFILLED = 256
+"""Added to the width of a vector whose lanes take the next work-items when they are done."""
 
 
 def shapes(divergence: Divergence) -> tuple[int, ...]:
@@ -24,13 +28,16 @@ def shapes(divergence: Divergence) -> tuple[int, ...]:
         return (width,)
     if wanted == "scalar":
         return (ONE_BY_ONE,)
-    cost, narrow = estimate(divergence), _narrow(divergence)
+    narrow, refilled = _narrow(divergence), _refilled(divergence)
+    if wanted == "refilled":
+        return refilled or (width,)
+    cost = estimate(divergence)
     if cost.one_by_one * target.clearly_faster < cost.as_vector:
-        return (ONE_BY_ONE, width, *narrow)
+        return (ONE_BY_ONE, width, *narrow, *refilled)
     slower = target.most_slower_in_loops if narrow else target.most_slower
     if cost.one_by_one < cost.as_vector * slower:
-        return (width, *narrow, ONE_BY_ONE)
-    return (width, *narrow)
+        return (width, *refilled, *narrow, ONE_BY_ONE)
+    return (width, *refilled, *narrow)
 
 
 def _narrow(divergence: Divergence) -> tuple[int, ...]:
@@ -39,9 +46,17 @@ def _narrow(divergence: Divergence) -> tuple[int, ...]:
     return (width,) if divergence.divergent_loops and width < divergence.width else ()
 
 
+def _refilled(divergence: Divergence) -> tuple[int, ...]:
+    """The shape in which no lane waits for others to leave a loop, if there can be one."""
+    kernel, cfg = divergence.kernel, divergence.cfg
+    if refilled_loop(cfg) not in divergence.divergent_loops:
+        return ()
+    return (REFILLED + divergence.width,) if can_refill(kernel, cfg, divergence.group_size) else ()
+
+
 def _can_choose(divergence: Divergence) -> bool:
     """True if lanes do not need each other, and do different things."""
     kernel = divergence.kernel
     return bool(divergence.divergent_branches or has_gathers(divergence)) and not (
-        facts.has_barriers(kernel) or facts.may_wait(kernel)
+        facts.has_barriers(kernel) or may_wait(kernel)
     )

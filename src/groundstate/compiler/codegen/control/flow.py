@@ -11,6 +11,7 @@ from groundstate.compiler.analysis.divergence import VARYING
 from groundstate.compiler.analysis.liveness import Liveness, incoming_values
 from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
+from groundstate.compiler.codegen.control.refill import Refill
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.function import components, schedule
 from groundstate.compiler.codegen.memory.ordering import barrier_fence
@@ -60,7 +61,8 @@ class ControlFlow:
         self._mask = ""
         """The mask of the block that is being written, if it is divergent."""
         self._all_lanes = AllLanesPath(emitter, cfg)
-        if not self.logic.is_wide or entry_mask is not None:
+        self.refilled = emitter.divergence.refilled
+        if not self.logic.is_wide or entry_mask is not None or self.refilled is not None:
             self._all_lanes.blocks.clear()
         self._all_lanes_active = False
         """True while a divergent block is written for when all lanes are there."""
@@ -92,7 +94,10 @@ class ControlFlow:
 
     def write(self) -> None:
         """Writes all blocks; control arrives at the first and leaves at `done`."""
-        self._enter(self.order[0])
+        if self.refilled is None:
+            self._enter(self.order[0])
+        else:
+            self.text.do(f"br label %{self.done}")
         for block in self.order:
             deadline.check()
             self._write_check(block)
@@ -127,8 +132,20 @@ class ControlFlow:
         """Goes round again if a lane wants to."""
         header = loop.header
         self.text.start(f"l{header.index}")
-        pending = self._is_pending(header)
+        refill = self.emitter.context.refill
+        if refill is not None and loop is self.refilled:
+            pending = refill.goes_on(self._load_mask(header))
+        else:
+            pending = self._is_pending(header)
         self.text.do(f"br i1 {pending}, label %b{header.index}, label %{self._after[loop]}")
+
+    def write_refill(self, refill: Refill, end: str) -> None:
+        """The end of the line if lanes that are done take the next work-items."""
+        assert self.refilled is not None
+        first, header = self.order[0], self.refilled.header
+        taken = refill.write(self._load_mask(header), f"b{header.index}", end)
+        self._store_mask(first, taken)
+        self.text.do(f"br label %b{first.index}")
 
     def _is_pending(self, block: Block) -> str:
         """True if a lane waits to enter a block."""
@@ -320,6 +337,8 @@ class ControlFlow:
         self._add_lanes(block, successor, self._mask)
         follows = self._after[block]
         next_in_line = follows in (f"c{successor.index}", f"l{successor.index}")
+        if self.refilled is not None and successor is self.refilled.header:
+            next_in_line = False  # others may wait there, and enough may have left
         self.text.do(f"br label %{f'b{successor.index}' if next_in_line else follows}")
 
     def _hand_on(self, block: Block) -> None:
@@ -411,10 +430,17 @@ class ControlFlow:
         overwrite."""
         if self._leaves_loop(source, target):
             return False
+        if self._enters_refilled(source, target):
+            return False
         if target not in self._ways:
             self._ways[target] = self._ways_into(target)
         back, first = self._ways[target]
         return len(back) == 1 if source in back else source is first
+
+    def _enters_refilled(self, source: Block, target: Block) -> bool:
+        """True on the way to the head of a loop where others may wait that have been there."""
+        loop = self.refilled
+        return loop is not None and target is loop.header and not loop.contains(source)
 
     def _ways_into(self, target: Block) -> tuple[set[Block], Block | None]:
         """The ways round a loop to its head, and the first of the other ways to a block."""
@@ -455,7 +481,8 @@ class ControlFlow:
             if edge is not None and self._is_kept_by_leavers(phi, source):
                 emitter.store(emitter.slot(phi), given, emitter.mask)
                 continue
-            if edge is None or (first and phi not in emitter.escaping):
+            is_shared = self.refilled is not None and phi in emitter.exit_values
+            if edge is None or (first and phi not in emitter.escaping and not is_shared):
                 emitter.store(emitter.slot(phi), given)
                 continue
             if not vector and taken is None:

@@ -1,7 +1,8 @@
 """Atomic instructions. Each active lane does its own, in turn, unless they are privatised.
 
 Lanes that all add the same number to one place, such as a counter of results, do so with one
-instruction: what each would have found there follows from how many lanes come before it.
+instruction: what each would have found there follows from how many lanes come before it. Those that
+would change nothing only read (`changing_atomics.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundstate.compiler.codegen.emitter import Emitter, handles
+from groundstate.compiler.codegen.memory.changing_atomics import (
+    exchanges_if_tested,
+    if_changing,
+    in_turns,
+    may_change_nothing,
+)
 from groundstate.compiler.codegen.memory.ordering import barrier_fence, ordering
 from groundstate.compiler.codegen.memory.privatised_atomics import combine_lanes
 from groundstate.compiler.codegen.text import overloaded
@@ -70,11 +77,14 @@ def _read_modify_write(emitter: Emitter, node: Node) -> None:
         emitter.define(node, _count(emitter, pointer, value, kind, order))
         return
 
-    def write(lane: int) -> str:
-        address, operand = text.lane(pointer, lane), text.lane(value, lane)
+    def write(address: str, operand: str) -> str:
         return text.emit(f"atomicrmw {kind} ptr {address}, {type_} {operand} {order}")
 
-    in_lanes(emitter, node, type_, write)
+    if may_change_nothing(node, order):
+        found = if_changing(emitter, kind, type_, pointer, value, write)
+    else:
+        found = in_turns(emitter, type_, (pointer, value), write)
+    emitter.define(node, found)
 
 
 def _are_counting(emitter: Emitter, pointer: Lanes, value: Lanes) -> bool:
@@ -123,14 +133,18 @@ def _compare_exchange(emitter: Emitter, node: Node) -> None:
     success = ordering(node, 2)
     failure = ordering(node, 3, stores=False)
 
-    def write(lane: int) -> str:
+    def write(address: str, value: str, comparator: str) -> str:
         pair = text.emit(
-            f"cmpxchg ptr {text.lane(pointer, lane)}, {type_} {text.lane(comparator, lane)}, "
-            f"{type_} {text.lane(value, lane)} {success} {failure}"
+            f"cmpxchg ptr {address}, {type_} {comparator}, {type_} {value} {success} {failure}"
         )
         return text.emit(f"extractvalue {{ {type_}, i1 }} {pair}, 0")
 
-    in_lanes(emitter, node, type_, write)
+    operands = (pointer, value, comparator)
+    if exchanges_if_tested(node, failure):
+        found = if_changing(emitter, "eq", type_, pointer, comparator, write, operands)
+    else:
+        found = in_turns(emitter, type_, operands, write)
+    emitter.define(node, found)
 
 
 @handles("AtomicLoad")

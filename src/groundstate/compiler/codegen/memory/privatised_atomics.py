@@ -1,9 +1,9 @@
 """Atomic operations whose results nobody wants, put together before they go to memory.
 
 Handing a cache line from one core to another takes longer than all the rest of a histogram. So each
-worker keeps a small table of addresses and of what is still to be added there (or to be combined
-in whatever way), and brings it to memory when it has run its groups, or when the place in the table
-is needed for another address. That is as if the work-items had come to their last instructions a
+worker keeps a table of what is still to be added (or to be combined in whatever way), and brings it
+to memory when it has run its groups, or when the place in the table is needed for another address
+(`tally_table.py`). That is as if the work-items had come to their last instructions a
 little later, so it is done where a work-item does nothing behind them that others could compare
 with them: no access to memory that others see, no barrier. Lanes that all mean one address are put
 together in any case.
@@ -16,6 +16,11 @@ from collections.abc import Iterable, Iterator
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.ordering import ordering
+from groundstate.compiler.codegen.memory.tally_table import (
+    TallyTable,
+    identity,
+    read_modify_write,
+)
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import Effect, operation
@@ -39,14 +44,9 @@ COMBINATIONS = {
 }
 """Exact in any order. Sums of floating-point numbers are not."""
 
-IDENTITIES = {"add": "0", "or": "0", "xor": "0", "and": "-1", "umin": "-1", "umax": "0"}
-
 CROSS_WORKGROUP = 5
 SEEN_BY_ONE = frozenset((StorageClass.UniformConstant, StorageClass.Function))
 """Memory that does not change, and memory of one work-item."""
-
-ENTRY_BYTES = 16
-"""Of the table: an address, and what is to be done there."""
 
 
 def unwanted_results(kernel: Kernel) -> set[Node]:
@@ -113,30 +113,40 @@ def _shows(node: Node) -> bool:
 def combine_lanes(emitter: Emitter, node: Node, pointer: Lanes, value: Lanes, order: str) -> bool:
     """Writes an atomic operation without a result, for all active lanes, if there is a better way
     than one after the other."""
-    context = emitter.context
-    if emitter.width == 1 or node not in context.unwanted:
+    context, text = emitter.context, emitter.text
+    if node not in context.unwanted:
         return False
-    if pointer.stride == 0:
+    if emitter.width > 1 and pointer.stride == 0:
         _combine_at_one_address(emitter, node, pointer, value, order)
         return True
     if node not in context.privatised:
         return False
-    text, wide = emitter.text, emitter.text.vector_type
-    addresses, values = (
-        emitter.new_slot(wide(type_), stem) for type_, stem in (("i64", "at"), (value.type, "by"))
+    table = tally_table(node, context.target)
+    for known, definition in table.declarations().items():
+        text.declarations.setdefault(known, definition)
+    values = _signed(emitter, node, value)
+    if emitter.width == 1:
+        arguments = f"ptr %tally, ptr {pointer.name}, {value.type} {values}"
+        text.do(f"call void @{table.enter_name}({arguments})")
+        return True
+    wide = text.vector_type
+    addresses, room = (
+        emitter.new_slot(wide(type_), stem) for type_, stem in (("ptr", "at"), (value.type, "by"))
     )
-    numbers = text.emit(f"ptrtoint {wide('ptr')} {text.as_vector(pointer)} to {wide('i64')}")
-    text.do(f"store {wide('i64')} {numbers}, ptr {addresses}")
-    text.do(f"store {wide(value.type)} {_signed(emitter, node, value)}, ptr {values}")
+    text.do(f"store {wide('ptr')} {text.as_vector(pointer)}, ptr {addresses}")
+    text.do(f"store {wide(value.type)} {values}, ptr {room}")
     lanes = f"i{emitter.width}"
     bits = "-1" if emitter.mask is None else _bits(emitter, emitter.mask)
-    kind = _combination(node)
-    name = f"gs.tally.{kind}.{value.type}"
-    text.declarations.setdefault(
-        name, _tally_function(name, kind, value.type, lanes, order, context.target)
-    )
-    text.do(f"call void @{name}(ptr %tally, ptr {addresses}, ptr {values}, {lanes} {bits})")
+    name = f"{table.enter_name}.{lanes}"
+    for known, definition in table.lanes_functions(lanes).items():
+        text.declarations.setdefault(known, definition)
+    text.do(f"call void @{name}(ptr %tally, ptr {addresses}, ptr {room}, {lanes} {bits})")
     return True
+
+
+def tally_table(node: Node, target: Target) -> TallyTable:
+    """The table that an operation waits in."""
+    return TallyTable(_combination(node), scalar_type(node.type), ordering(node, 2), target)
 
 
 def _signed(emitter: Emitter, node: Node, value: Lanes) -> str:
@@ -159,138 +169,9 @@ def _combine_at_one_address(
     scalar, wide = value.type, text.vector_type(value.type)
     name = _signed(emitter, node, value)
     if emitter.mask is not None:
-        others = text.splat(scalar, _identity(kind, scalar))
+        others = text.splat(scalar, identity(kind, scalar))
         masks = text.vector_type("i1")
         name = text.emit(f"select {masks} {emitter.mask}, {wide} {name}, {wide} {others}")
     suffix = f"v{emitter.width}{scalar}"
     whole = text.call(scalar, f"llvm.vector.reduce.{kind}.{suffix}", [(wide, name)])
-    text.do(f"atomicrmw {_rmw(kind)} ptr {pointer.name}, {scalar} {whole} {order}")
-
-
-def _identity(kind: str, scalar: str) -> str:
-    """What changes nothing."""
-    width = int(scalar[1:])
-    return IDENTITIES.get(kind) or str(
-        {"smin": (1 << width - 1) - 1, "smax": -(1 << width - 1)}[kind]
-    )
-
-
-def _rmw(kind: str) -> str:
-    return {"smin": "min", "smax": "max"}.get(kind, kind)
-
-
-def _merged(kind: str, scalar: str, left: str, right: str) -> list[str]:
-    """Lines that define %new."""
-    if kind in ("add", "and", "or", "xor"):
-        return [f"  %new = {kind} {scalar} {left}, {right}"]
-    test = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt"}[kind]
-    return [
-        f"  %better = icmp {test} {scalar} {left}, {right}",
-        f"  %new = select i1 %better, {scalar} {left}, {scalar} {right}",
-    ]
-
-
-def _tally_function(
-    name: str, kind: str, scalar: str, lanes: str, order: str, target: Target
-) -> str:
-    """A function that enters the active lanes into the table, or without one goes to memory."""
-    shift = {"i32": 2, "i64": 3}[scalar]
-    return "\n".join(
-        [
-            f"define internal void @{name}(ptr %table, ptr %addresses, ptr %values, "
-            f"{lanes} %active) nounwind noinline {{",
-            "entry:",
-            f"  %some = icmp ne {lanes} %active, 0",
-            "  br i1 %some, label %lane, label %end",
-            "lane:",
-            f"  %left = phi {lanes} [ %active, %entry ], [ %rest, %next ]",
-            f"  %lane.i = call {lanes} @llvm.cttz.{lanes}({lanes} %left, i1 true)",
-            f"  %at.lane = zext {lanes} %lane.i to i64"
-            if lanes != "i64"
-            else "  %at.lane = add i64 %lane.i, 0",
-            "  %address.p = getelementptr i64, ptr %addresses, i64 %at.lane",
-            "  %address = load i64, ptr %address.p",
-            f"  %value.p = getelementptr {scalar}, ptr %values, i64 %at.lane",
-            f"  %value = load {scalar}, ptr %value.p",
-            "  %direct = icmp eq ptr %table, null",
-            "  br i1 %direct, label %straight, label %look",
-            "straight:",
-            "  %there = inttoptr i64 %address to ptr",
-            f"  %unused = atomicrmw {_rmw(kind)} ptr %there, {scalar} %value {order}",
-            "  br label %next",
-            "look:",
-            f"  %element = lshr i64 %address, {shift}",
-            f"  %entry.i = and i64 %element, {target.privatised_entries - 1}",
-            "  %tag.p = getelementptr [2 x i64], ptr %table, i64 %entry.i",
-            "  %sum.p = getelementptr i64, ptr %tag.p, i64 1",
-            "  %tag = load i64, ptr %tag.p",
-            f"  %old = load {scalar}, ptr %sum.p",
-            "  %hit = icmp eq i64 %tag, %address",
-            "  br i1 %hit, label %merge, label %miss",
-            "merge:",
-            *_merged(kind, scalar, "%old", "%value"),
-            f"  store {scalar} %new, ptr %sum.p",
-            "  br label %next",
-            "miss:",
-            "  %free = icmp eq i64 %tag, 0",
-            "  br i1 %free, label %take, label %flush",
-            "flush:",
-            "  %old.p = inttoptr i64 %tag to ptr",
-            f"  %unused.too = atomicrmw {_rmw(kind)} ptr %old.p, {scalar} %old {order}",
-            "  br label %take",
-            "take:",
-            "  store i64 %address, ptr %tag.p",
-            f"  store {scalar} %value, ptr %sum.p",
-            "  br label %next",
-            "next:",
-            f"  %less = add {lanes} %left, -1",
-            f"  %rest = and {lanes} %left, %less",
-            f"  %more = icmp ne {lanes} %rest, 0",
-            "  br i1 %more, label %lane, label %end",
-            "end:",
-            "  ret void",
-            "}",
-            f"declare {lanes} @llvm.cttz.{lanes}({lanes}, i1)",
-        ]
-    )
-
-
-def start_lines(room: str, items: int, target: Target) -> list[str]:
-    """At the start of a worker's share: an empty table %tally, or null if it would not pay."""
-    return [
-        f"  %share = mul i64 %count, {items}",
-        f"  %pays = icmp uge i64 %share, {target.privatised_items}",
-        f"  %tally = select i1 %pays, ptr {room}, ptr null",
-        "  br i1 %pays, label %clear, label %start",
-        "clear:",
-        "  %c = phi i64 [ 0, %entry ], [ %c.next, %clear ]",
-        f"  %c.p = getelementptr [2 x i64], ptr {room}, i64 %c",
-        "  store i64 0, ptr %c.p",
-        "  %c.next = add i64 %c, 1",
-        f"  %c.more = icmp ult i64 %c.next, {target.privatised_entries}",
-        "  br i1 %c.more, label %clear, label %start",
-    ]
-
-
-def end_lines(node: Node, target: Target) -> list[str]:
-    """At its end: what the table holds goes to memory."""
-    scalar, kind = scalar_type(node.type), _rmw(_combination(node))
-    return [
-        "  br i1 %pays, label %flush, label %flushed",
-        "flush:",
-        "  %f = phi i64 [ 0, %finish ], [ %f.next, %flush.next ]",
-        "  %f.p = getelementptr [2 x i64], ptr %tally, i64 %f",
-        "  %f.tag = load ptr, ptr %f.p",
-        "  %f.free = icmp eq ptr %f.tag, null",
-        "  br i1 %f.free, label %flush.next, label %flush.one",
-        "flush.one:",
-        "  %f.sum.p = getelementptr i64, ptr %f.p, i64 1",
-        f"  %f.sum = load {scalar}, ptr %f.sum.p",
-        f"  %f.unused = atomicrmw {kind} ptr %f.tag, {scalar} %f.sum {ordering(node, 2)}",
-        "  br label %flush.next",
-        "flush.next:",
-        "  %f.next = add i64 %f, 1",
-        f"  %f.more = icmp ult i64 %f.next, {target.privatised_entries}",
-        "  br i1 %f.more, label %flush, label %flushed",
-        "flushed:",
-    ]
+    text.do(f"atomicrmw {read_modify_write(kind)} ptr {pointer.name}, {scalar} {whole} {order}")

@@ -1,0 +1,147 @@
+"""What compiled code tells the checkers of races and barriers: native/check/group_checks.h.
+
+An access is one call for all lanes, with a base and a stride where addresses have them, and else
+with the addresses themselves; what is stored goes along, so that writers of the same value can be
+told from others.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.codegen.emitter import Emitter, handles
+from groundstate.compiler.codegen.text import scalar_bytes
+from groundstate.compiler.codegen.values import Lanes, Value
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.native_layouts import (
+    ACCESS_ONE_VALUE,
+    ACCESS_SCATTERED,
+    GroupChecks,
+    offset_of,
+)
+
+TELLS = frozenset(("TellAccess", "TellBarrier"))
+LANES_SHIFT, COMPONENT_SHIFT = 32, 40
+MOST_COMPONENT_BYTES = 8
+
+
+def tells(kernel: Kernel) -> bool:
+    """True if a kernel tells a checker what its groups do."""
+    return any(node.op in TELLS for node in kernel.nodes())
+
+
+def tells_barriers(kernel: Kernel) -> bool:
+    """True if a kernel says which work-items come to which barrier."""
+    return any(node.op == "TellBarrier" for node in kernel.nodes())
+
+
+def _function(emitter: Emitter, name: str) -> str:
+    text, offset = emitter.text, offset_of(GroupChecks, name)
+    place = text.emit(f"getelementptr i8, ptr {emitter.context.group_checks}, i64 {offset}")
+    return text.emit(f"load ptr, ptr {place}, align 8, !invariant.load !0")
+
+
+def _first_item(emitter: Emitter) -> str:
+    """The number of the first lane's work-item in its group."""
+    return emitter.context.ids["LocalInvocationIndex"][0].name
+
+
+@handles("TellAccess")
+def _tell_access(emitter: Emitter, node: Node) -> None:
+    """Tells of an access, unless it is one of arguments that the launch does not watch."""
+    text, arguments = emitter.text, int(str(node.literals[3]))
+    if arguments == 0:
+        _tell(emitter, node)
+        return
+    for operand in node.operands:
+        emitter.get(operand)  # here, so that it is there on both ways
+    offset = offset_of(GroupChecks, "watched")
+    place = text.emit(f"getelementptr i8, ptr {emitter.context.group_checks}, i64 {offset}")
+    watched = text.emit(f"load i64, ptr {place}, align 8, !invariant.load !0")
+    bits = text.emit(f"and i64 {watched}, {_signed(arguments)}")
+    is_watched = text.emit(f"icmp ne i64 {bits}, 0")
+    tell, after = text.label("tell"), text.label("told")
+    text.do(f"br i1 {is_watched}, label %{tell}, label %{after}")
+    text.start(tell)
+    known = dict(emitter.here)
+    _tell(emitter, node)
+    emitter.here = known
+    text.do(f"br label %{after}")
+    text.start(after)
+
+
+def _tell(emitter: Emitter, node: Node) -> None:
+    text, pointer = emitter.text, emitter.scalar(node.operands[0])
+    site, size, flags = (int(str(each)) for each in node.literals[:3])
+    info = site | size << 16 | flags | emitter.width << LANES_SHIFT
+    stride = pointer.stride
+    if stride is None:
+        wide = text.vector_type(pointer.type)
+        room = emitter.new_slot(wide, "w")
+        text.do(f"store {wide} {pointer.name}, ptr {room}")
+        pointer, stride = Lanes("ptr", room), 0
+        info |= ACCESS_SCATTERED
+    base = pointer.name
+    if pointer.type == "ptr":
+        base = text.emit(f"ptrtoint ptr {base} to i64")
+    values = "null"
+    if len(node.operands) > 1:
+        parts = _scalars(emitter.get(node.operands[1]))
+        if parts:
+            values, has_one = _spilled(emitter, parts)
+            info |= ACCESS_ONE_VALUE if has_one else 0
+            info |= scalar_bytes(parts[0].type) << COMPONENT_SHIFT
+    text.do(
+        f"call void {_function(emitter, 'access')}(i64 {base}, i64 {stride}, "
+        f"i64 {_active(emitter)}, i64 {_first_item(emitter)}, i64 {_signed(info)}, ptr {values})"
+    )
+
+
+def _active(emitter: Emitter) -> str:
+    """The active lanes as bits."""
+    if emitter.mask is None or emitter.width == 1:
+        return str((1 << emitter.width) - 1)
+    text, bits = emitter.text, f"i{emitter.width}"
+    narrow = text.emit(f"bitcast {text.vector_type('i1')} {emitter.mask} to {bits}")
+    return text.emit(f"zext {bits} {narrow} to i64")
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
+def _scalars(value: Value) -> list[Lanes]:
+    """The components of a number or a vector; none for what is made of something else."""
+    parts = value if isinstance(value, list) else [value]
+    found = [each for each in parts if isinstance(each, Lanes)]
+    whole = len(found) == len(parts) and len({each.type for each in found}) == 1
+    is_plain = (
+        whole and found[0].type != "i1" and scalar_bytes(found[0].type) <= MOST_COMPONENT_BYTES
+    )
+    return found if is_plain else []
+
+
+def _spilled(emitter: Emitter, parts: list[Lanes]) -> tuple[str, bool]:
+    """Where components lie in memory, and whether there is one of each for all lanes."""
+    text, type_ = emitter.text, parts[0].type
+    is_one = emitter.width == 1 or all(each.stride == 0 for each in parts)
+    wide = type_ if is_one else text.vector_type(type_)
+    step = scalar_bytes(type_) * (1 if is_one else emitter.width)
+    room = emitter.new_slot(f"[{len(parts) * step} x i8]", "w")
+    for index, part in enumerate(parts):
+        place = text.emit(f"getelementptr i8, ptr {room}, i64 {index * step}")
+        name = part.name if is_one else text.as_vector(part)
+        text.do(f"store {wide} {name}, ptr {place}, align 1")
+    return room, is_one
+
+
+@handles("TellBarrier")
+def _tell_barrier(emitter: Emitter, node: Node) -> None:
+    """Of a group: all lanes of a vector come to it together, or it has only one."""
+    text, first = emitter.text, _first_item(emitter)
+    site, fences = (int(str(each)) for each in node.literals[:2])
+    info = site | fences << 16
+    if node.literals[2] == "group":
+        function = _function(emitter, "arrive")
+        text.do(f"call void {function}(i64 {first}, i64 {emitter.width}, i64 {info})")
+    else:
+        function = _function(emitter, "subgroup_barrier")
+        text.do(f"call void {function}(i64 {first}, i64 {info})")

@@ -1,0 +1,70 @@
+"""Gets the compiler ready for a kernel that will have to be compiled, while clang reads its source.
+
+Whoever waits for another process calls `step` again and again: LLVM's process is started first,
+because that starts by itself from then on, and then the compiler is imported, a piece at a time.
+What is not ready when the wait is over is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+PIECES = (
+    "spirv.instructions",
+    "spirv.bodies",
+    "spirv.reader",
+    "spirv_to_ir.instruction_support",
+    "ir.kernel",
+    "program.symbols",
+    "program.kernel_compiler",
+    "program",
+    "ir.operation",
+    "ir.type_rules",
+    "ir.ops",
+    "analysis.affine",
+    "analysis.divergence",
+    "analysis.facts",
+    "codegen.values",
+    "codegen.control.masks",
+    "codegen.function",
+    "analysis.rows",
+    "codegen.control.all_lanes",
+    "codegen.control.flow",
+    "math.coefficients",
+    "math.functions",
+    "codegen.arithmetic.opencl",
+    "codegen.memory.accesses",
+    "codegen.groups.operations",
+    "codegen.images.sampling",
+    "codegen.images.operations",
+    "codegen.kernel",
+    "lower.copies",
+    "opt.distribute",
+    "opt.mem2reg",
+    "opt.nowrap",
+    "opt.unroll_barriers",
+    "spirv_to_ir.inlining",
+    "spirv_to_ir.kernel_ir",
+    "pipeline",
+    "target.host",
+    "llvm.server",
+)
+"""Modules of the compiler in an order in which each brings few others: a wait is soon over."""
+
+
+def preparation() -> Callable[[], bool]:
+    """Does one step each time it is called, and returns whether there are more."""
+    steps = _steps()
+    return lambda: next(steps, False)
+
+
+def _steps() -> Iterator[bool]:
+    from groundstate.compiler.llvm import service
+
+    service.start()
+    yield True
+    from importlib import import_module
+
+    for piece in PIECES:
+        import_module(f"groundstate.compiler.{piece}")
+        yield True
