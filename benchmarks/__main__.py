@@ -24,7 +24,7 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
-from benchmarks.kernels import compile_time, cores, first, launch, scaling, speed
+from benchmarks.kernels import checked, compile_time, cores, first, launch, scaling, speed
 from benchmarks.kernels.irregular import speed as irregular
 from benchmarks.sycl import speed as sycl
 from groundstate import knobs
@@ -37,6 +37,7 @@ BENCHMARKS = {
         launch,
         scaling,
         cores,
+        checked,
         first,
         compile_time,
         copy_bandwidth,

@@ -30,6 +30,23 @@ CONSTANTS = (
         1 << 60,
         "added to a word of a meter while it runs, with the time at which it began taken away",
     ),
+    *(
+        Constant(f"GS_ACCESS_{name}", 1 << bit, about)
+        for bit, (name, about) in enumerate(
+            (
+                ("WRITES", "an access, as a kernel tells it: it writes"),
+                ("ATOMIC", "it is an atomic operation"),
+                ("ACQUIRES", "with this order"),
+                ("RELEASES", "or this"),
+                ("NARROW", "its scope is the work-group, or less"),
+                ("LOCAL", "it is one of local memory"),
+                ("GENERIC", "the address tells of which memory it is"),
+                ("ONE_VALUE", "all lanes store the same value"),
+                ("SCATTERED", "each lane has an address of its own"),
+            ),
+            start=48,
+        )
+    ),
     Constant("GS_ACTIVITY_LINE", 64, "bytes; the records of devices begin at multiples of this"),
 )
 
@@ -39,6 +56,17 @@ NUMBERS = (
         "GS_ARGUMENT_",
         ("VALUE", "POINTER", "LOCAL", "IMAGE", "SAMPLER"),
         "What an argument of a kernel is.",
+    ),
+    Numbers(
+        "gs_group_report",
+        "GS_",
+        (
+            "RACE_READ_AFTER_WRITE",
+            "RACE_WRITE_AFTER_READ",
+            "RACE_WRITE_AFTER_WRITE",
+            "DIVERGENT_BARRIER",
+        ),
+        "What checkers report of the work-items of a group.",
     ),
     Numbers(
         "gs_texel_kind",
@@ -53,9 +81,59 @@ NUMBERS = (
         ("TEXEL", "ZERO", "ONE"),
         "Where a channel comes from when a kernel reads.",
     ),
+    Numbers(
+        "gs_checker",
+        "GS_CHECK_",
+        ("MEMORY", "UNINIT", "RACES", "SYNC", "ARITHMETIC", "HOST", "PORTABILITY"),
+        "What checked mode looks for (docs/internals/checking.md). The bit of one is 1 << number.",
+    ),
 )
 
 STRUCTS = (
+    Struct(
+        "gs_bounds",
+        "The memory that a pointer may lead to. Nothing: the first is not below the second.",
+        (Field("lower", "uint64_t"), Field("upper", "uint64_t", "behind the last byte")),
+    ),
+    Struct(
+        "gs_report_record",
+        "What one work-item did that a checker reports.",
+        (
+            Field("work_item", "uint64_t", "its global id", count=3),
+            Field("words", "uint64_t", "as the site has them", count=4),
+        ),
+    ),
+    Struct(
+        "gs_site_reports",
+        "What happened at one site of a kernel in a launch: the first records, and how many.",
+        (
+            Field("count", "uint64_t"),
+            Field("records", "gs_report_record", count=8),
+        ),
+    ),
+    Struct(
+        "gs_group_checks",
+        "What a kernel tells the checkers of races and barriers by (native/check/group_checks.h).",
+        (
+            Field("begin_group", "const void *", "functions"),
+            Field("arrive", "const void *"),
+            Field("pass_barrier", "const void *"),
+            Field("subgroup_barrier", "const void *"),
+            Field("access", "const void *"),
+            Field("first_run", "uint32_t", "the number of the first group among all"),
+            Field("run_count", "uint32_t"),
+            Field("watched", "uint64_t", "a bit for each argument whose accesses are to be told"),
+        ),
+    ),
+    Struct(
+        "gs_shared_accesses",
+        "What a kernel accesses that is checked for races: a bit for each argument, 63 for others.",
+        (
+            Field("read", "uint64_t"),
+            Field("written", "uint64_t"),
+            Field("shared", "uint64_t", "not just at the number of the work-item"),
+        ),
+    ),
     Struct(
         "gs_dispatch",
         "A launch, as compiled code reads it (docs/internals/compiler.md).",
@@ -69,6 +147,20 @@ STRUCTS = (
             Field("globals", "char *", "the module's program-scope variables"),
             Field("local_bytes", "uint64_t", "static and dynamic local memory, rounded up"),
             Field("streams", "uint64_t", "not 0 if results will not fit into the cache"),
+            Field("reports", "gs_site_reports *", "checked mode: one for each site; or NULL"),
+            Field("bounds", "const gs_bounds *", "checked mode: of each argument; or NULL"),
+            Field("memory", "const void *", "checked mode: all of it, for `allows`; or NULL"),
+            Field("allows", "const void *", "checked mode: a gs_allows_access; or NULL"),
+            Field("group_checks", "const gs_group_checks *", "checked mode; or NULL"),
+        ),
+    ),
+    Struct(
+        "gs_launch_reports",
+        "What checkers found in a launch, for Python.",
+        (
+            Field("sites", "const gs_site_reports *"),
+            Field("site_count", "uint64_t"),
+            Field("dispatch", "const gs_dispatch *"),
         ),
     ),
     Struct(
@@ -162,10 +254,14 @@ STRUCTS = (
             Field(
                 "writes_back", "uint32_t", "whether each part ends with costly atomic operations"
             ),
+            Field("refills", "uint32_t", "whether free lanes take the next work-items of a part"),
             Field("variants_to_come", "uint32_t", "how many others can be compiled"),
             Field("variants_are_cached", "uint32_t", "then they only have to be loaded"),
             Field("group_size", "uint32_t", count=3),
             Field("lines", "const gs_source_lines *", "NULL: they are not known"),
+            Field("site_count", "uint32_t", "where checkers may report something"),
+            Field("needs_memory", "uint32_t", "whether it asks `allows`"),
+            Field("accesses", "gs_shared_accesses", "what it tells the race checker"),
         ),
     ),
     Struct(
@@ -179,6 +275,18 @@ STRUCTS = (
             Field("id", "uint64_t"),
             Field("fd", "int64_t"),
             Field("imported", "uint64_t"),
+        ),
+    ),
+    Struct(
+        "gs_memory_facts",
+        "What checked mode knows of the memory at an address.",
+        (
+            Field("base", "uint64_t"),
+            Field("size", "uint64_t"),
+            Field("type", "uint64_t", "ze_memory_type_t"),
+            Field("is_freed", "uint64_t"),
+            Field("allocated_by", "uint64_t", "a gs_host_stack, or 0"),
+            Field("freed_by", "uint64_t", "likewise"),
         ),
     ),
     Struct(

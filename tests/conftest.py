@@ -21,6 +21,7 @@ from groundstate.compiler.ir.passes import observers
 from groundstate.compiler.llvm import process
 
 from .loader_stub import is_loader_installed, link_without_loader
+from .patience import stretch_time_limits
 
 pytest_plugins = ["tests.prebuilt.plugin"]
 
@@ -37,6 +38,7 @@ os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
 # A driver thread that waits with a lock that others need ends the process: native/threads/lock.h.
 os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
 
+stretch_time_limits()
 
 # Whatever a test compiles is verified after every pass of the compiler.
 observers.append(Verifier())

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 FUNCTION = re.compile(r"^GS_PUBLIC \w+ (ze\w+)\(", re.MULTILINE)
 
@@ -18,6 +20,17 @@ FUNCTION = re.compile(r"^GS_PUBLIC \w+ (ze\w+)\(", re.MULTILINE)
 def is_loader_installed() -> bool:
     """Whether programs can be linked with the real loader."""
     return any(Path("/usr/lib").glob("*/libze_loader.so"))
+
+
+needs_loader = pytest.mark.skipif(
+    not is_loader_installed(),
+    reason="the Level Zero loader is missing: on x86-64, apt-get install libze1 libze-dev",
+)
+WAYS = [
+    pytest.param((), id="driver"),
+    pytest.param(("--real-loader",), id="loader", marks=needs_loader),
+]
+"""The options of commands that put the driver, or a loader, behind a program."""
 
 
 def link_without_loader(folder: Path) -> None:

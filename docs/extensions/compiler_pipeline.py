@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from groundstate.compiler.ir.passes import Pass
-from groundstate.compiler.pipeline import VECTOR, VECTOR_LOWERING
+from groundstate.compiler.pipeline import INSTRUMENT, VECTOR, VECTOR_LOWERING
 
 WIDTH = 640
 STAGE_HEIGHT, PASS_HEIGHT, GAP = 34, 25, 26
@@ -18,6 +18,7 @@ STAGE_HEIGHT, PASS_HEIGHT, GAP = 34, 25, 26
 STAGES: tuple[tuple[str, str, Sequence[Pass]], ...] = (
     ("SPIR-V", "read, checked, every call inlined", ()),
     ("Kernel IR", "lowered once for each kernel", VECTOR_LOWERING),
+    ("Checked IR", "in checked mode only", [step for each in INSTRUMENT.values() for step in each]),
     ("Variant", "a copy for one group size, vectorised", VECTOR),
     ("LLVM IR", "one function that runs a range of work-groups", ()),
     ("Object code", "kept in the kernel cache, linked without LLVM", ()),

@@ -10,6 +10,7 @@
 
 #include "abi/abi.h"
 #include "abi/printable.h"
+#include "check/host/host.h"
 #include "memory/page.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
@@ -143,6 +144,8 @@ ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, con
     const char *type = gs_kind_names[kind];
     if (gs_is_abandoned())
         return gs_fail_abandoned(function);
+    if (gs_host_is_checked())
+        gs_host_bad_handle(function, parameter, handle, kind);
     if (handle == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "%s: %s is null; pass a %s", name, parameter, type);
     for (int other = GS_KIND_NONE + 1; other < GS_KIND_COUNT; other++)
@@ -157,6 +160,8 @@ ze_result_t gs_fail_handle(enum gs_function function, const char *parameter, con
 ze_result_t gs_fail_event(enum gs_function function, const char *parameter, const void *handle) {
     if (gs_is_abandoned())
         return gs_fail_abandoned(function);
+    if (gs_host_is_checked())
+        gs_host_bad_handle(function, parameter, handle, GS_KIND_EVENT);
     return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                    "%s: %s (%p) is no live event; it was destroyed, or is not from this driver",
                    gs_function_names[function], parameter, handle);

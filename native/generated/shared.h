@@ -39,6 +39,33 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* Added to a word of a meter while it runs, with the time at which it began taken away. */
 #define GS_ACTIVITY_RUNNING UINT64_C(0x1000000000000000)
 
+/* An access, as a kernel tells it: it writes. */
+#define GS_ACCESS_WRITES UINT64_C(0x1000000000000)
+
+/* It is an atomic operation. */
+#define GS_ACCESS_ATOMIC UINT64_C(0x2000000000000)
+
+/* With this order. */
+#define GS_ACCESS_ACQUIRES UINT64_C(0x4000000000000)
+
+/* Or this. */
+#define GS_ACCESS_RELEASES UINT64_C(0x8000000000000)
+
+/* Its scope is the work-group, or less. */
+#define GS_ACCESS_NARROW UINT64_C(0x10000000000000)
+
+/* It is one of local memory. */
+#define GS_ACCESS_LOCAL UINT64_C(0x20000000000000)
+
+/* The address tells of which memory it is. */
+#define GS_ACCESS_GENERIC UINT64_C(0x40000000000000)
+
+/* All lanes store the same value. */
+#define GS_ACCESS_ONE_VALUE UINT64_C(0x80000000000000)
+
+/* Each lane has an address of its own. */
+#define GS_ACCESS_SCATTERED UINT64_C(0x100000000000000)
+
 /* Bytes; the records of devices begin at multiples of this. */
 enum { GS_ACTIVITY_LINE = 64 };
 
@@ -50,6 +77,14 @@ typedef enum gs_argument_kind {
     GS_ARGUMENT_IMAGE = 3,
     GS_ARGUMENT_SAMPLER = 4,
 } gs_argument_kind;
+
+/* What checkers report of the work-items of a group. */
+typedef enum gs_group_report {
+    GS_RACE_READ_AFTER_WRITE = 0,
+    GS_RACE_WRITE_AFTER_READ = 1,
+    GS_RACE_WRITE_AFTER_WRITE = 2,
+    GS_DIVERGENT_BARRIER = 3,
+} gs_group_report;
 
 /* How the bits of a channel are to be taken. SMALL_FLOAT has 11 or 10 bits, 5 of them exponent, and no sign; a
  * channel of 2 bits with them is UNORM. */
@@ -70,6 +105,76 @@ typedef enum gs_channel_source {
     GS_FROM_ONE = 2,
 } gs_channel_source;
 
+/* What checked mode looks for (docs/internals/checking.md). The bit of one is 1 << number. */
+typedef enum gs_checker {
+    GS_CHECK_MEMORY = 0,
+    GS_CHECK_UNINIT = 1,
+    GS_CHECK_RACES = 2,
+    GS_CHECK_SYNC = 3,
+    GS_CHECK_ARITHMETIC = 4,
+    GS_CHECK_HOST = 5,
+    GS_CHECK_PORTABILITY = 6,
+} gs_checker;
+
+/* The memory that a pointer may lead to. Nothing: the first is not below the second. */
+typedef struct gs_bounds {
+    uint64_t lower; /* 0 */
+    uint64_t upper; /* 8: behind the last byte */
+} gs_bounds;
+_Static_assert(sizeof(gs_bounds) == 16, "gs_bounds has 16 bytes");
+_Static_assert(offsetof(gs_bounds, lower) == 0, "gs_bounds.lower is at 0");
+_Static_assert(offsetof(gs_bounds, upper) == 8, "gs_bounds.upper is at 8");
+
+/* What one work-item did that a checker reports. */
+typedef struct gs_report_record {
+    uint64_t work_item[3]; /* 0: its global id */
+    uint64_t words[4]; /* 24: as the site has them */
+} gs_report_record;
+_Static_assert(sizeof(gs_report_record) == 56, "gs_report_record has 56 bytes");
+_Static_assert(offsetof(gs_report_record, work_item) == 0, "gs_report_record.work_item is at 0");
+_Static_assert(offsetof(gs_report_record, words) == 24, "gs_report_record.words is at 24");
+
+/* What happened at one site of a kernel in a launch: the first records, and how many. */
+typedef struct gs_site_reports {
+    uint64_t count; /* 0 */
+    gs_report_record records[8]; /* 8 */
+} gs_site_reports;
+_Static_assert(sizeof(gs_site_reports) == 456, "gs_site_reports has 456 bytes");
+_Static_assert(offsetof(gs_site_reports, count) == 0, "gs_site_reports.count is at 0");
+_Static_assert(offsetof(gs_site_reports, records) == 8, "gs_site_reports.records is at 8");
+
+/* What a kernel tells the checkers of races and barriers by (native/check/group_checks.h). */
+typedef struct gs_group_checks {
+    const void *begin_group; /* 0: functions */
+    const void *arrive; /* 8 */
+    const void *pass_barrier; /* 16 */
+    const void *subgroup_barrier; /* 24 */
+    const void *access; /* 32 */
+    uint32_t first_run; /* 40: the number of the first group among all */
+    uint32_t run_count; /* 44 */
+    uint64_t watched; /* 48: a bit for each argument whose accesses are to be told */
+} gs_group_checks;
+_Static_assert(sizeof(gs_group_checks) == 56, "gs_group_checks has 56 bytes");
+_Static_assert(offsetof(gs_group_checks, begin_group) == 0, "gs_group_checks.begin_group is at 0");
+_Static_assert(offsetof(gs_group_checks, arrive) == 8, "gs_group_checks.arrive is at 8");
+_Static_assert(offsetof(gs_group_checks, pass_barrier) == 16, "gs_group_checks.pass_barrier is at 16");
+_Static_assert(offsetof(gs_group_checks, subgroup_barrier) == 24, "gs_group_checks.subgroup_barrier is at 24");
+_Static_assert(offsetof(gs_group_checks, access) == 32, "gs_group_checks.access is at 32");
+_Static_assert(offsetof(gs_group_checks, first_run) == 40, "gs_group_checks.first_run is at 40");
+_Static_assert(offsetof(gs_group_checks, run_count) == 44, "gs_group_checks.run_count is at 44");
+_Static_assert(offsetof(gs_group_checks, watched) == 48, "gs_group_checks.watched is at 48");
+
+/* What a kernel accesses that is checked for races: a bit for each argument, 63 for others. */
+typedef struct gs_shared_accesses {
+    uint64_t read; /* 0 */
+    uint64_t written; /* 8 */
+    uint64_t shared; /* 16: not just at the number of the work-item */
+} gs_shared_accesses;
+_Static_assert(sizeof(gs_shared_accesses) == 24, "gs_shared_accesses has 24 bytes");
+_Static_assert(offsetof(gs_shared_accesses, read) == 0, "gs_shared_accesses.read is at 0");
+_Static_assert(offsetof(gs_shared_accesses, written) == 8, "gs_shared_accesses.written is at 8");
+_Static_assert(offsetof(gs_shared_accesses, shared) == 16, "gs_shared_accesses.shared is at 16");
+
 /* A launch, as compiled code reads it (docs/internals/compiler.md). */
 typedef struct gs_dispatch {
     const char *arguments; /* 0: the packed argument block */
@@ -81,8 +186,13 @@ typedef struct gs_dispatch {
     char *globals; /* 80: the module's program-scope variables */
     uint64_t local_bytes; /* 88: static and dynamic local memory, rounded up */
     uint64_t streams; /* 96: not 0 if results will not fit into the cache */
+    gs_site_reports *reports; /* 104: checked mode: one for each site; or NULL */
+    const gs_bounds *bounds; /* 112: checked mode: of each argument; or NULL */
+    const void *memory; /* 120: checked mode: all of it, for `allows`; or NULL */
+    const void *allows; /* 128: checked mode: a gs_allows_access; or NULL */
+    const gs_group_checks *group_checks; /* 136: checked mode; or NULL */
 } gs_dispatch;
-_Static_assert(sizeof(gs_dispatch) == 104, "gs_dispatch has 104 bytes");
+_Static_assert(sizeof(gs_dispatch) == 144, "gs_dispatch has 144 bytes");
 _Static_assert(offsetof(gs_dispatch, arguments) == 0, "gs_dispatch.arguments is at 0");
 _Static_assert(offsetof(gs_dispatch, global_offset) == 8, "gs_dispatch.global_offset is at 8");
 _Static_assert(offsetof(gs_dispatch, group_counts) == 32, "gs_dispatch.group_counts is at 32");
@@ -92,9 +202,25 @@ _Static_assert(offsetof(gs_dispatch, print_buffer) == 72, "gs_dispatch.print_buf
 _Static_assert(offsetof(gs_dispatch, globals) == 80, "gs_dispatch.globals is at 80");
 _Static_assert(offsetof(gs_dispatch, local_bytes) == 88, "gs_dispatch.local_bytes is at 88");
 _Static_assert(offsetof(gs_dispatch, streams) == 96, "gs_dispatch.streams is at 96");
+_Static_assert(offsetof(gs_dispatch, reports) == 104, "gs_dispatch.reports is at 104");
+_Static_assert(offsetof(gs_dispatch, bounds) == 112, "gs_dispatch.bounds is at 112");
+_Static_assert(offsetof(gs_dispatch, memory) == 120, "gs_dispatch.memory is at 120");
+_Static_assert(offsetof(gs_dispatch, allows) == 128, "gs_dispatch.allows is at 128");
+_Static_assert(offsetof(gs_dispatch, group_checks) == 136, "gs_dispatch.group_checks is at 136");
 
 /* Compiled code: runs groups of a launch, numbered from 0, x fastest. */
 typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
+
+/* What checkers found in a launch, for Python. */
+typedef struct gs_launch_reports {
+    const gs_site_reports *sites; /* 0 */
+    uint64_t site_count; /* 8 */
+    const gs_dispatch *dispatch; /* 16 */
+} gs_launch_reports;
+_Static_assert(sizeof(gs_launch_reports) == 24, "gs_launch_reports has 24 bytes");
+_Static_assert(offsetof(gs_launch_reports, sites) == 0, "gs_launch_reports.sites is at 0");
+_Static_assert(offsetof(gs_launch_reports, site_count) == 8, "gs_launch_reports.site_count is at 8");
+_Static_assert(offsetof(gs_launch_reports, dispatch) == 16, "gs_launch_reports.dispatch is at 16");
 
 /* Lies right before local memory (docs/internals/compiler.md). */
 typedef struct gs_memory_header {
@@ -217,12 +343,16 @@ typedef struct gs_code_description {
     uint32_t has_loops; /* 44 */
     uint32_t may_wait; /* 48 */
     uint32_t writes_back; /* 52: whether each part ends with costly atomic operations */
-    uint32_t variants_to_come; /* 56: how many others can be compiled */
-    uint32_t variants_are_cached; /* 60: then they only have to be loaded */
-    uint32_t group_size[3]; /* 64 */
+    uint32_t refills; /* 56: whether free lanes take the next work-items of a part */
+    uint32_t variants_to_come; /* 60: how many others can be compiled */
+    uint32_t variants_are_cached; /* 64: then they only have to be loaded */
+    uint32_t group_size[3]; /* 68 */
     const gs_source_lines *lines; /* 80: NULL: they are not known */
+    uint32_t site_count; /* 88: where checkers may report something */
+    uint32_t needs_memory; /* 92: whether it asks `allows` */
+    gs_shared_accesses accesses; /* 96: what it tells the race checker */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 88, "gs_code_description has 88 bytes");
+_Static_assert(sizeof(gs_code_description) == 120, "gs_code_description has 120 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -232,10 +362,14 @@ _Static_assert(offsetof(gs_code_description, format_count) == 40, "gs_code_descr
 _Static_assert(offsetof(gs_code_description, has_loops) == 44, "gs_code_description.has_loops is at 44");
 _Static_assert(offsetof(gs_code_description, may_wait) == 48, "gs_code_description.may_wait is at 48");
 _Static_assert(offsetof(gs_code_description, writes_back) == 52, "gs_code_description.writes_back is at 52");
-_Static_assert(offsetof(gs_code_description, variants_to_come) == 56, "gs_code_description.variants_to_come is at 56");
-_Static_assert(offsetof(gs_code_description, variants_are_cached) == 60, "gs_code_description.variants_are_cached is at 60");
-_Static_assert(offsetof(gs_code_description, group_size) == 64, "gs_code_description.group_size is at 64");
+_Static_assert(offsetof(gs_code_description, refills) == 56, "gs_code_description.refills is at 56");
+_Static_assert(offsetof(gs_code_description, variants_to_come) == 60, "gs_code_description.variants_to_come is at 60");
+_Static_assert(offsetof(gs_code_description, variants_are_cached) == 64, "gs_code_description.variants_are_cached is at 64");
+_Static_assert(offsetof(gs_code_description, group_size) == 68, "gs_code_description.group_size is at 68");
 _Static_assert(offsetof(gs_code_description, lines) == 80, "gs_code_description.lines is at 80");
+_Static_assert(offsetof(gs_code_description, site_count) == 88, "gs_code_description.site_count is at 88");
+_Static_assert(offsetof(gs_code_description, needs_memory) == 92, "gs_code_description.needs_memory is at 92");
+_Static_assert(offsetof(gs_code_description, accesses) == 96, "gs_code_description.accesses is at 96");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {
@@ -255,6 +389,23 @@ _Static_assert(offsetof(gs_allocation_facts, type) == 24, "gs_allocation_facts.t
 _Static_assert(offsetof(gs_allocation_facts, id) == 32, "gs_allocation_facts.id is at 32");
 _Static_assert(offsetof(gs_allocation_facts, fd) == 40, "gs_allocation_facts.fd is at 40");
 _Static_assert(offsetof(gs_allocation_facts, imported) == 48, "gs_allocation_facts.imported is at 48");
+
+/* What checked mode knows of the memory at an address. */
+typedef struct gs_memory_facts {
+    uint64_t base; /* 0 */
+    uint64_t size; /* 8 */
+    uint64_t type; /* 16: ze_memory_type_t */
+    uint64_t is_freed; /* 24 */
+    uint64_t allocated_by; /* 32: a gs_host_stack, or 0 */
+    uint64_t freed_by; /* 40: likewise */
+} gs_memory_facts;
+_Static_assert(sizeof(gs_memory_facts) == 48, "gs_memory_facts has 48 bytes");
+_Static_assert(offsetof(gs_memory_facts, base) == 0, "gs_memory_facts.base is at 0");
+_Static_assert(offsetof(gs_memory_facts, size) == 8, "gs_memory_facts.size is at 8");
+_Static_assert(offsetof(gs_memory_facts, type) == 16, "gs_memory_facts.type is at 16");
+_Static_assert(offsetof(gs_memory_facts, is_freed) == 24, "gs_memory_facts.is_freed is at 24");
+_Static_assert(offsetof(gs_memory_facts, allocated_by) == 32, "gs_memory_facts.allocated_by is at 32");
+_Static_assert(offsetof(gs_memory_facts, freed_by) == 40, "gs_memory_facts.freed_by is at 40");
 
 /* How fast a device gets at memory: bytes in a second, and nanoseconds. */
 typedef struct gs_speed {

@@ -55,13 +55,21 @@ static bool address_space_is_limited(void) {
     return IS_CROWDED || gs_address_space_limit() != 0;
 }
 
-static bool claim(size_t guard) {
+/* The size of the guards that a region gets: `most`, or what halving makes of it until both of them take no more than
+ * an eighth of what is left. So later threads have large guards, too, where addresses have few bits, as on some
+ * AArch64. SMALL_GUARD is for everyone. */
+static size_t claim(size_t most) {
     if (address_space_is_limited())
-        return false;
-    if (atomic_fetch_add(&reserved, 2 * guard) + 2 * guard <= most_reserved())
-        return true;
-    atomic_fetch_sub(&reserved, 2 * guard);
-    return false;
+        return SMALL_GUARD;
+    size_t before = atomic_load(&reserved), guard;
+    do {
+        size_t left = most_reserved() - before;
+        for (guard = most; guard > SMALL_GUARD && 2 * guard > left / 8;)
+            guard /= 2;
+        if (guard <= SMALL_GUARD)
+            return SMALL_GUARD;
+    } while (!atomic_compare_exchange_weak(&reserved, &before, before + 2 * guard));
+    return guard;
 }
 
 static void give_up(size_t guard) {
@@ -111,13 +119,12 @@ static bool grow(region *of, size_t size, size_t guard) {
     size = (size + GRANULARITY - 1) & ~(GRANULARITY - 1);
     if (pthread_setspecific(at_thread_end, &mine) != 0)
         return false;
-    bool made = guard > SMALL_GUARD && claim(guard);
-    if (made && !reserve(&grown, size, guard, readable)) {
+    guard = claim(guard);
+    if (!reserve(&grown, size, guard, readable)) {
         give_up(guard);
-        made = false;
+        if (guard == SMALL_GUARD || !reserve(&grown, size, SMALL_GUARD, readable))
+            return false;
     }
-    if (!made && !reserve(&grown, size, SMALL_GUARD, readable))
-        return false;
     release(of);
     *of = grown;
     return true;
@@ -136,6 +143,16 @@ char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved) {
     header->saved = own->saved.start;
     header->private = own->private.start + own->private.size - private;
     return start;
+}
+
+static bool has(const region *of, const char *address) {
+    return of->start != NULL && address >= of->start - of->guard && address < of->start + of->size + of->guard;
+}
+
+gs_own_memory gs_kernel_memory_kind(const void *address) {
+    if (has(&mine.local, address))
+        return GS_OWN_LOCAL;
+    return has(&mine.private, address) ? GS_OWN_PRIVATE : GS_NOT_OWN;
 }
 
 /* --- Sentences --------------------------------------------------------------------------------------- */

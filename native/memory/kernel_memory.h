@@ -14,6 +14,10 @@
  * kernel left in it stays. `local` is a multiple of GS_LOCAL_ALIGNMENT; `private` is one of what it must be aligned to. */
 char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved);
 
+/* Which memory of the calling thread an address is in, or in whose guard. */
+typedef enum gs_own_memory { GS_NOT_OWN, GS_OWN_LOCAL, GS_OWN_PRIVATE } gs_own_memory;
+gs_own_memory gs_kernel_memory_kind(const void *address);
+
 /* If an address is in a guard of the calling thread's memory, says where: "24 bytes behind local memory". */
 bool gs_kernel_memory_describe(const void *address, char *text, size_t capacity);
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check/quarantine.h"
 #include "runtime/queue.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -32,7 +33,7 @@ static int compare(const void *left, const void *right) {
 }
 
 /* The allocation that contains `pointer`, of any context. Called with the lock held. */
-static gs_allocation *find_any(const void *pointer) {
+gs_allocation *gs_allocation_of_any(const void *pointer) {
     gs_allocation key = {.base = (char *)pointer, .span = 1};
     gs_allocation **node = tfind(&key, &by_address, compare);
     return node != NULL ? *node : NULL;
@@ -42,7 +43,7 @@ void gs_memory_lock(void) { gs_lock(&lock); }
 void gs_memory_unlock(void) { gs_unlock(&lock); }
 
 gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer) {
-    gs_allocation *found = find_any(pointer);
+    gs_allocation *found = gs_allocation_of_any(pointer);
     return found != NULL && found->context == context ? found : NULL;
 }
 
@@ -129,6 +130,7 @@ ze_result_t gs_allocation_enter(const gs_allocation *filled) {
 }
 
 static ze_result_t allocate(gs_allocation *request, size_t alignment, void **pointer) {
+    request->allocated_by = gs_host_stack_take();
     gs_memory_free_deferred();
     ze_result_t result = gs_memory_charge(request->charged, request->size);
     if (result != ZE_RESULT_SUCCESS)
@@ -170,7 +172,7 @@ static void release(gs_allocation *allocation) {
         if (allocation->withdrawn && mmap(allocation->base, allocation->span, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
             munmap(allocation->base, allocation->span);
-        else
+        else if (!gs_quarantine_hold(allocation))
             gs_pages_give(allocation->base, allocation->span);
     }
     if (allocation->withdrawn)
@@ -242,6 +244,7 @@ bool gs_allocation_forget(gs_context *context, const void *base) {
 
 static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer, bool block,
                                 bool imported) {
+    const gs_host_stack *caller = gs_host_stack_take(); /* before any lock */
     gs_lock(&lock);
     gs_allocation *found = gs_allocation_at(context, pointer);
     bool usable = found != NULL && found->base == pointer && found->imported == imported &&
@@ -249,7 +252,9 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
     if (usable)
         tdelete(found, &by_address, compare);
     gs_unlock(&lock);
-    if (!usable)
+    if (usable)
+        gs_quarantine_note(found, caller);
+    else
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: %p is not the start of %s of this context; was it freed before?",
                        gs_function_names[function], pointer, imported ? "an opened IPC handle" : "an allocation");
@@ -264,14 +269,14 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
 /* How many bytes may be used from `start`, which need not be ours. Virtual memory mapped piece by piece is
  * one range to the program, so neighbouring mappings count as one. */
 static uint64_t bytes_from(const char *start, uint64_t wanted) {
-    const gs_allocation *found = find_any(start);
+    const gs_allocation *found = gs_allocation_of_any(start);
     if (found == NULL)
         return UINTPTR_MAX - (uintptr_t)start;
     const char *end = found->base + found->size;
     if (end < start) /* behind it, in its last page */
         return 0;
     while (found != NULL && found->backing == GS_BACKING_MAPPING && (uint64_t)(end - start) < wanted) {
-        found = find_any(end);
+        found = gs_allocation_of_any(end);
         if (found != NULL && found->backing == GS_BACKING_MAPPING)
             end = found->base + found->span;
     }
@@ -288,6 +293,62 @@ ze_result_t gs_memory_check_range(enum gs_function function, const char *paramet
         return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %llu bytes from %s run over the end of its allocation, or of all memory",
                    gs_function_names[function], (unsigned long long)size, parameter);
+}
+
+/* --- For checked mode ------------------------------------------------------------------------------- */
+
+bool gs_memory_bounds(uint64_t address, gs_bounds *bounds) {
+    gs_lock(&lock);
+    const gs_allocation *found = gs_allocation_of_any((const char *)(uintptr_t)address), *first = found, *last = found, *each;
+    for (each = found; each != NULL && each->backing == GS_BACKING_MAPPING; each = gs_allocation_of_any(first->base - 1))
+        first = each;
+    for (each = found; each != NULL && each->backing == GS_BACKING_MAPPING; each = gs_allocation_of_any(last->base + last->span))
+        last = each;
+    if (found != NULL)
+        *bounds = (gs_bounds){(uint64_t)(uintptr_t)first->base, (uint64_t)(uintptr_t)last->base + last->size};
+    gs_unlock(&lock);
+    return found != NULL;
+}
+
+bool gs_memory_describe(uint64_t address, gs_memory_facts *facts) {
+    gs_lock(&lock);
+    const gs_allocation *found = gs_allocation_of_any((const char *)(uintptr_t)address);
+    if (found != NULL)
+        *facts = (gs_memory_facts){.base = (uint64_t)(uintptr_t)found->base,
+                                   .size = found->size,
+                                   .type = (uint64_t)found->type,
+                                   .allocated_by = (uint64_t)(uintptr_t)found->allocated_by};
+    gs_unlock(&lock);
+    return found != NULL;
+}
+
+typedef struct listing {
+    gs_bounds *exact, *spans;
+    size_t count, capacity;
+} listing;
+
+/* The list that is being made. Used with the lock held: glibc 2.28 has no walk that takes an argument. */
+static listing *list;
+static void add_to_list(const void *node, VISIT visit, int depth) {
+    (void)depth;
+    const gs_allocation *each = *(gs_allocation *const *)node;
+    if (visit != postorder && visit != leaf)
+        return;
+    const uint64_t base = (uint64_t)(uintptr_t)each->base;
+    if (list->count < list->capacity) {
+        list->exact[list->count] = (gs_bounds){base, base + each->size};
+        list->spans[list->count] = (gs_bounds){base, base + each->span};
+    }
+    list->count++;
+}
+
+size_t gs_memory_list(gs_bounds *into, gs_bounds *spans, size_t capacity) {
+    listing made = {into, spans, 0, capacity};
+    gs_lock(&lock);
+    list = &made;
+    twalk(by_address, add_to_list);
+    gs_unlock(&lock);
+    return made.count;
 }
 
 /* The allocation of `context` that lies first in the tree, or NULL. Called with the lock held. */

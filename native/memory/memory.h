@@ -2,6 +2,7 @@
 #ifndef GS_MEMORY_MEMORY_H
 #define GS_MEMORY_MEMORY_H
 
+#include "check/host_stack.h"
 #include "generated/shared.h"
 #include "memory/page.h"
 #include "objects/device.h"
@@ -39,6 +40,7 @@ typedef struct gs_allocation {
     bool withdrawn; /* that file is closed, so that nobody opens it any more; its pages are still there */
     bool imported; /* opened from an IPC handle: closed, not freed */
     ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */
+    const gs_host_stack *allocated_by; /* checked mode; NULL: not known */
     gs_resident *resident; /* shared memory: what of it counts as memory of which device */
     gs_deferred deferred;
 } gs_allocation;
@@ -47,6 +49,7 @@ typedef struct gs_allocation {
 void gs_memory_lock(void);
 void gs_memory_unlock(void);
 gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer);
+gs_allocation *gs_allocation_of_any(const void *pointer); /* of whichever context */
 
 /* Makes a copy of the record known by address. */
 ze_result_t gs_allocation_enter(const gs_allocation *filled);
@@ -71,6 +74,16 @@ void gs_residency_end(gs_allocation *allocation);
  * memory that is not ours is not checked. */
 ze_result_t gs_memory_check_range(enum gs_function function, const char *parameter, const void *start, uint64_t size);
 
+/* The memory that a pointer leads to; neighbouring mappings are one. False: it is not ours. */
+bool gs_memory_bounds(uint64_t address, gs_bounds *bounds);
+
+/* The same with what else is known of it. */
+bool gs_memory_describe(uint64_t address, gs_memory_facts *facts);
+
+/* All allocations in the order of their addresses: how many there are, and as many as there is room for. Each is the bytes
+ * that the program asked for, and then the pages around them. */
+size_t gs_memory_list(gs_bounds *into, gs_bounds *spans, size_t capacity);
+
 void gs_memory_free_all(gs_context *context);
 
 /* Frees what waits for queues that have now finished. Cheap when nothing waits. */
@@ -82,5 +95,8 @@ void gs_memory_drop_later(const gs_context *context, gs_object *object, gs_defer
 /* pages.c: blocks of anonymous memory, cached by size. */
 void *gs_pages_take(size_t size, size_t alignment, uint64_t *span);
 void gs_pages_give(void *block, uint64_t span);
+
+/* Whether a block was given back and is kept. Looks at all of them. */
+bool gs_pages_keep(const void *block);
 
 #endif

@@ -156,3 +156,13 @@ void gs_pages_give(void *block, uint64_t span) {
     else if (!keep)
         unmap(block, span);
 }
+
+bool gs_pages_keep(const void *block) {
+    bool found = false;
+    gs_lock(&lock);
+    for (const free_list *list = free_lists; list <= &free_lists[CACHED_SHIFT]; list++)
+        for (size_t each = 0; each < list->count; each++)
+            found |= list->blocks[each] == block;
+    gs_unlock(&lock);
+    return found;
+}

@@ -1,6 +1,7 @@
 /* Command queues and fences: the API over queue.c. */
 #include <stdlib.h>
 
+#include "check/host/host.h"
 #include "faults/lost_context.h"
 #include "objects/list.h"
 
@@ -43,6 +44,8 @@ ze_result_t gs_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hComm
     if (fence != NULL && &fence->queue->queue != queue)
         return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                        "zeCommandQueueExecuteCommandLists: the fence belongs to another queue");
+    if (gs_host_is_checked())
+        gs_host_execute(GS_FN_zeCommandQueueExecuteCommandLists, queue, numCommandLists, phCommandLists, fence);
     gs_command *command;
     result = gs_command_for_lists(GS_FN_zeCommandQueueExecuteCommandLists, numCommandLists, phCommandLists, &command);
     if (result != ZE_RESULT_SUCCESS)
@@ -119,7 +122,13 @@ ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout
     gs_queue *queue = &fence->queue->queue;
     if (timeout == GS_FOREVER && !is_signalled(fence))
         gs_queue_help(queue, is_signalled_or_lost, fence);
+    gs_host_wait wait = {.function = GS_FN_zeFenceHostSynchronize, .fence = fence};
+    bool checked = gs_host_is_checked();
+    if (checked)
+        gs_host_wait_begin(&wait, timeout);
     bool done = gs_futex_wait(&fence->futex, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
+    if (checked)
+        gs_host_wait_end(&wait);
     return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context,
                           done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceHostSynchronize));
 }
@@ -129,6 +138,8 @@ ze_result_t gs_zeFenceQueryStatus(ze_fence_handle_t hFence) {
 }
 
 ze_result_t gs_zeFenceReset(ze_fence_handle_t hFence) {
+    if (gs_host_is_checked())
+        gs_host_reset(hFence, GS_FN_zeFenceReset);
     gs_futex_set(&((gs_fence *)hFence)->futex, 0);
     return ZE_RESULT_SUCCESS;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/host/host.h"
 #include "faults/lost_context.h"
 #include "graphs/graph.h"
 #include "runtime/queue.h"
@@ -141,6 +142,8 @@ gs_wait_result gs_target_wait(const gs_target *target, uint64_t timeout, bool in
 /* --- Signals and timestamps ---------------------------------------------------------------------- */
 
 void gs_event_signal(gs_event *event) {
+    if (gs_host_is_checked())
+        gs_host_signalled(event);
     if (event->mode == GS_EVENT_PLAIN)
         gs_futex_set(&event->slot->futex, 1);
     else if (event->mode == GS_EVENT_EXTERNAL && event->external_increment != 0)
@@ -194,6 +197,8 @@ ze_result_t gs_zeEventHostSignal(ze_event_handle_t hEvent) {
 ze_result_t gs_zeEventHostReset(ze_event_handle_t hEvent) {
     gs_event *event = (gs_event *)hEvent;
     ze_result_t result = forbid_counter_based(GS_FN_zeEventHostReset, event, "reset");
+    if (result == ZE_RESULT_SUCCESS && gs_host_is_checked())
+        gs_host_reset(event, GS_FN_zeEventHostReset);
     if (result == ZE_RESULT_SUCCESS)
         gs_futex_set(&event->slot->futex, 0);
     return result;
@@ -217,7 +222,13 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
     gs_target_take(event, &target);
     if (timeout == GS_FOREVER)
         gs_queue_help_with(event->queue, is_reached_or_lost, &target);
+    gs_host_wait wait = {.function = GS_FN_zeEventHostSynchronize, .target = &target};
+    bool checked = gs_host_is_checked();
+    if (checked)
+        gs_host_wait_begin(&wait, timeout);
     bool reached = wait_for(&target, timeout, true, is_reached_or_lost) == GS_WAIT_DONE;
+    if (checked)
+        gs_host_wait_end(&wait);
     gs_target_drop(&target);
     return gs_unless_lost(GS_FN_zeEventHostSynchronize, event->context,
                           reached ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventHostSynchronize));

@@ -11,7 +11,7 @@ static inline uint64_t gs_align_local(uint64_t bytes) {
     return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
 }
 
-enum { GS_MOST_VARIANTS = 3 };
+enum { GS_MOST_VARIANTS = 4 };
 
 /* One way to run a kernel: as vectors of so many work-items, or one work-item after the other. All compute the same.
  * The times are those of this one and of the preferred one on neighbouring groups; older ones count less. */
@@ -19,6 +19,7 @@ typedef struct gs_variant {
     gs_run_groups run;
     uint64_t private_bytes, saved_bytes;
     const gs_source_lines *lines; /* NULL: they are not known */
+    bool refills;                 /* free lanes take the next work-items: the last ones of a part leave most lanes free */
     _Atomic uint32_t trials;
     _Atomic uint64_t trial_nanoseconds, preferred_nanoseconds;
 } gs_variant;
@@ -48,6 +49,9 @@ typedef struct gs_code {
     bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
     char **formats; /* of its printf calls */
+    uint32_t site_count; /* where checkers may report something (check/launch_check.c) */
+    bool needs_memory;   /* it asks which memory there is */
+    gs_shared_accesses accesses;
     _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
     gs_cost_profile profile;            /* and how the groups differed */
 } gs_code;

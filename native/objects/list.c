@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/host/host.h"
 #include "faults/lost_context.h"
 #include "graphs/graph.h"
 #include "objects/mutable.h"
@@ -127,6 +128,8 @@ ze_result_t gs_zeCommandListReset(ze_command_list_handle_t hCommandList) {
     gs_list *list = (gs_list *)hCommandList;
     if (list->immediate)
         return ZE_RESULT_SUCCESS;
+    if (gs_host_is_checked())
+        gs_host_resetting(list);
     gs_command_buffer *fresh = gs_command_buffer_new(list->in_order);
     if (fresh == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to reset the command list");
@@ -250,6 +253,8 @@ ze_result_t gs_zeCommandListClose(ze_command_list_handle_t hCommandList) {
     list->closed = !list->immediate;
     list->changed = result != ZE_RESULT_SUCCESS;
     gs_unlock(&list->lock);
+    if (gs_host_is_checked())
+        gs_host_closed(list);
     return result;
 }
 
@@ -354,6 +359,8 @@ ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList,
     gs_list *list = (gs_list *)hList;
     ze_result_t result = gs_list_check_signal(function, list, (gs_event *)signal);
     bool captured = false;
+    if (gs_host_is_checked())
+        gs_host_append(function, list, description, (gs_event *)signal);
     gs_lock(&list->lock);
     if (result == ZE_RESULT_SUCCESS && list->closed)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -417,7 +424,9 @@ void gs_command_cancel(const gs_command *command) {
         cancel(&command->run.runs[each]);
 }
 
-static ze_result_t fail_open(enum gs_function function, uint32_t which) {
+static ze_result_t fail_open(enum gs_function function, uint32_t which, const gs_list *list) {
+    if (gs_host_is_checked())
+        gs_host_open_list(function, list);
     return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u is still open; call zeCommandListClose",
                    gs_function_names[function], which);
 }
@@ -434,7 +443,7 @@ gs_command_buffer *gs_list_lend(enum gs_function function, uint32_t which, gs_li
     }
     gs_unlock(&list->lock);
     if (buffer == NULL)
-        fail_open(function, which);
+        fail_open(function, which, list);
     return buffer;
 }
 
@@ -464,7 +473,7 @@ ze_result_t gs_command_for_lists(enum gs_function function, uint32_t count, ze_c
         if (!closed) {
             gs_command_cancel(command);
             gs_command_free(command);
-            return fail_open(function, each);
+            return fail_open(function, each, list);
         }
     }
     *made = command;
@@ -520,6 +529,8 @@ static ze_result_t append_lists(enum gs_function function, ze_command_list_handl
         result = gs_capture_lists(function, into, count, lists, (gs_event *)signal, wait_count, waits, &captured);
     if (result != ZE_RESULT_SUCCESS || captured)
         return result;
+    if (gs_host_is_checked())
+        gs_host_execute(function, &into->queue, count, lists, NULL);
     gs_command *command;
     result = gs_command_for_lists(function, count, lists, &command);
     if (result != ZE_RESULT_SUCCESS)

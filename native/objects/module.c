@@ -227,7 +227,8 @@ static gs_variant variant_of(const gs_code_description *from) {
     return (gs_variant){.run = from->run,
                         .private_bytes = from->private_bytes,
                         .saved_bytes = from->saved_bytes,
-                        .lines = from->lines};
+                        .lines = from->lines,
+                        .refills = from->refills};
 }
 
 /* Python calls these for one size of one kernel at a time; launches may look for code meanwhile. */
@@ -249,6 +250,9 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->has_loops = from->has_loops;
     code->may_wait = from->may_wait;
     code->writes_back = from->writes_back;
+    code->site_count = from->site_count;
+    code->needs_memory = from->needs_memory;
+    code->accesses = from->accesses;
     memcpy(code->group_size, from->group_size, sizeof code->group_size);
     gs_lock(&module->lock);
     code->next = entry_point->codes;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/host/host.h"
 #include "runtime/launch.h"
 
 static _Atomic uint64_t last_id;
@@ -148,6 +149,8 @@ static ze_result_t fail_busy(enum gs_function function) {
 
 /* Before anything is changed. Takes the list's lock, with which no run of it begins, also if it fails. */
 static ze_result_t lock_to_change(enum gs_function function, gs_list *list) {
+    if (gs_host_is_checked() && list->is_mutable)
+        gs_host_mutating(function, list);
     bool idle = list->is_mutable && gs_wait_moment(is_idle, list);
     gs_lock(&list->lock);
     if (!list->is_mutable)

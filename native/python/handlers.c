@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/launch_check.h"
+#include "check/session.h"
+#include "check/host/host_report.h"
 #include "memory/resources.h"
 #include "objects/kernel.h"
 #include "python/bootstrap.h"
@@ -18,6 +21,9 @@ static ze_result_t start_failure;
 static PyObject *handlers[GS_FN_COUNT];
 static PyObject *compile_entry_point; /* of driver/kernel.py */
 static PyObject *add_variant, *remember_variant; /* of driver/variants.py */
+static PyObject *end_findings; /* of driver/checking/session.py, in checked mode */
+static PyObject *report_launch; /* of driver/checking/kernel_findings.py */
+static PyObject *report_host_finding; /* of driver/checking/host_findings.py, if the host is checked */
 
 /* A tuple of strings, or NULL. */
 static PyObject *pack_texts(int count, const char *const *texts) {
@@ -78,6 +84,9 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         compile_entry_point = gs_python.PyDict_GetItemString(table, "compile_entry_point");
         add_variant = gs_python.PyDict_GetItemString(table, "add_variant");
         remember_variant = gs_python.PyDict_GetItemString(table, "remember_variant");
+        end_findings = gs_python.PyDict_GetItemString(table, "end_findings");
+        report_launch = gs_python.PyDict_GetItemString(table, "report_launch");
+        report_host_finding = gs_python.PyDict_GetItemString(table, "report_host_finding");
     }
     gs_python_leave(here);
     if (table == NULL && !*interrupted)
@@ -203,19 +212,41 @@ ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *en
 }
 
 /* For nobody who waits: so no function has failed if this does. */
-static void call_unasked(PyObject *handler, const gs_code *code, uint32_t variant) {
+static uint64_t call_unasked(PyObject *handler, const gs_code *code, gs_word last) {
     if (!gs_python_is_started || handler == NULL || !gs_python_is_usable(&gs_python))
-        return;
+        return 0;
     char text[900];
-    uint64_t unused;
+    uint64_t value = 0;
     const uint32_t *size = code->group_size;
-    const gs_word arguments[] = {{.p = code->entry_point}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}, {.u = variant}};
-    gs_python_call(handler, "uuuuu", arguments, &unused, text, sizeof text);
+    const gs_word arguments[] = {{.p = code->entry_point}, {.u = size[0]}, {.u = size[1]}, {.u = size[2]}, last};
+    gs_python_call(handler, "uuuuu", arguments, &value, text, sizeof text);
+    return value;
 }
 
-void gs_compile_variant(const gs_code *code) { call_unasked(add_variant, code, code->variant_count); }
+void gs_compile_variant(const gs_code *code) { call_unasked(add_variant, code, (gs_word){.u = code->variant_count}); }
 
-void gs_remember_variant(const gs_code *code, uint32_t variant) { call_unasked(remember_variant, code, variant); }
+void gs_remember_variant(const gs_code *code, uint32_t variant) {
+    call_unasked(remember_variant, code, (gs_word){.u = variant});
+}
+
+bool gs_report_launch(const gs_code *code, const gs_launch_reports *reports) {
+    return call_unasked(report_launch, code, (gs_word){.p = reports}) != 0;
+}
+
+void gs_end_findings(void) {
+    uint64_t unused;
+    char text[900];
+    if (gs_python_is_started && end_findings != NULL && gs_python_is_usable(&gs_python))
+        gs_python_call(end_findings, "", NULL, &unused, text, sizeof text);
+}
+
+uint64_t gs_report_host_finding(const char *finding) {
+    uint64_t answer = 0;
+    char text[900];
+    if (gs_python_is_started && report_host_finding != NULL && gs_python_is_usable(&gs_python))
+        gs_python_call(report_host_finding, "u", (const gs_word[]){{.p = finding}}, &answer, text, sizeof text);
+    return answer;
+}
 
 /* --- The functions that start it all --------------------------------------------------------------- */
 

@@ -24,6 +24,7 @@ bool gs_python_is_shared;
 static bool has_interpreter;
 static bool is_hosted; /* the process was Python before we came */
 static bool knows_host;
+static void *host_library; /* to look up functions of the process's own Python */
 static _Atomic bool asked_to_share;
 static char start_failure_text[512];
 
@@ -165,6 +166,7 @@ ze_result_t gs_python_find(const gs_settings *at) {
     void *running = running_python(at);
     is_hosted = running != NULL;
     knows_host = is_hosted && look_up(&gs_host_python, running);
+    host_library = running;
     void *libpython = running != NULL ? open_second_libpython(at) : open_libpython(at);
     gs_python_is_shared = running != NULL && libpython == NULL;
     if (gs_python_is_shared)
@@ -202,4 +204,5 @@ __attribute__((visibility("default"))) void gs_share_python(void);
 void gs_share_python(void) { asked_to_share = true; }
 
 bool gs_python_knows_host(void) { return knows_host; }
+void *gs_python_host_library(void) { return host_library; }
 bool gs_process_is_python(void) { return is_hosted; }

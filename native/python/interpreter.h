@@ -56,6 +56,9 @@ bool gs_python_is_usable(const gs_python_api *interpreter);
 /* Whether the process was Python before the driver came, and its functions were found. */
 bool gs_python_knows_host(void);
 
+/* What dlsym finds further functions of the process's own Python in; NULL if it was not Python. */
+void *gs_python_host_library(void);
+
 /* Fails with a sentence that is printed, too, and kept for whoever asks again. */
 ze_result_t gs_python_refuse(ze_result_t result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 ze_result_t gs_python_refuse_out_of_memory(void);

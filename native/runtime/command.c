@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "check/host/host.h"
 #include "faults/fault.h"
 #include "memory/page.h"
 #include "objects/external_semaphore.h"
@@ -111,6 +112,8 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
         gs_guard(query_timestamps, (void *)command, 0, NULL);
         break;
     case GS_RESET_EVENT:
+        if (gs_host_is_checked())
+            gs_host_reset(command->reset, GS_FN_zeCommandListAppendEventReset);
         gs_futex_set(&command->reset->slot->futex, 0);
         break;
     case GS_HOST_FUNCTION:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/launch_check.h"
 #include "abi/printable.h"
 #include "faults/fault.h"
 #include "faults/lost_context.h"
@@ -236,7 +237,7 @@ static uint64_t share_out(job *job, gs_thread_pool *pool) {
     gs_code *code = job->code;
     uint64_t groups = job->end - job->first;
     gs_job_facts facts = {.count = groups, .nanoseconds = (uint64_t)estimate(code, groups), .profile = &code->profile,
-                          .in_order = code->may_wait, .in_long_parts = code->writes_back,
+                          .in_order = code->may_wait, .in_long_parts = code->writes_back || gs_suits_long_parts(code),
                           .in_short_parts = gs_priorities_are_used()};
     gs_schedule schedule;
     gs_schedule_begin(&schedule, &facts, gs_thread_pool_width(pool));
@@ -346,6 +347,8 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
         return;
     dispatch.work_dimensions = count_dimensions(&dispatch);
     dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
+    if (job.code->site_count > 0 && !gs_launch_check_begin(&dispatch, launch))
+        return;
     if (job.code->format_count > 0)
         dispatch.print_buffer = gs_print_begin();
     gs_watched_launch limited;
@@ -362,6 +365,8 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
         gs_variant_request(job.code, wishes);
     if (dispatch.print_buffer != NULL)
         gs_print_end(dispatch.print_buffer, job.code);
+    if (job.code->site_count > 0)
+        gs_launch_check_end(&dispatch, launch);
 }
 
 void gs_launch_perform(const gs_launch *launch, gs_device *device) {

@@ -1,6 +1,7 @@
 /* What happens to a command of a queue: it waits for its events, runs, retires and signals. */
 #include "runtime/execution.h"
 
+#include "check/host/host.h"
 #include "faults/fault.h"
 #include "faults/lost_context.h"
 #include "objects/external_semaphore.h"
@@ -25,6 +26,12 @@ void gs_command_mark_pending(gs_command *command, int32_t change) {
 }
 
 static void retire(gs_queue *queue, gs_command *submitted) {
+    if (gs_host_is_checked()) {
+        gs_lock(&queue->lock);
+        queue->current = NULL;
+        gs_unlock(&queue->lock);
+        gs_host_note_progress();
+    }
     gs_command_mark_pending(submitted, -1);
     if (gs_command_has_semaphores(submitted))
         gs_semaphores_drop(submitted); /* here, so that one that is released next is closed at once */
@@ -38,11 +45,17 @@ enum { LOOK_UP = 50000000 };
 static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
     bool lost = gs_context_is_lost(queue->context);
     if (!lost && !gs_command_targets_are_reached(command)) {
+        bool checked = gs_host_is_checked();
+        gs_host_wait wait = {.function = GS_FN_COUNT, .queue = queue};
+        if (checked)
+            gs_host_wait_begin(&wait, GS_FOREVER);
         queue->waits = true;
         for (uint32_t each = 0; each < command->target_count && !lost; each++)
             while (!lost && gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
                 lost = gs_context_is_lost(queue->context);
         queue->waits = false;
+        if (checked)
+            gs_host_wait_end(&wait);
     }
     return !lost && !gs_context_is_lost(queue->context);
 }
@@ -127,20 +140,29 @@ static void retire_and_signal(gs_queue *queue, gs_command *run, const gs_command
         gs_object_drop(event);
 }
 
+/* For the checker of the host: how far the queue has come. */
+static void note_step(gs_queue *queue, const gs_command *command, uintptr_t how_far) {
+    if (gs_host_is_checked())
+        atomic_store_explicit(&queue->step, (uintptr_t)command | how_far, memory_order_release);
+}
+
 /* Runs one command that is not itself a run of command buffers. `last_of`: the submitted command that ends with it.
  * In a lost context it only passes through: nothing is done and nothing is signalled. */
 static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
     bool timed = command->signal != NULL && command->signal->timestamps;
+    note_step(queue, command, 0);
     bool ready = wait_for_events(queue, command);
     if (queue->runnable.is_listed && waits_for_others(command))
         gs_runnable_end(&queue->runnable);
     ready = ready && pass_semaphores(queue, command);
     gs_interval interval = {timed ? gs_timestamp() : 0, 0};
+    note_step(queue, command, GS_STEP_HAS_BEGUN);
     if (!ready || !perform(queue, command)) {
         if (last_of != NULL)
             retire(queue, last_of);
         return;
     }
+    note_step(queue, command, GS_STEP_IS_DONE);
     if (timed) {
         interval.end = gs_timestamp();
         gs_event_stamp(command->signal, interval);
@@ -181,6 +203,8 @@ static void execute_buffers(gs_queue *queue, gs_command *command) {
     for (uint32_t each = 0; each < command->run.count; each++) {
         gs_run *run = &command->run.runs[each];
         bool last_buffer = ends_here && each + 1 == command->run.count;
+        if (gs_host_is_checked())
+            queue->step_buffer = each;
         for (gs_command *inner = run->buffer->first; inner != NULL; inner = inner->next) {
             if (gs_context_is_lost(queue->context))
                 break;
@@ -198,8 +222,11 @@ static void execute_buffers(gs_queue *queue, gs_command *command) {
         gs_counter_advance(command->run.turns, command->run.turn);
     if (gs_context_is_lost(queue->context))
         return;
-    if (command->run.fence != NULL)
+    if (command->run.fence != NULL) {
+        if (gs_host_is_checked())
+            gs_host_signalled(command->run.fence);
         gs_futex_set(&command->run.fence->futex, 1);
+    }
     if (command->counter != NULL)
         gs_counter_advance(command->counter, command->step);
     if (command->signal != NULL)

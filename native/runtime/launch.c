@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/host/host.h"
 #include "memory/memory.h"
 #include "objects/list.h"
 
@@ -67,13 +68,17 @@ static ze_result_t check_arguments(enum gs_function function, const gs_kernel *k
     uint32_t index = 0;
     while (kernel->is_set[index])
         index++;
+    if (gs_host_is_checked())
+        gs_host_unset_argument(function, kernel, index);
     return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                    "%s: argument %u of the kernel was not set (zeKernelSetArgumentValue)", gs_function_names[function],
                    index);
 }
 
-/* Puts the place of each local argument where its size was. Returns all the local memory of a group. */
+/* Puts the place of each local argument where its size was, and the size behind the block, for checked mode. Returns all
+ * the local memory of a group. */
 static uint64_t place_local_arguments(gs_launch *launch, const gs_entry_point *entry_point) {
+    char *sizes = launch->block + entry_point->block_bytes;
     uint64_t used = gs_align_local(launch->code->local_bytes);
     for (uint32_t each = 0; entry_point->local_argument_count > 0 && each < entry_point->argument_count; each++) {
         const gs_argument *argument = &entry_point->arguments[each];
@@ -82,6 +87,8 @@ static uint64_t place_local_arguments(gs_launch *launch, const gs_entry_point *e
         uint64_t size;
         memcpy(&size, launch->block + argument->offset, sizeof size);
         memcpy(launch->block + argument->offset, &used, sizeof used);
+        memcpy(sizes, &size, sizeof size);
+        sizes += sizeof size;
         used += gs_align_local(size);
     }
     return used;
@@ -108,10 +115,11 @@ static ze_result_t capture(enum gs_function function, const gs_list *list, gs_ke
     if (result != ZE_RESULT_SUCCESS)
         return result;
     gs_module *module = kernel->module;
-    gs_launch *launch = malloc(sizeof *launch + entry_point->block_bytes);
+    const uint64_t block_bytes = entry_point->block_bytes + entry_point->local_argument_count * sizeof(uint64_t);
+    gs_launch *launch = malloc(sizeof *launch + block_bytes);
     if (launch == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another launch");
-    *launch = (gs_launch){.module = module, .code = code, .block_bytes = entry_point->block_bytes};
+    *launch = (gs_launch){.module = module, .code = code, .block_bytes = block_bytes};
     memcpy(launch->block, kernel->block, entry_point->block_bytes);
     gs_dispatch *dispatch = &launch->dispatch;
     dispatch->arguments = launch->block;

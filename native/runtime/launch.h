@@ -17,7 +17,7 @@ typedef struct gs_launch {
     bool cooperative;
     gs_kernel *kernel; /* on a mutable list: a copy of what was launched, else NULL */
     uint64_t block_bytes;
-    char block[]; /* the arguments */
+    char block[]; /* the arguments, and the sizes of those that are local memory */
 } gs_launch;
 
 /* Runs a launch and those after it, on the device's CPUs; returns when all have ended. */

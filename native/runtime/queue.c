@@ -5,6 +5,7 @@
  * Then its event is signalled. `completed`: all of that is over; this is what a synchronise waits for. */
 #include "runtime/queue.h"
 
+#include "check/host/host.h"
 #include "memory/memory.h"
 #include "runtime/execution.h"
 
@@ -68,6 +69,10 @@ static gs_command *take_next(gs_queue *queue) {
         gs_runnable_end(&queue->runnable);
     } else
         queue->first = command->next;
+    if (gs_host_is_checked()) {
+        queue->current = command;
+        queue->step = 0;
+    }
     gs_unlock(&queue->lock);
     return command;
 }
@@ -220,5 +225,13 @@ bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
     gs_queue_progress wanted = {queue, queue->submitted};
     if (timeout == GS_FOREVER && !gs_queue_has_completed(&wanted))
         gs_queue_help(queue, gs_queue_has_completed, &wanted);
-    return gs_futex_wait(&queue->futex, gs_queue_has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
+    if (!gs_host_is_checked())
+        return gs_futex_wait(&queue->futex, gs_queue_has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
+    bool is_list = queue->owner->kind == GS_KIND_COMMAND_LIST;
+    gs_host_wait wait = {.function = is_list ? GS_FN_zeCommandListHostSynchronize : GS_FN_zeCommandQueueSynchronize,
+                         .queue = queue, .number = wanted.number};
+    gs_host_wait_begin(&wait, timeout);
+    bool done = gs_futex_wait(&queue->futex, gs_queue_has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
+    gs_host_wait_end(&wait);
+    return done;
 }

@@ -28,7 +28,15 @@ typedef struct gs_queue {
     ze_command_queue_mode_t mode;
     ze_command_queue_priority_t priority;
     gs_runnable runnable;
+    /* For the checker of the host (check/host_use.h): what is executed and has not retired, guarded by lock; the command that
+     * it has come to, with a bit for how far; and in which of its buffers. */
+    const gs_command *current;
+    _Atomic uintptr_t step;
+    _Atomic uint32_t step_buffer;
 } gs_queue;
+
+enum { GS_STEP_HAS_BEGUN = 1, GS_STEP_IS_DONE = 2 };
+#define GS_STEP_BITS ((uintptr_t)(GS_STEP_HAS_BEGUN | GS_STEP_IS_DONE))
 
 typedef struct gs_command_queue {
     gs_object object;
@@ -86,6 +94,9 @@ bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout);
 
 void gs_queues_add(gs_queue *queue);
 void gs_queues_remove(gs_queue *queue);
+
+/* Calls `visit` with each queue, which is not closed meanwhile; with a short lock held. */
+void gs_queues_each(void (*visit)(gs_queue *queue, void *with), void *with);
 
 /* The queue with this number, whose owner is held for the caller, or NULL if it is closed. */
 gs_queue *gs_queues_hold(uint64_t id);

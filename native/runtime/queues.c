@@ -26,6 +26,13 @@ void gs_queues_remove(gs_queue *queue) {
     gs_unlock(&queues_lock);
 }
 
+void gs_queues_each(void (*visit)(gs_queue *queue, void *with), void *with) {
+    gs_lock(&queues_lock);
+    for (gs_queue *each = queues; each != NULL; each = each->next)
+        visit(each, with);
+    gs_unlock(&queues_lock);
+}
+
 gs_queue *gs_queues_hold(uint64_t id) {
     gs_lock(&queues_lock);
     gs_queue *queue = queues;

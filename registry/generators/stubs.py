@@ -8,6 +8,7 @@ from registry.checks import Check, CheckKind, checks_of, expression, losses_of
 from registry.generators.functions import NOTICE, prototype
 from registry.load import load
 from registry.model import Function, Parameter, Registry
+from registry.watches import watches_of
 
 SIGNED = ("int8_t", "int16_t", "int32_t", "int64_t", "int")
 FLOATING = ("float", "double")
@@ -18,7 +19,7 @@ def generate(namespace: str) -> Iterator[str]:
     registry = load()
     functions = [f for f in registry.functions.values() if f.namespace == namespace]
     yield NOTICE
-    yield '#include "abi/abi.h"\n'
+    yield '#include "abi/abi.h"\n#include "check/host/host.h"\n'
     yield from _enum_tests(functions, registry)
     for function in functions:
         yield from _stub(function, registry)
@@ -44,10 +45,37 @@ def _stub(function: Function, registry: Registry) -> Iterator[str]:
         yield from _check(check, function, registry)
     yield from _loss(function, registry)
     arguments = ", ".join(parameter.name for parameter in function.parameters)
-    yield f"    if (gs_{function.name})"
-    yield f"        return gs_{function.name}({arguments});"
-    yield f"    return {_python_call(function, registry)};"
+    before, after = watches_of(function)
+    if before or after:
+        yield from _watched_call(function, registry, arguments)
+    else:
+        yield f"    if (gs_{function.name})"
+        yield f"        return gs_{function.name}({arguments});"
+        yield f"    return {_python_call(function, registry)};"
     yield "}\n"
+
+
+def _watched_call(function: Function, registry: Registry, arguments: str) -> Iterator[str]:
+    """A call that the checker of the host hears of: native/check/host/host.h."""
+    before, after = watches_of(function)
+    yield "    const bool is_checked = gs_host_is_checked();"
+    for watch in before:
+        yield (
+            f"    if (is_checked && {watch.condition})"
+            if watch.condition
+            else "    if (is_checked)"
+        )
+        yield f"        {watch.call};"
+    yield f"    const ze_result_t result = gs_{function.name} ? gs_{function.name}({arguments})"
+    yield f"                               : {_python_call(function, registry)};"
+    for watch in after:
+        yield (
+            f"    if (is_checked && {watch.condition})"
+            if watch.condition
+            else "    if (is_checked)"
+        )
+        yield f"        {watch.call};"
+    yield "    return result;"
 
 
 def _check(check: Check, function: Function, registry: Registry) -> Iterator[str]:

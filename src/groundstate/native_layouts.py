@@ -28,6 +28,24 @@ ACTIVITY_MAGIC = 0x3154434147535A
 """An activity page begins with this: ZSGACT1."""
 ACTIVITY_RUNNING = 0x1000000000000000
 """Added to a word of a meter while it runs, with the time at which it began taken away."""
+ACCESS_WRITES = 0x1000000000000
+"""An access, as a kernel tells it: it writes."""
+ACCESS_ATOMIC = 0x2000000000000
+"""It is an atomic operation."""
+ACCESS_ACQUIRES = 0x4000000000000
+"""With this order."""
+ACCESS_RELEASES = 0x8000000000000
+"""Or this."""
+ACCESS_NARROW = 0x10000000000000
+"""Its scope is the work-group, or less."""
+ACCESS_LOCAL = 0x20000000000000
+"""It is one of local memory."""
+ACCESS_GENERIC = 0x40000000000000
+"""The address tells of which memory it is."""
+ACCESS_ONE_VALUE = 0x80000000000000
+"""All lanes store the same value."""
+ACCESS_SCATTERED = 0x100000000000000
+"""Each lane has an address of its own."""
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
 
@@ -39,6 +57,13 @@ ARGUMENT_KINDS = (
     "sampler",
 )
 """What an argument of a kernel is."""
+GROUP_REPORTS = (
+    "race_read_after_write",
+    "race_write_after_read",
+    "race_write_after_write",
+    "divergent_barrier",
+)
+"""What checkers report of the work-items of a group."""
 TEXEL_KINDS = (
     "uint",
     "sint",
@@ -57,6 +82,108 @@ CHANNEL_SOURCES = (
     "one",
 )
 """Where a channel comes from when a kernel reads."""
+CHECKERS = (
+    "memory",
+    "uninit",
+    "races",
+    "sync",
+    "arithmetic",
+    "host",
+    "portability",
+)
+"""What checked mode looks for (docs/internals/checking.md). The bit of one is 1 << number."""
+
+
+class Bounds(ctypes.Structure):
+    """`gs_bounds`: the memory that a pointer may lead to. Nothing: the first is not below the
+    second.
+    """
+
+    lower: int
+    upper: int
+    _fields_ = (
+        ("lower", ctypes.c_uint64),
+        ("upper", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(Bounds) == 16
+
+
+class ReportRecord(ctypes.Structure):
+    """`gs_report_record`: what one work-item did that a checker reports."""
+
+    work_item: Any
+    words: Any
+    _fields_ = (
+        ("work_item", ctypes.c_uint64 * 3),
+        ("words", ctypes.c_uint64 * 4),
+    )
+
+
+assert ctypes.sizeof(ReportRecord) == 56
+
+
+class SiteReports(ctypes.Structure):
+    """`gs_site_reports`: what happened at one site of a kernel in a launch: the first records, and
+    how many.
+    """
+
+    count: int
+    records: Any
+    _fields_ = (
+        ("count", ctypes.c_uint64),
+        ("records", ReportRecord * 8),
+    )
+
+
+assert ctypes.sizeof(SiteReports) == 456
+
+
+class GroupChecks(ctypes.Structure):
+    """`gs_group_checks`: what a kernel tells the checkers of races and barriers by
+    (native/check/group_checks.h).
+    """
+
+    begin_group: int
+    arrive: int
+    pass_barrier: int
+    subgroup_barrier: int
+    access: int
+    first_run: int
+    run_count: int
+    watched: int
+    _fields_ = (
+        ("begin_group", ctypes.c_void_p),
+        ("arrive", ctypes.c_void_p),
+        ("pass_barrier", ctypes.c_void_p),
+        ("subgroup_barrier", ctypes.c_void_p),
+        ("access", ctypes.c_void_p),
+        ("first_run", ctypes.c_uint32),
+        ("run_count", ctypes.c_uint32),
+        ("watched", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(GroupChecks) == 56
+
+
+class SharedAccesses(ctypes.Structure):
+    """`gs_shared_accesses`: what a kernel accesses that is checked for races: a bit for each
+    argument, 63 for others.
+    """
+
+    read: int
+    written: int
+    shared: int
+    _fields_ = (
+        ("read", ctypes.c_uint64),
+        ("written", ctypes.c_uint64),
+        ("shared", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(SharedAccesses) == 24
 
 
 class Dispatch(ctypes.Structure):
@@ -71,6 +198,11 @@ class Dispatch(ctypes.Structure):
     globals: int
     local_bytes: int
     streams: int
+    reports: int
+    bounds: int
+    memory: int
+    allows: int
+    group_checks: int
     _fields_ = (
         ("arguments", ctypes.c_void_p),
         ("global_offset", ctypes.c_uint64 * 3),
@@ -81,10 +213,31 @@ class Dispatch(ctypes.Structure):
         ("globals", ctypes.c_void_p),
         ("local_bytes", ctypes.c_uint64),
         ("streams", ctypes.c_uint64),
+        ("reports", ctypes.c_void_p),
+        ("bounds", ctypes.c_void_p),
+        ("memory", ctypes.c_void_p),
+        ("allows", ctypes.c_void_p),
+        ("group_checks", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(Dispatch) == 104
+assert ctypes.sizeof(Dispatch) == 144
+
+
+class LaunchReports(ctypes.Structure):
+    """`gs_launch_reports`: what checkers found in a launch, for Python."""
+
+    sites: int
+    site_count: int
+    dispatch: int
+    _fields_ = (
+        ("sites", ctypes.c_void_p),
+        ("site_count", ctypes.c_uint64),
+        ("dispatch", ctypes.c_void_p),
+    )
+
+
+assert ctypes.sizeof(LaunchReports) == 24
 
 
 class MemoryHeader(ctypes.Structure):
@@ -243,10 +396,14 @@ class CodeDescription(ctypes.Structure):
     has_loops: int
     may_wait: int
     writes_back: int
+    refills: int
     variants_to_come: int
     variants_are_cached: int
     group_size: Any
     lines: int
+    site_count: int
+    needs_memory: int
+    accesses: Any
     _fields_ = (
         ("run", ctypes.c_void_p),
         ("local_bytes", ctypes.c_uint64),
@@ -257,14 +414,18 @@ class CodeDescription(ctypes.Structure):
         ("has_loops", ctypes.c_uint32),
         ("may_wait", ctypes.c_uint32),
         ("writes_back", ctypes.c_uint32),
+        ("refills", ctypes.c_uint32),
         ("variants_to_come", ctypes.c_uint32),
         ("variants_are_cached", ctypes.c_uint32),
         ("group_size", ctypes.c_uint32 * 3),
         ("lines", ctypes.c_void_p),
+        ("site_count", ctypes.c_uint32),
+        ("needs_memory", ctypes.c_uint32),
+        ("accesses", SharedAccesses),
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 88
+assert ctypes.sizeof(CodeDescription) == 120
 
 
 class AllocationFacts(ctypes.Structure):
@@ -289,6 +450,28 @@ class AllocationFacts(ctypes.Structure):
 
 
 assert ctypes.sizeof(AllocationFacts) == 56
+
+
+class MemoryFacts(ctypes.Structure):
+    """`gs_memory_facts`: what checked mode knows of the memory at an address."""
+
+    base: int
+    size: int
+    type: int
+    is_freed: int
+    allocated_by: int
+    freed_by: int
+    _fields_ = (
+        ("base", ctypes.c_uint64),
+        ("size", ctypes.c_uint64),
+        ("type", ctypes.c_uint64),
+        ("is_freed", ctypes.c_uint64),
+        ("allocated_by", ctypes.c_uint64),
+        ("freed_by", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(MemoryFacts) == 48
 
 
 class Speed(ctypes.Structure):

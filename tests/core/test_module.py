@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import groundstate as gs
+from groundstate.core import module as core_module
 
 SOURCE = """
 kernel void saxpy(float a, global const float *x, global float *y) {
@@ -143,3 +145,12 @@ def test_the_same_spirv_makes_another_module(ctx: gs.Context, module: gs.Module)
 def test_a_float_constant_must_say_how_wide_it_is(ctx: gs.Context, module: gs.Module) -> None:
     with pytest.raises(TypeError, match=r"numpy\.float32"):
         gs.Module(ctx, spirv=module.spirv, constants={1: 2.5})
+
+
+def test_opencl_prepares_only_our_own_drivers_compiler(
+    ctx: gs.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del ctx  # the driver is there
+    assert core_module._preparation() is not None
+    monkeypatch.delitem(sys.modules, "groundstate.driver.entry")
+    assert core_module._preparation() is None

@@ -24,6 +24,7 @@ class Unrun:
 DOWNLOAD = "downloads hundreds of megabytes of SYCL packages; tests/clients runs such programs"
 LONG = "runs for minutes or longer"
 ROOT = "installs packages of the system, as root"
+PYTEST = "needs pytest and tests; tests/check/test_pytest_plugin.py runs some"
 NVIDIA = "needs an NVIDIA GPU"
 
 UNRUN: tuple[Unrun, ...] = (
@@ -32,6 +33,8 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun("tutorial/install.md", "make demo", "sets up .venv; .ci/run runs it"),
     Unrun("tutorial/hello.md", "apt-get install", ROOT),
     Unrun("CONTRIBUTING.md", "make test", "these are the tests"),
+    Unrun("howto/checking.md", "pytest -p groundstate", PYTEST),
+    Unrun("howto/checking.md", "import pytest", PYTEST),
     Unrun("howto/clients.md", "app/bin/", DOWNLOAD),
     Unrun("howto/clients.md", "make test-clients", LONG),
     Unrun(

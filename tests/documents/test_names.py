@@ -22,11 +22,13 @@ NOT_OURS = {
     "add.py": "a program that docs/howto/running.md shows",
     "app.py": "the reader's",
     "build/fuzz/calls/seed-77.json": "is written by 'make fuzz'",
+    "check.json": "is written by 'groundstate check --json'",
     "interpreter.cfg": "is built",
     "kernel/pipelining.py": "a file of numba-dpex",
     "layout.json": "is written by 'groundstate stream dump'",
     "learn.py": "a program that docs/howto/running.md shows",
     "product.cpp": "a program that docs/howto/running.md shows",
+    "tests/test_blur.py": "the reader's",
     "trace.json": "is written by 'groundstate stream timeline'",
 }
 """Files that are named and not in the repository."""

@@ -40,6 +40,7 @@ class World:
             **dict.fromkeys(SOURCES, lambda to, _: copy(ASSUMED / "kernels.cl", to)),
             **dict.fromkeys(MODULES, lambda to, _: copy(self.module(), to)),
             **dict.fromkeys(("hooks.lua", "hooks.py"), self._assumed),
+            "known.txt": lambda to, _: void(to.write_text("* file=vendor/*\n")),
             "wrong.cl": lambda to, _: void(to.write_text(WRONG)),
             "show.py": self._show,
             "include": lambda to, _: to.mkdir(),

@@ -171,9 +171,16 @@ def test_a_failure_carries_result_and_sentence() -> None:
 
 
 def test_c_half_asks_for_requests_that_exist() -> None:
-    for noun in ("kernel", "variants"):
+    for noun in (
+        "kernel",
+        "variants",
+        "checking.session",
+        "checking.kernel_findings",
+        "checking.host_findings",
+    ):
         importlib.import_module(f"groundstate.driver.{noun}")
     source = (ROOT / "native" / "python" / "handlers.c").read_text()
     asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
-    assert asked == ["compile_entry_point", "add_variant", "remember_variant"]
+    compiling = ["compile_entry_point", "add_variant", "remember_variant"]
+    assert asked == [*compiling, "end_findings", "report_launch", "report_host_finding"]
     assert set(asked) == set(api.REQUESTS)

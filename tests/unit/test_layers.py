@@ -13,7 +13,8 @@ PACKAGE = ROOT / "src" / "groundstate"
 
 FORBIDDEN = {
     "core": ("driver", "cli", "monitor"),
-    "driver": ("core", "cli", "monitor"),
+    "check": ("core", "driver", "cli", "monitor", "capture"),
+    "driver": ("core", "cli", "monitor", "check"),
     "capture": ("driver", "cli", "monitor", "compiler"),
     "compiler": ("core", "cli", "driver", "monitor"),
     "monitor": ("driver", "cli", "compiler", "zes"),

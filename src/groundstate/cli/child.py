@@ -7,6 +7,7 @@ import ctypes
 import os
 import resource
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 
@@ -36,8 +37,16 @@ class Ended:
         return self.status
 
 
-def run_child(command: list[str], environment: dict[str, str], name: str) -> Ended:
-    """Runs a program to its end. One that cannot be started is reported."""
+def run_child(
+    command: list[str],
+    environment: dict[str, str],
+    name: str,
+    started: Callable[[], None] = lambda: None,
+) -> Ended:
+    """Runs a program to its end. One that cannot be started is reported.
+
+    `started` is called while it runs; threads must not be started before, as this forks.
+    """
     told, tells = os.pipe()  # closed when the program has started, written to when it has not
     child = os.fork()
     if child == 0:
@@ -49,6 +58,7 @@ def run_child(command: list[str], environment: dict[str, str], name: str) -> End
     for which in (*FORWARDED, *FROM_TERMINAL):
         if signal.getsignal(which) is not signal.SIG_IGN:
             signal.signal(which, _Forwarder(child) if which in FORWARDED else _ignore)
+    started()
     _, waited = os.waitpid(child, 0)
     failed = os.read(told, 1)
     os.close(told)

@@ -9,6 +9,7 @@ import sys
 from rich.syntax import Syntax
 from rich.text import Text
 
+from groundstate import knobs
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.console import Console
 from groundstate.cli.errors import DONE, FAILED, complain, describe
@@ -216,7 +217,7 @@ def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
     if args.emit == "spirv":
         return spirv
     with observed(args):
-        program = Program(spirv, target=TARGETS[args.target])
+        program = Program(spirv, target=TARGETS[args.target], checks=knobs.CHECK.get())
         some = variants(program, args.kernels, args.group_size, args.lanes)
         return make(STAGES[args.emit], some)
 

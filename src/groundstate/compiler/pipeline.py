@@ -6,6 +6,7 @@ copy: it chooses how many work-items run side by side, and runs the passes that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from groundstate.compiler.analysis.rows import rows_together
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.instrument.bounds import check_bounds
+from groundstate.compiler.instrument.drop_guards import drop_guards
+from groundstate.compiler.instrument.races import tell_accesses, tell_barriers
 from groundstate.compiler.ir import Kernel, deadline
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.limits import check_private
@@ -44,7 +48,7 @@ from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
-from groundstate.compiler.target.shapes import shapes
+from groundstate.compiler.target.shapes import REFILLED, shapes
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
@@ -75,6 +79,7 @@ VECTOR_LOWERING = (
 VECTOR = (
     Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
+    Pass("drop-guards", drop_guards, keeps=(CFG,), is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
     Pass("prefetch", prefetch, keeps=(CFG,), is_optional=True),
@@ -87,6 +92,15 @@ VECTOR = (
 """For a CPU with vectors, when it is known how many work-items run side by side."""
 
 
+REFILLED_VECTOR = (
+    Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
+    Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
+    Pass("fuse-dots", fuse_dots, keeps=(CFG,), is_optional=True),
+    SIMPLIFY,
+)
+"""The same where lanes are in different iterations."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """The passes of one kind of target."""
@@ -95,24 +109,51 @@ class Pipeline:
     """Run once for a kernel."""
     variant: tuple[Pass, ...]
     """Run for each group size, on a copy."""
+    refilled: tuple[Pass, ...] = (SIMPLIFY,)
+    """The same if lanes take the next work-items when they are done: no loop is copied."""
 
 
 PIPELINES = {
-    "vector": Pipeline(VECTOR_LOWERING, VECTOR),
+    "vector": Pipeline(VECTOR_LOWERING, VECTOR, REFILLED_VECTOR),
     "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
 }
 """By the name that a target gives (`Target.pipeline`)."""
 
+TELL_BARRIERS = Pass("tell-barriers", tell_barriers, keeps=(CFG,))
+
+INSTRUMENT: dict[str, tuple[Pass, ...]] = {
+    "races": (Pass("tell-accesses", tell_accesses, keeps=(CFG,)), TELL_BARRIERS),
+    "sync": (TELL_BARRIERS,),
+    "memory": (Pass("check-bounds", check_bounds, keeps=(CFG,)), SIMPLIFY),
+}
+"""Of each checker of checked mode that changes code: run once for a lowered kernel, in this
+order."""
+
 PASSES = {step.name: step for each in PIPELINES.values() for step in each.lowering + each.variant}
+PASSES |= {step.name: step for steps in INSTRUMENT.values() for step in steps}
 
 
-def lower(symbols: Symbols, name: str, target: Target) -> Kernel:
-    """A kernel, built anew, ready to be specialised to any group size."""
+def lower(symbols: Symbols, name: str, target: Target, checks: Sequence[str] = ()) -> Kernel:
+    """A kernel, built anew, ready to be specialised to any group size; with what checkers need."""
     with deadline.limited(name):
         kernel = build_kernel(symbols, name)
-        run_passes(PIPELINES[target.pipeline].lowering, kernel, Analyses(kernel, target))
+        analyses = Analyses(kernel, target)
+        run_passes(PIPELINES[target.pipeline].lowering, kernel, analyses)
+        wanted = (steps for name, steps in INSTRUMENT.items() if name in checks)
+        run_passes(
+            list(dict.fromkeys(step for steps in wanted for step in steps)), kernel, analyses
+        )
+        _name_variables(kernel, symbols)
     check_private(name, facts.private_bytes(kernel))
     return kernel
+
+
+def _name_variables(kernel: Kernel, symbols: Symbols) -> None:
+    """Gives the variables in sites the names that their modules have for them."""
+    for site in kernel.sites:
+        if isinstance(site.get("variable"), list):
+            home, identifier = site["variable"]
+            site["variable"] = symbols.modules[home].names.get(identifier, "")
 
 
 def check(program: Program, name: str) -> None:
@@ -143,7 +184,9 @@ def specialise(
     analyses = Analyses(divergence.kernel, divergence.target, divergence.variant)
     analyses.put(divergence.cfg)
     analyses.put(divergence)
-    run_passes(PIPELINES[program.target.pipeline].variant, divergence.kernel, analyses)
+    pipeline = PIPELINES[program.target.pipeline]
+    passes = pipeline.refilled if divergence.variant.refills else pipeline.variant
+    run_passes(passes, divergence.kernel, analyses)
     return analyses.get(Divergence)
 
 
@@ -168,10 +211,13 @@ def _plan(
     target = program.target
     if width is None and _is_width_free(program, name, kernel):
         return plan(kernel, group_size, target)
+    refills = width is not None and width > REFILLED
+    if width is not None and refills:
+        width -= REFILLED
     lanes = _subgroup_size(program, name, width)
     if width is None:
         width = vector_of_subgroup(kernel, group_size, lanes, target.lanes)
-    return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes), target)
+    return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes, refills), target)
 
 
 def write(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -198,11 +199,20 @@ def _compiled(source: str, options: list[str], name: str) -> bytes:
     from groundstate.compiler.opencl.frontend import CompileError, compile_opencl
 
     try:
-        return compile_opencl(source, options=[*options, "-g"], name=name)
+        return compile_opencl(source, options=[*options, "-g"], name=name, meanwhile=_preparation())
     except CompileError as problem:
         raise failure(
             ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "compile_opencl", problem.log
         ) from None
+
+
+def _preparation() -> Callable[[], bool] | None:
+    """Gets our own driver's compiler ready, if that driver is the one that runs here."""
+    if "groundstate.driver.entry" not in sys.modules:
+        return None
+    from groundstate.compiler.preparation import preparation
+
+    return preparation()
 
 
 def _take_log(api: Api, log: int | None) -> str:

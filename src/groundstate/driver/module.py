@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 
-from groundstate import ze
+from groundstate import knobs, ze
 from groundstate.announce import Announced
 from groundstate.driver import (
     build_log,
@@ -220,15 +220,17 @@ def _build(inputs: list[_Input], is_native: bool) -> Program:
     from groundstate.compiler.errors import BuildError
     from groundstate.compiler.program import Program
 
+    checks = knobs.CHECK.get()
     errors = [error for each in inputs for error in each.errors]
     if errors:
         raise BuildError("\n".join(errors))
     if is_native:
-        programs = [Program.from_native(each.binary) for each in inputs]
+        programs = [Program.from_native(each.binary, checks) for each in inputs]
         return programs[0] if len(programs) == 1 else Program.link(programs)
     with Announced(f"reading a module of {sum(len(each.binary) for each in inputs) >> 10} KiB"):
         programs = [
-            Program(each.binary, options=each.options, constants=each.constants) for each in inputs
+            Program(each.binary, options=each.options, constants=each.constants, checks=checks)
+            for each in inputs
         ]
         return programs[0] if len(programs) == 1 else Program.link(programs)
 

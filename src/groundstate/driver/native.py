@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from groundstate.driver.api import Failure
-from groundstate.native_layouts import QUEUE_GROUPS, AllocationFacts, Speed
+from groundstate.native_layouts import QUEUE_GROUPS, AllocationFacts, MemoryFacts, Speed
 
 _library: ctypes.CDLL | None = None
 _library_under_gil: ctypes.PyDLL | None = None
@@ -42,6 +42,9 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_watchdog_set_limit": (None, (_U64,)),
     "gs_say_errors": (None, (_INT,)),
     "gs_check_waits": (None, (_BOOL,)),
+    "gs_set_checks": (None, (_U32,)),
+    "gs_report_same_values": (None, (_BOOL,)),
+    "gs_memory_at": (_BOOL, (_U64, _P)),
     "gs_device_measure": (_BOOL, (_P, _P, _U64, _P)),
     "gs_device_is_used": (_BOOL, (_P,)),
     "gs_device_reset": (None, (_P,)),
@@ -100,6 +103,12 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_kernel_block": (_P, (_P,)),
     "gs_kernel_has_argument": (_BOOL, (_P, _U32)),
     "gs_kernel_group_size": (None, (_P, _P)),
+    "gs_check_session_start": (None, ()),
+    "gs_host_check": (_BOOL, (_BOOL,)),
+    "gs_host_report_leaks": (None, ()),
+    "gs_host_stacks_enable": (None, (_BOOL,)),
+    "gs_host_stack_take": (_P, ()),
+    "gs_host_stack_describe": (_U64, (_P, _P, _U64)),
 }
 
 _UNDER_GIL = frozenset(
@@ -281,6 +290,22 @@ def reset_device(device: int) -> None:
     _call("gs_device_reset", device)
 
 
+def set_checks(checks: int) -> None:
+    """Switches checkers on, by their bits: GROUNDSTATE_CHECK."""
+    _call("gs_set_checks", checks)
+
+
+def memory_at(address: int) -> MemoryFacts | None:
+    """What checked mode knows of the memory at an address, freed memory among it."""
+    found = MemoryFacts()
+    return found if _call("gs_memory_at", address, ctypes.byref(found)) else None
+
+
+def report_same_values(enable: bool) -> None:
+    """Also reports races of work-items that write the same: GROUNDSTATE_CHECK_SAME_VALUES."""
+    _call("gs_report_same_values", enable)
+
+
 def check_waits(enable: bool) -> None:
     """Ends the process where a thread waits with a lock that others need: native/threads/lock.h."""
     _call("gs_check_waits", enable)
@@ -399,3 +424,38 @@ def event_open(context: int, fd: int, offset: int, flags: int) -> int:
     handle = ctypes.c_void_p()
     _check("gs_event_open", context, fd, offset, flags, ctypes.byref(handle))
     return handle.value or 0
+
+
+def check_session_start() -> None:
+    """Has `end_findings` called when the process ends."""
+    _call("gs_check_session_start")
+
+
+def check_host(enable: bool) -> bool:
+    """Switches the checker of the host on: native/check/host/host.h.
+
+    True if the interpreter ends before the process does: then leaks are to be reported before.
+    """
+    return bool(_call("gs_host_check", enable))
+
+
+def report_host_leaks() -> None:
+    """Reports what the program never destroyed, when it ends."""
+    _call("gs_host_report_leaks")
+
+
+def enable_host_stacks(enable: bool) -> None:
+    """Whether the stacks of calls are taken that make memory and objects."""
+    _call("gs_host_stacks_enable", enable)
+
+
+def host_stack_take() -> int:
+    """The program's calls that led here; 0 if stacks are not taken."""
+    return _call("gs_host_stack_take")
+
+
+def host_stack_describe(stack: int) -> str:
+    """The calls of a stack, a line for each: native/check/host_stack.h."""
+    text = ctypes.create_string_buffer(1 << 14)
+    _call("gs_host_stack_describe", stack, text, len(text))
+    return text.value.decode("utf-8", "replace")

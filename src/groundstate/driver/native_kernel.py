@@ -9,15 +9,20 @@ import ctypes
 
 from groundstate.driver.native import _call, _check, _new
 from groundstate.native_layouts import (
+    ACCESS_WRITES,
     ARGUMENT_KINDS,
     Argument,
     CodeDescription,
     EntryPointDescription,
+    SharedAccesses,
     SourceLines,
 )
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
     from groundstate.compiler.program import KernelCode
     from groundstate.compiler.program.signature import Signature
     from groundstate.compiler.program.source_lines import KernelLines
@@ -158,9 +163,13 @@ def _described(
         has_loops=code.has_loops,
         may_wait=code.may_wait,
         writes_back=code.writes_back,
+        refills=code.refills,
         variants_to_come=to_come,
         variants_are_cached=cached,
         group_size=group_size,
+        site_count=len(code.sites),
+        needs_memory=any(each.get("looks_for_memory") for each in code.sites),
+        accesses=_accesses(code.sites),
         lines=ctypes.addressof(lines.native[0]) if lines is not None and lines.native else None,
     )
 
@@ -213,3 +222,14 @@ def kernel_argument_word(kernel: int, index: int, offset: int) -> int:
         return 0
     block = _call("gs_kernel_block", kernel)
     return ctypes.c_uint64.from_address(block + offset).value
+
+
+def _accesses(sites: Iterable[dict[str, Any]]) -> SharedAccesses:
+    """What the sites of a kernel say to the race checker about its arguments."""
+    made = SharedAccesses()
+    for site in sites:
+        if site["checker"] == "races":
+            made.read |= site["arguments"]
+            made.written |= site["arguments"] if site["flags"] & ACCESS_WRITES else 0
+            made.shared |= 0 if site["is_own"] else site["arguments"]
+    return made

@@ -8,7 +8,7 @@ This is the only package that looks at the environment. A knob is read when its 
 
 import os
 
-from groundstate.knobs.kinds import Choice, Duration, Flag, Folder, Knob, Number, Size, Text
+from groundstate.knobs.kinds import Choice, Duration, Flag, Folder, Knob, Number, Size, Text, Words
 
 _GUIDE = "Variables of the Level Zero programming guide"
 _DEVICE = "What the device looks like"
@@ -111,9 +111,10 @@ MAX_ISA = Choice(
 )
 SHAPE = Choice(
     "GROUNDSTATE_SHAPE",
-    choices=("measured", "vector", "scalar"),
+    choices=("measured", "vector", "refilled", "scalar"),
     default="measured",
-    sentence="How the work-items of a kernel run where nobody can tell: as vectors, one after the "
+    sentence="How the work-items of a kernel run where nobody can tell: as vectors, as vectors "
+    "whose lanes take the next work-item when they have left a loop (`refilled`), one after the "
     "other (`scalar`), or in whichever way is faster on the program's data.",
     group=_DEVICE,
 )
@@ -179,6 +180,14 @@ ERRORS = Choice(
     "`serious`.",
     group=_DEVICE,
 )
+NO_COLOR = Text(
+    "NO_COLOR",
+    values="any text",
+    default="",
+    otherwise="colour on a terminal",
+    sentence="If this is set, nothing is printed in colour.",
+    group=_DEVICE,
+)
 PROGRESS = Flag(
     "GROUNDSTATE_PROGRESS",
     default=True,
@@ -193,6 +202,22 @@ CHECK_WAITS = Flag(
     sentence="Whether the driver ends the process with a sentence if one of its threads "
     "waits while it holds a lock that other calls need. For people who work on the "
     "driver; its tests set this.",
+    group=_DEVICE,
+)
+CHECK = Words(
+    "GROUNDSTATE_CHECK",
+    words=("memory", "uninit", "races", "sync", "arithmetic", "host", "portability"),
+    missing=("uninit", "arithmetic", "portability"),
+    usual=("memory", "uninit", "races", "sync", "host"),
+    sentence="Checked mode: kernels and calls are watched for these kinds of mistakes, and each is "
+    "reported with its place in the source. `1`: all but those that are by option.",
+    group=_DEVICE,
+)
+CHECK_SAME_VALUES = Flag(
+    "GROUNDSTATE_CHECK_SAME_VALUES",
+    default=False,
+    sentence="Whether the race checker also reports work-items that write the same value to one "
+    "place without synchronising.",
     group=_DEVICE,
 )
 LIBRARY = Text(
@@ -210,6 +235,32 @@ SYSFS_ROOT = Text(
     otherwise="`/`",
     sentence="The folder with the `proc`, `sys` and `etc` that describe the machine. It can "
     "be a copy of another machine's files.",
+    group=_PLACES,
+)
+CHECK_STOP = Flag(
+    "GROUNDSTATE_CHECK_STOP",
+    default=False,
+    sentence="Whether checked mode stops a kernel at its first mistake; its context is lost. "
+    "Otherwise wrong accesses are left out, and the kernel goes on. `groundstate check --stop` "
+    "sets this.",
+    group=_DEVICE,
+)
+CHECK_SUPPRESS = Text(
+    "GROUNDSTATE_CHECK_SUPPRESS",
+    values="paths with `:` between them",
+    default="",
+    otherwise="everything is reported",
+    sentence="Files that say what checked mode does not report (docs/howto/checking.md). "
+    "`groundstate check --suppress` sets this.",
+    group=_PLACES,
+)
+CHECK_OUTPUT = Text(
+    "GROUNDSTATE_CHECK_OUTPUT",
+    values="a path",
+    default="",
+    otherwise="stderr",
+    sentence="The file to which checked mode appends what it finds, a line of JSON for each. "
+    "`groundstate check` sets this.",
     group=_PLACES,
 )
 NVIDIA = Flag(

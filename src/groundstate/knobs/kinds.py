@@ -246,3 +246,42 @@ class Folder(Knob):
 
     def described_default(self) -> str:
         return self.otherwise
+
+
+class Words(Knob):
+    """A variable that names some of a few things, with commas between them."""
+
+    def __init__(
+        self,
+        name: str,
+        words: tuple[str, ...],
+        missing: tuple[str, ...],
+        usual: tuple[str, ...],
+        sentence: str,
+        group: str,
+    ) -> None:
+        super().__init__(name, sentence, group)
+        self.words = tuple(word for word in words if word not in missing)
+        self.missing = missing
+        """What there will be, and is not yet."""
+        self.usual = tuple(word for word in usual if word in self.words)
+        """What `1` stands for."""
+        self.values = "`0`, `1`, or a list of " + ", ".join(f"`{word}`" for word in self.words)
+
+    def get(self) -> tuple[str, ...]:
+        """The words, each once, in the order of the documentation."""
+        given = self.text().lower()
+        if not given or given in _OFF:
+            return ()
+        if given in _ON:
+            return self.usual
+        named = {each.strip() for each in given.split(",")} - {""}
+        for word in sorted(named - set(self.words)):
+            known = f"is none of {', '.join(self.words)}"
+            complain(
+                self.name, given, f"{word} {'is not there yet' * (word in self.missing) or known}"
+            )
+        return tuple(word for word in self.words if word in named)
+
+    def described_default(self) -> str:
+        return "0"

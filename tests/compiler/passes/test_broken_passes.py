@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -153,3 +154,15 @@ def test_change_that_a_pass_denies_is_found(name: str) -> None:
 def test_graph_that_a_pass_breaks_is_found(name: str) -> None:
     with pytest.raises(VerifierError, match=f"after {name}, .* keeps the control-flow graph"):
         run_cases(dataclasses.replace(PASSES[name], keeps=(CFG,)), name)
+
+
+def test_verifier_tells_kernels_of_threads_apart() -> None:
+    """A driver compiles one for a launch and others in the background."""
+
+    def run_beside_another(kernel: Kernel, analyses: Analyses) -> bool:
+        thread = threading.Thread(target=run_cases, args=(PASSES["simplify"], "simplify"))
+        thread.start()
+        thread.join()
+        return PASSES["simplify"].run(kernel, analyses)
+
+    run_cases(dataclasses.replace(PASSES["simplify"], run=run_beside_another), "simplify")

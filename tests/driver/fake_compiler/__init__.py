@@ -65,7 +65,9 @@ class KernelCode:
     width: int = LANES
     other_widths: tuple[int, ...] = ()
     writes_back: bool = False
+    refills: bool = False
     lines: None = None
+    sites: tuple[()] = ()
 
     @property
     def may_wait(self) -> bool:
@@ -189,7 +191,9 @@ class Program:
         *,
         options: str = "",
         constants: Mapping[int, bytes] | None = None,
+        checks: Sequence[str] = (),
     ) -> None:
+        del checks
         inputs = [spirv] if isinstance(spirv, bytes) else list(spirv)
         self.options = options
         self.constants = dict(constants or {})
@@ -287,7 +291,8 @@ class Program:
         return NATIVE_MARK + json.dumps(self.descriptions).encode()
 
     @staticmethod
-    def from_native(binary: bytes) -> Program:
+    def from_native(binary: bytes, checks: Sequence[str] = ()) -> Program:
+        del checks
         if not binary.startswith(NATIVE_MARK):
             raise BuildError("error: this binary was not made by this driver")
         program = Program.__new__(Program)

@@ -87,6 +87,14 @@ bool gs_find_loss(const void *object, enum gs_kind kind) { return true; }
 ANSWER(gs_fail_lost, ZE_RESULT_ERROR_DEVICE_LOST, const void *object, enum gs_kind kind)
 ze_result_t gs_fail_uninitialised(enum gs_function f) { return ZE_RESULT_ERROR_UNINITIALIZED; }
 ze_result_t gs_zeEventHostReset(ze_event_handle_t hEvent) { return ZE_RESULT_NOT_READY; }
+#include "check/host/host.h"
+_Atomic bool gs_host_checks;
+void gs_host_made(enum gs_function f, enum gs_kind k, const void *handle, const void *parent) {}
+void gs_host_made_memory(enum gs_function f, const void *s, uint64_t size, const void *context) {}
+void gs_host_ending(enum gs_function f, enum gs_kind kind, void *handle) {}
+void gs_host_ended(enum gs_function f, const void *handle, ze_result_t result) {}
+void gs_host_freeing(enum gs_function f, const void *start) {}
+void gs_host_freed(enum gs_function f, const void *start, ze_result_t result) {}
 """
 
 

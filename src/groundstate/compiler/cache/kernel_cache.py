@@ -32,22 +32,26 @@ Key = tuple[object, ...]
 class KernelCache:
     """What is known of the kernels of one program: descriptions, and machine code."""
 
-    def __init__(self, identity: Callable[[], bytes]) -> None:
+    def __init__(self, identity: Callable[[], bytes], checks: tuple[str, ...] = ()) -> None:
+        self._checks = checks
+        """The checkers that the code has: other checkers, other code."""
         self._identity = identity
         """Tells the program from any other; computed when it is first needed."""
         self.entries: dict[Key, bytes] = {}
         """What this process has seen, packed; a native binary holds the same."""
+        self._seen: dict[Key, bytes] = {} if checks else self.entries
+        """Likewise; no native binary has code with checks."""
         self.is_own = True
         """Whether this user's driver made all of that; otherwise no signature may say so."""
 
     def get(self, *key: object) -> tuple[dict[str, Any], bytes] | None:
         """A description, and bytes, from a native binary or from the disk."""
-        if key in self.entries:
-            return unpack(self.entries[key])
-        found = disk.get(_name(self._identity(), key))
+        if key in self._seen:
+            return unpack(self._seen[key])
+        found = disk.get(self._name(key))
         if found is None:
             return None
-        self.entries[key] = found
+        self._seen[key] = found
         return unpack(found)
 
     def put(self, description: dict[str, Any], content: bytes, *key: object) -> None:
@@ -57,19 +61,24 @@ class KernelCache:
         this process began to use it, they are not what the changed one would compute, and do not
         stay either.
         """
-        self.entries[key] = pack(description, content)
+        self._seen[key] = pack(description, content)
         if self.is_own and compiler_state() == _state_at_start:
-            disk.put(_name(self._identity(), key), self.entries[key])
+            disk.put(self._name(key), self._seen[key])
 
     def preferred(self, *key: object) -> int:
         """The width that was found to be the fastest, or 0 if nobody knows."""
-        found = disk.get(_name(self._identity(), (*key, PREFERRED)))
+        found = disk.get(self._name((*key, PREFERRED)))
         return int.from_bytes(found, "little") if found is not None else 0
 
     def prefer(self, width: int, *key: object) -> None:
         """Keeps the width that was found to be the fastest. It is no part of a native binary."""
         if self.is_own:
-            disk.put(_name(self._identity(), (*key, PREFERRED)), width.to_bytes(4, "little"))
+            disk.put(self._name((*key, PREFERRED)), width.to_bytes(4, "little"))
+
+    def _name(self, key: Key) -> bytes:
+        """What an entry is filed under."""
+        parts = [__version__, _state_at_start, machine_identity(), *map(repr, key), *self._checks]
+        return "\0".join(parts).encode() + b"\0" + self._identity()
 
 
 def pack(description: dict[str, Any], content: bytes) -> bytes:
@@ -85,12 +94,6 @@ def unpack(packed: bytes) -> tuple[dict[str, Any], bytes]:
     if not isinstance(description, dict):
         raise ValueError("the description is not an object")
     return description, packed[end:]
-
-
-def _name(identity: bytes, key: Key) -> bytes:
-    """What an entry is filed under."""
-    parts = [__version__, _state_at_start, machine_identity(), *map(repr, key)]
-    return "\0".join(parts).encode() + b"\0" + identity
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from groundstate.compiler.ir.location import Location
 from groundstate.compiler.spirv.constants import Constant
@@ -124,6 +125,8 @@ class Kernel:
         self.blocks = _reverse_postorder(entry)
         self.cells = 0
         """How many cells for each sub-group its work-group operations need."""
+        self.sites: list[dict[str, Any]] = []
+        """Where checkers may report something (`site.py`)."""
         self.observes_subgroups = False
         """Whether the program can tell how large its sub-groups are."""
         self.renumber()
@@ -174,6 +177,7 @@ class Kernel:
             twin.switch, twin.cold = block.switch, block.cold
         copied = Kernel(self.name, self.arguments, blocks[self.blocks[0]])
         copied.cells, copied.observes_subgroups = self.cells, self.observes_subgroups
+        copied.sites = self.sites
         return copied
 
     def users(self) -> dict[Node, list[Node]]:

@@ -2,14 +2,15 @@
 
 An operation has the name of its SPIR-V instruction without "Op" (`IAdd`), of an LLVM intrinsic
 (`llvm.umin`), or one of our own (`ReadGroupCells`). The rows stand in `ops_arithmetic`,
-`ops_memory`, `ops_groups` and `ops_opencl`; `docs/internals/compiler.md` says how to add one.
+`ops_memory`, `ops_groups`, `ops_checks` and `ops_opencl`; `docs/internals/compiler.md` says how to
+add one.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from groundstate.compiler.ir import ops_arithmetic, ops_groups, ops_memory
+from groundstate.compiler.ir import ops_arithmetic, ops_checks, ops_groups, ops_memory
 from groundstate.compiler.ir.kernel import Node
 from groundstate.compiler.ir.operation import ROWS, Affine, Category, Effect, LaneRule, Operation
 from groundstate.compiler.ir.ops_opencl import extended
@@ -20,7 +21,7 @@ __all__ = ["OPERATIONS", "Affine", "Category", "Effect", "LaneRule", "Operation"
 
 OPERATIONS: dict[str, Operation] = ROWS
 EXTENDED = ROWS["ExtInst"]
-del ops_arithmetic, ops_groups, ops_memory  # imported to fill the table
+del ops_arithmetic, ops_checks, ops_groups, ops_memory  # imported to fill the table
 
 
 def operation(node: Node) -> Operation:
@@ -73,6 +74,11 @@ def keeps_memory(node: Node) -> bool:
 def is_volatile(node: Node) -> bool:
     """True for an access that must happen exactly as the program says."""
     return any(isinstance(each, int) and each & MemoryAccess.Volatile for each in node.literals[:1])
+
+
+def guards_of(node: Node) -> list[Node]:
+    """What keeps an access from happening in checked mode: its last operands."""
+    return [each for each in node.operands if each.op == "Guard"]
 
 
 def is_reduction(node: Node) -> bool:

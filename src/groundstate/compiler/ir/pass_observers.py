@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.ir import Kernel
@@ -14,28 +15,35 @@ from groundstate.compiler.ir.printer import print_kernel
 from groundstate.compiler.ir.verifier import VerifierError, verify
 
 
+class _Seen(threading.local):
+    """A kernel before a pass. Threads compile side by side, each its own."""
+
+    verified: Kernel | None = None
+    nodes: Sequence[object] = ()
+    edges: Sequence[object] = ()
+
+
 class Verifier(Observer):
     """Verifies the kernel after every pass, and that the pass says the truth about what it did."""
 
     def __init__(self) -> None:
-        self._verified: Kernel | None = None
-        self._nodes: list[object] = []
-        self._edges: list[object] = []
+        self._seen = _Seen()
 
     def before(self, step: Pass, kernel: Kernel) -> None:
-        if kernel is not self._verified:  # a pass is not to blame for what it is given
+        seen = self._seen
+        if kernel is not seen.verified:  # a pass is not to blame for what it is given
             verify(kernel, f"what comes before {step.name}")
-            self._verified = kernel
-        self._nodes, self._edges = _nodes(kernel), _edges(kernel)
+            seen.verified = kernel
+        seen.nodes, seen.edges = _nodes(kernel), _edges(kernel)
 
     def after(self, step: Pass, kernel: Kernel, changed: bool) -> None:
         verify(kernel, step.name)
-        if not changed and (_nodes(kernel), _edges(kernel)) != (self._nodes, self._edges):
+        if not changed and (_nodes(kernel), _edges(kernel)) != (self._seen.nodes, self._seen.edges):
             raise VerifierError(
                 f"after {step.name}, kernel {kernel.name!r}: the pass says that it has changed "
                 "nothing, and it has"
             )
-        if CFG in step.keeps and _edges(kernel) != self._edges:
+        if CFG in step.keeps and _edges(kernel) != self._seen.edges:
             raise VerifierError(
                 f"after {step.name}, kernel {kernel.name!r}: the pass says that it keeps the "
                 "control-flow graph, and it does not"

@@ -27,6 +27,8 @@ class Variant:
     """How many work-items run side by side: the lanes of a vector."""
     subgroup: int
     """How many work-items a sub-group has for the program: one vector of lanes or several."""
+    refills: bool = False
+    """Whether lanes that are done take the next work-items while the others go on."""
 
 
 class Analysis(Protocol):

@@ -69,6 +69,8 @@ class TypeCheck:
     def reason_against(self, node: Node) -> str:
         """Why a node cannot be as it is; nothing if it can."""
         row = operation(node)
+        if node.operands and node.operands[-1].op == "Guard":  # of checked mode
+            node = _without_guards(node)
         key = (row.name, node.type, *[each.type for each in node.operands])
         if key not in self._fitting:
             reason = self._reason_against_types(row, node) or _reason_against_writing(row, node)
@@ -142,6 +144,11 @@ class TypeCheck:
         if "@" in marks and not self.same(given, node.operands[0].type):
             return f"it is given a {node.operands[0].type} and a {given}"
         return _reason_against_count(wanted, "it is given", given)
+
+
+def _without_guards(node: Node) -> Node:
+    operands = [each for each in node.operands if each.op != "Guard"]
+    return node.derive(node.op, node.type, operands, node.literals)
 
 
 def _reason_against_writing(row: Operation, node: Node) -> str:

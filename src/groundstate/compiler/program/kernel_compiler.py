@@ -67,11 +67,15 @@ class KernelCode:
     writes_back: bool = False
     """Whether a range of groups ends with atomic operations that were put off until then."""
     formats: tuple[bytes, ...] = ()
+    sites: tuple[dict[str, Any], ...] = ()
+    """Where checkers may report something (`ir/site.py`)."""
     binary: bytes = b""
     width: int = 1
-    """How many work-items run side by side."""
+    """How many work-items run side by side, and how, as `target/shapes.py` counts."""
     other_widths: tuple[int, ...] = ()
     """With which it may be faster."""
+    refills: bool = False
+    """Whether free lanes take the next work-items of a range of groups."""
     lines: KernelLines | None = None
     """Where in the source it comes from, if that is known."""
 
@@ -107,7 +111,7 @@ class KernelCompiler:
             if len(self._kernels) >= MAX_KERNELS:
                 self._kernels.clear()
             found = self._kernels[name] = pipeline.lower(
-                self.program.symbols, name, self.program.target
+                self.program.symbols, name, self.program.target, self.program.checks
             )
         return found
 
@@ -161,6 +165,7 @@ class KernelCompiler:
 
         service.start()  # before the imports, which take about as long
         from groundstate.compiler.analysis import facts as known_of
+        from groundstate.compiler.analysis.waiting import may_wait
 
         try:
             kernel = self.kernel(name)
@@ -171,7 +176,7 @@ class KernelCompiler:
             "private_bytes": known_of.private_bytes(kernel),
             "uses_barriers": known_of.has_barriers(kernel),
             "loop_free": known_of.is_loop_free(kernel),
-            "may_wait": known_of.may_wait(kernel),
+            "may_wait": may_wait(kernel),
             "unresolved": [],
         }
 
@@ -270,9 +275,11 @@ class KernelCompiler:
             may_wait=signature.may_wait,
             writes_back=description.get("writes_back", False) is True,
             formats=tuple(map(bytes.fromhex, description["formats"])),
+            sites=tuple(description.get("sites", ())),
             binary=binary,
             width=next(iter(widths), 1),
             other_widths=tuple(widths[1:]),
+            refills=description.get("refills", False) is True,
             lines=self._lines(name, description, binary, loaded.address),
         )
 
@@ -286,10 +293,11 @@ class KernelCompiler:
         from groundstate.compiler.program import debug_image, source_lines
 
         table = debug_image.line_table(debug_image.Code(name, binary, address))
-        return source_lines.KernelLines(name, locations, table, self._texts)
+        return source_lines.KernelLines(name, locations, table, self.texts)
 
     @cached_property
-    def _texts(self) -> SourceTexts:
+    def texts(self) -> SourceTexts:
+        """The source, for excerpts."""
         from groundstate.compiler.program.source_lines import SourceTexts
 
         return SourceTexts(self.program.modules)
@@ -313,9 +321,12 @@ class KernelCompiler:
             "private_bytes": code.private_bytes,
             "saved_bytes": code.saved_bytes,
             "writes_back": code.writes_back,
+            "refills": code.refills,
             "formats": [each.hex() for each in code.formats],
-            "widths": [code.lanes, *others],
+            "widths": [code.shape, *others],
         }
+        if code.sites:
+            description["sites"] = code.sites
         if code.locations:
             description["locations"] = code.locations
         return Written(code, description, width)

@@ -36,6 +36,10 @@ from groundstate.compiler.target import ANY_CPU, Target
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.codegen.kernel import Code
     from groundstate.compiler.ir import Kernel
+    from groundstate.compiler.program.source_lines import SourceTexts
+
+INSTRUMENTED = ("memory", "races", "sync")
+"""The checkers that change the code of kernels; the others look at calls of the program."""
 
 
 class Program:
@@ -48,11 +52,21 @@ class Program:
         options: str = "",
         constants: Mapping[int, bytes] | None = None,
         target: Target | None = None,
+        checks: Sequence[str] = (),
     ) -> None:
-        """Reads a module, to be compiled for a target: this machine, unless another is named."""
-        self._set_up([Source.read(bytes(spirv), constants or {})], options, target)
+        """Reads a module, to be compiled for a target: this machine, unless another is named.
 
-    def _set_up(self, sources: list[Source], options: str, target: Target | None = None) -> None:
+        With checks, kernels report the mistakes that these checkers look for."""
+        self._set_up([Source.read(bytes(spirv), constants or {})], options, target, checks)
+
+    def _set_up(
+        self,
+        sources: list[Source],
+        options: str,
+        target: Target | None = None,
+        checks: Sequence[str] = (),
+    ) -> None:
+        self.checks = tuple(name for name in checks if name in INSTRUMENTED)
         self.given_target = target
         self.known_target = target or ANY_CPU
         """What is known of the target without asking LLVM."""
@@ -84,13 +98,18 @@ class Program:
         self.globals_bytes = len(self.globals_image)
         self.refusals = find_refusals(self.symbols, self.kernel_names)
         self.log = describe(self.refusals)
-        self.cache = KernelCache(lambda: self.identity)
+        self.cache = KernelCache(lambda: self.identity, self.checks)
         self._compiler = KernelCompiler(self)
 
     @staticmethod
-    def _of(sources: list[Source], options: str, target: Target | None = None) -> Program:
+    def _of(
+        sources: list[Source],
+        options: str,
+        target: Target | None = None,
+        checks: Sequence[str] = (),
+    ) -> Program:
         program = Program.__new__(Program)
-        program._set_up(sources, options, target)
+        program._set_up(sources, options, target, checks)
         return program
 
     @staticmethod
@@ -99,7 +118,8 @@ class Program:
         sources = [source for program in programs for source in program.sources]
         if not programs:
             return Program._of([], "")
-        return Program._of(sources, programs[0].options, programs[0].given_target)
+        first = programs[0]
+        return Program._of(sources, first.options, first.given_target, first.checks)
 
     @cached_property
     def identity(self) -> bytes:
@@ -136,7 +156,7 @@ class Program:
         ).sealed()
 
     @staticmethod
-    def from_native(binary: bytes) -> Program:
+    def from_native(binary: bytes, checks: Sequence[str] = ()) -> Program:
         """A program from `native_binary`, of this version and for this kind of CPU."""
         from groundstate.compiler.program.native_binary import NativeBinary
 
@@ -146,7 +166,7 @@ class Program:
             sources = [Source.read(spirv, constants) for spirv, constants in pairs]
         except (InvalidModule, ValueError) as error:
             raise BuildError(f"the native binary is damaged: {error}") from error
-        program = Program._of(sources, content.options)
+        program = Program._of(sources, content.options, checks=checks)
         program.cache.entries.update(content.known)
         program.cache.is_own = content.is_own
         return program
@@ -198,6 +218,11 @@ class Program:
         return module.execution_modes.get(function, {})
 
     # --- Kernels --------------------------------------------------------------------------------
+
+    @property
+    def source_texts(self) -> SourceTexts:
+        """The source that the modules were compiled from, where it is known."""
+        return self._compiler.texts
 
     def kernel(self, name: str) -> Kernel:
         """A kernel before it is specialised to a group size. Whoever changes it changes a copy."""

@@ -44,7 +44,7 @@ _ONE_WORD = frozenset(("id", "integer", "extension_instruction", "float"))
 _PLAIN = frozenset(
     name
     for name, text in grammar.ENUMERATIONS.items()
-    if all(len(line.split()) == 2 for line in text.splitlines())
+    if text.count(" ") == text.count("\n")  # `number name`, line by line
 )
 """Enumerations whose values take no operands: one word each."""
 
@@ -63,7 +63,8 @@ def _rows(lines: str, prefix: str) -> dict[int, Row]:
         shape = shapes.get(operands)
         if shape is None:
             shape = shapes[operands] = _shape(operands.split())
-        rows[int(number)] = Row(int(number), prefix + name, *shape)
+        at = int(number)
+        rows[at] = Row(at, prefix + name, *shape)
     return rows
 
 

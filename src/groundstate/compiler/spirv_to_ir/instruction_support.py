@@ -40,10 +40,13 @@ IMAGES = (
 """What kernels do with images."""
 
 
+_NUMBERS = {row.name[len("Op") :]: number for number, row in ROWS.items()}
+
+
 def _between(first: str, last: str) -> list[str]:
     """The instructions with the numbers from one to another."""
-    numbers = {row.name.removeprefix("Op"): number for number, row in ROWS.items()}
-    return [name for name, number in numbers.items() if numbers[first] <= number <= numbers[last]]
+    low, high = _NUMBERS[first], _NUMBERS[last]
+    return [name for name, number in _NUMBERS.items() if low <= number <= high]
 
 
 def _table() -> dict[str, str]:
@@ -86,9 +89,7 @@ def _table() -> dict[str, str]:
 REFUSED: dict[str, str] = _table()
 """Instructions in the body of a function that make a build fail, and the reason."""
 
-REFUSED_NUMBERS = frozenset(
-    number for number, row in ROWS.items() if row.name.removeprefix("Op") in REFUSED
-)
+REFUSED_NUMBERS = frozenset(map(_NUMBERS.__getitem__, REFUSED))
 
 REFUSED_MODES = {
     ExecutionMode.RoundingModeRTZ: "RoundingModeRTZ: the device rounds to the nearest number",
@@ -103,10 +104,10 @@ REFUSED_MODES = {
 
 READ = frozenset(
     name
-    for name in (row.name.removeprefix("Op") for row in ROWS.values())
-    if name not in REFUSED
+    for name in _NUMBERS
+    if name.startswith(("Type", "Constant", "SpecConstant", "Source", "Alias"))
+    and name not in REFUSED
     and name != "ConstantFunctionPointerINTEL"
-    and name.startswith(("Type", "Constant", "SpecConstant", "Source", "Alias"))
 ) | {
     "Name",
     "MemberName",

@@ -1,0 +1,90 @@
+/* What the checkers of races and barriers know of the work-group that a thread runs. */
+#ifndef GS_CHECK_GROUP_STATE_H
+#define GS_CHECK_GROUP_STATE_H
+
+#include "check/shadow.h"
+#include "generated/shared.h"
+
+enum { GS_MOST_ITEMS = 1024, GS_MOST_LOCATIONS = 6 };
+
+/* The memory of a group, and that of the device: a fence is for one of them, or for both. */
+typedef enum gs_space { GS_LOCAL_SPACE, GS_GLOBAL_SPACE, GS_SPACES } gs_space;
+
+/* The atomic variables that a work-item has acquired: it comes after whoever released to them. */
+typedef struct gs_acquired {
+    uint32_t count;
+    bool is_everything; /* there are more than are kept, so that nothing can be said */
+    uint64_t locations[GS_MOST_LOCATIONS];
+} gs_acquired;
+
+/* Shadow memory of a group's local memory, in columns, so that lanes next to each other are looked at together. A stamp has
+ * no run: all of it is cleared when a group begins. */
+typedef struct gs_local_shadow {
+    uint32_t words, capacity;
+    uint32_t *write, *read, *other_read;
+    uint16_t *write_site, *read_site, *other_site, *flags;
+} gs_local_shadow;
+
+typedef struct gs_group_state {
+    const gs_dispatch *dispatch;
+    uint64_t group;                 /* its number in the launch */
+    uint32_t run;                   /* and among all of the process */
+    uint32_t first_run, run_count;  /* of the launch */
+    uint32_t items, subgroup_size;
+    uint32_t tick;
+    uint32_t since[GS_SPACES];      /* the tick of the last barrier that is a fence for that memory */
+    bool has_subgroup_barriers;
+    uint32_t subgroup_since[GS_SPACES][GS_MOST_ITEMS]; /* of each sub-group */
+    uint64_t local;                 /* where local memory begins */
+    gs_local_shadow shadow;         /* of it */
+    /* atomics with an order */
+    bool has_acquired;              /* some work-item has, in this interval */
+    gs_acquired acquired;           /* by all work-items, before the last barrier */
+    uint32_t acquired_run[GS_MOST_ITEMS]; /* whose those of each work-item are */
+    gs_acquired item_acquired[GS_MOST_ITEMS];
+    /* barriers */
+    uint32_t pending_fences;        /* a bit for each space */
+    uint32_t barriers;              /* that have been passed, and 1 */
+    uint32_t waiting;               /* work-items */
+    uint32_t first_site;            /* of the barrier that the first of them came to */
+    bool is_divergent;              /* some have come to another */
+    uint32_t vector_lanes;
+    uint16_t waits_at[GS_MOST_ITEMS];      /* of the first work-item of a vector: the site of its barrier */
+    uint32_t waits_for[GS_MOST_ITEMS];     /* and the number of barriers when it came there */
+} gs_group_state;
+
+/* That of the calling thread; NULL: there was no memory for it, and nothing is checked. */
+extern _Thread_local gs_group_state *gs_group_here;
+
+/* Of a race, beside its kind: the memory is local, and both wrote the same value. */
+enum { GS_RACE_LOCAL = 1, GS_RACE_SAME_VALUE = 2 };
+
+/* Lets time pass for the group. */
+static inline void gs_group_tick(gs_group_state *here) {
+    if (here->tick < GS_LAST_TICK)
+        here->tick++;
+}
+
+/* Notes what a checker has found, at a site of the kernel; once for each value of the first word. */
+void gs_report_in_group(const gs_group_state *here, uint32_t site, uint32_t item, const uint64_t words[4]);
+
+/* --- local_races.c ----------------------------------------------------------------------------------- */
+
+void gs_local_shadow_clear(gs_local_shadow *shadow, uint64_t bytes);
+void gs_local_shadow_release(gs_local_shadow *shadow);
+
+/* --- happens_before.c -------------------------------------------------------------------------------- */
+
+/* An atomic operation on a location, of a work-item. */
+void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_space space, bool acquires, bool releases);
+
+/* True if what was done then comes before what a work-item does now, because of atomic operations between them. */
+bool gs_is_synchronised(const gs_group_state *here, gs_access_stamp then, uint32_t item, gs_space space);
+
+/* All work-items know what any has acquired. */
+void gs_share_acquired(gs_group_state *here);
+
+/* Before the first launch when none runs. */
+void gs_forget_synchronisation(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* The end of checked mode. Findings are told at once, but how often each happened is known only when the process ends. */
+#include "check/session.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "python/interpreter.h"
+
+static _Atomic bool is_on;
+
+void gs_check_session_start(void) { atomic_store(&is_on, true); }
+
+/* After all other destructors of this library, whose findings count too. An interpreter that the program shares has ended
+ * by then, and has told them before (driver/checking/session.py). */
+__attribute__((destructor(101))) static void end_of_process(void) {
+    if (atomic_load(&is_on) && !gs_python_is_shared)
+        gs_end_findings();
+}

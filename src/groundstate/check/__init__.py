@@ -1,0 +1,1 @@
+"""How `groundstate check` and the pytest plugin tell what checked mode found."""

@@ -1,0 +1,1 @@
+"""Passes of checked mode: they put beside operations what tells when they go wrong."""

@@ -1,0 +1,190 @@
+"""Races: each access that another work-item could reach is told to the race checker.
+
+In goes a lowered kernel. Beside each load, store and atomic operation on global, local or generic
+memory comes a `TellAccess`, and beside each barrier a `TellBarrier`, which also tells the checker
+of barriers who waits where. native/check/races.c compares accesses and knows what orders them.
+
+Not told are accesses of private and constant memory, and those of images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundstate.compiler.instrument.accesses import accesses
+from groundstate.compiler.instrument.own_elements import OwnElements
+from groundstate.compiler.instrument.provenance import U64, as_u64
+from groundstate.compiler.ir import Kernel, Node, constant_int, constant_node
+from groundstate.compiler.ir.ops import Category, Effect, operation
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.ir.site import make_site
+from groundstate.compiler.lower.barriers import is_group_barrier
+from groundstate.compiler.spirv.opcodes import MemorySemantics, Scope, StorageClass
+from groundstate.compiler.spirv.types import Pointer, Void
+from groundstate.native_layouts import (
+    ACCESS_ACQUIRES,
+    ACCESS_ATOMIC,
+    ACCESS_GENERIC,
+    ACCESS_LOCAL,
+    ACCESS_NARROW,
+    ACCESS_RELEASES,
+    ACCESS_WRITES,
+)
+
+SPACES = {
+    StorageClass.CrossWorkgroup: 0,
+    StorageClass.Workgroup: ACCESS_LOCAL,
+    StorageClass.Generic: ACCESS_GENERIC,
+}
+"""The memories that work-items share, and how an access says so."""
+LOCAL_FENCE, GLOBAL_FENCE = 1, 2
+GROUP_SCOPES = (Scope.Workgroup, Scope.Subgroup, Scope.Invocation)
+ACQUIRES = MemorySemantics.Acquire | MemorySemantics.AcquireRelease
+RELEASES = MemorySemantics.Release | MemorySemantics.AcquireRelease
+ORDERS = ACQUIRES | RELEASES | MemorySemantics.SequentiallyConsistent
+GROUP_COPIES = ("GroupAsyncCopy", "UntypedGroupAsyncCopyKHR")
+MOST_BYTES = 0xFFFF
+"""Of an access, as it is told."""
+MOST_SITES = 0xFFFF
+
+
+def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
+    """Tells the race checker of accesses of memory that work-items share."""
+    del analyses
+    fences, own = has_fences(kernel), OwnElements(kernel)
+    changed = False
+    for block in kernel.blocks:
+        nodes: list[Node] = []
+        for node in block.nodes:
+            for told in _told(kernel, node, own, fences):
+                nodes.append(told)
+                changed = True
+            nodes.append(node)
+        block.nodes = nodes
+    kernel.renumber()
+    return changed
+
+
+def tell_barriers(kernel: Kernel, analyses: Analyses) -> bool:
+    """Tells the checkers of races and barriers who comes to which barrier."""
+    del analyses
+    changed = False
+    for block in kernel.blocks:
+        nodes: list[Node] = []
+        for node in block.nodes:
+            told = _barrier(kernel, node, nodes)
+            if told is not None:
+                nodes.append(told)
+                changed = True
+            nodes.append(node)
+        block.nodes = nodes
+    kernel.renumber()
+    return changed
+
+
+def has_fences(kernel: Kernel) -> bool:
+    """True if fences may order relaxed atomic operations: then all are taken to be ordered."""
+    for node in kernel.nodes():
+        if node.op == "MemoryBarrier" and _semantics(node, 1) & ORDERS:
+            return True
+        is_wide = node.op == "ControlBarrier" and constant_int(node.operands[1]) not in GROUP_SCOPES
+        if is_wide and _semantics(node, 2) & ORDERS:
+            return True
+    return False
+
+
+def _semantics(node: Node, position: int) -> int:
+    """The memory semantics that an operand states; all of them if it is not known."""
+    found = constant_int(node.operands[position])
+    return -1 if found is None else found
+
+
+# --- Accesses -------------------------------------------------------------------------------------
+
+
+def _told(kernel: Kernel, node: Node, own: OwnElements, fences: bool) -> Iterator[Node]:
+    """What is told of a node, and what that needs. A copy of the group is nobody's own access."""
+    for access in accesses(node) if node.op not in GROUP_COPIES else ():
+        space = access.pointer.type.storage if isinstance(access.pointer.type, Pointer) else None
+        count = constant_int(access.count) if access.count is not None else 1
+        size = access.size * (count or 0)
+        is_simple = access.stride is None and access.condition is None and not access.is_block
+        if space not in SPACES or not is_simple or not 0 < size <= MOST_BYTES:
+            continue
+        if len(kernel.sites) >= MOST_SITES:
+            return
+        flags = ACCESS_WRITES if access.words == "write" else 0
+        if operation(node).category is Category.ATOMIC:
+            flags = _atomic_flags(node, fences)
+        address = access.pointer
+        if access.index is not None:
+            index, bytes_ = access.index
+            nodes: list[Node] = []
+            number = _added(nodes, node.derive("ConvertPtrToU", U64, [address]))
+            step = as_u64(index, nodes, node, is_signed=True)
+            distance = _added(nodes, node.derive("IMul", U64, [step, constant_node(U64, bytes_)]))
+            address = _added(nodes, node.derive("IAdd", U64, [number, distance]))
+            yield from nodes
+        operands = [address]
+        value = _stored(node)
+        if value is not None and flags == ACCESS_WRITES:
+            operands.append(value)
+        arguments = 0 if space == StorageClass.Workgroup else own.arguments(access.pointer)
+        literals = (len(kernel.sites), size, flags | SPACES[space], arguments)
+        facts = {"arguments": arguments, "is_own": own.is_own(access)}
+        kernel.sites.append(make_site("races", node, bytes=size, flags=flags, **facts))
+        yield node.derive("TellAccess", Void(), operands, literals)
+
+
+def _added(nodes: list[Node], node: Node) -> Node:
+    nodes.append(node)
+    return node
+
+
+def _stored(node: Node) -> Node | None:
+    """What a node stores, if that is told as it is."""
+    if node.op == "Store":
+        return node.operands[1]
+    return node.operands[0] if operation(node).name == "vstoren" else None
+
+
+def _atomic_flags(node: Node, fences: bool) -> int:
+    effect = operation(node).effect
+    reads, writes = effect & Effect.READS, effect & Effect.WRITES
+    if node.op in ("AtomicStore", "AtomicFlagClear"):
+        reads = Effect.NONE
+    flags = ACCESS_ATOMIC | (ACCESS_WRITES if writes else 0)
+    if constant_int(node.operands[1]) in GROUP_SCOPES:
+        flags |= ACCESS_NARROW
+    order = ORDERS if fences else _semantics(node, 2)
+    if order & (ACQUIRES | MemorySemantics.SequentiallyConsistent) and reads:
+        flags |= ACCESS_ACQUIRES
+    if order & (RELEASES | MemorySemantics.SequentiallyConsistent) and writes:
+        flags |= ACCESS_RELEASES
+    return flags
+
+
+# --- Barriers -------------------------------------------------------------------------------------
+
+
+def _barrier(kernel: Kernel, node: Node, before: list[Node]) -> Node | None:
+    """What is told of a barrier."""
+    is_of_group = is_group_barrier(node)
+    if (not is_of_group and node.op != "ControlBarrier") or len(kernel.sites) >= MOST_SITES:
+        return None
+    kernel.sites.append(make_site("sync", node, bytes=0, flags=0))
+    is_operation = bool(before) and before[-1].op == "WriteGroupCell"
+    if node.op == "GroupWaitEvents" or is_operation:
+        fences = LOCAL_FENCE | GLOBAL_FENCE  # it is not said what these order
+    else:
+        fences = fences_of(_semantics(node, 2))
+    literals = (len(kernel.sites) - 1, fences, "group" if is_of_group else "subgroup")
+    return node.derive("TellBarrier", Void(), [], literals)
+
+
+def fences_of(semantics: int) -> int:
+    """The memories whose accesses a barrier orders."""
+    if not semantics & ORDERS:
+        return 0
+    local = LOCAL_FENCE if semantics & MemorySemantics.WorkgroupMemory else 0
+    return local | (GLOBAL_FENCE if semantics & MemorySemantics.CrossWorkgroupMemory else 0)

@@ -1,0 +1,1 @@
+"""Checked mode in the driver: what its checkers found becomes findings."""

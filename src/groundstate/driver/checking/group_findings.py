@@ -1,0 +1,184 @@
+"""Races and barriers: what is said of two parties, the accesses of two work-items or those who wait
+in two places.
+
+native/check/races.c and group_checks.c write the records.
+"""
+
+from __future__ import annotations
+
+from groundstate.findings import Finding
+from groundstate.native_layouts import (
+    ACCESS_ATOMIC,
+    ACCESS_WRITES,
+    GROUP_REPORTS,
+    Dispatch,
+)
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from groundstate.driver.module import EntryPoint
+    from groundstate.excerpt import Place
+    from groundstate.native_layouts import LaunchReports, ReportRecord, SiteReports
+
+CHECKERS = frozenset(("races", "sync"))
+IS_LOCAL, IS_SAME_VALUE = 1, 2
+DIVERGENT = GROUP_REPORTS.index("divergent_barrier")
+
+Item = tuple[int, ...]
+
+
+def findings(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    reports: SiteReports,
+    launch: LaunchReports,
+) -> Iterator[Finding]:
+    """What happened at one site: a finding for each record, as each has another party."""
+    dispatch = Dispatch.from_address(launch.dispatch)
+    for record in reports.records[: min(reports.count, len(reports.records))]:
+        kind = record.words[0] & 0xFF
+        make = _divergent_barrier if kind == DIVERGENT else _race
+        yield make(entry_point, sites, number, record, dispatch)
+
+
+def item_at(dispatch: Dispatch, group: int, number: int) -> Item:
+    """The global id of a work-item, from the numbers of its group and of itself in it."""
+    place = []
+    for axis in range(3):
+        count, size = dispatch.group_counts[axis], dispatch.group_size[axis]
+        place.append(dispatch.global_offset[axis] + group % count * size + number % size)
+        group, number = group // count, number // size
+    return tuple(place)
+
+
+def _shown(item: Item) -> str:
+    return f"({', '.join(map(str, item))})"
+
+
+# --- Races ----------------------------------------------------------------------------------------
+
+
+def _access(site: dict[str, Any]) -> str:
+    """What a site does, as a noun."""
+    if site["flags"] & ACCESS_ATOMIC:
+        is_load = not site["flags"] & ACCESS_WRITES
+        return "atomic load" if is_load else "atomic operation"
+    return "write" if site["flags"] & ACCESS_WRITES else "read"
+
+
+def _race(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    first, group, second, address = record.words
+    site, other = sites[number], sites[first >> 16]
+    flags, size = first >> 8 & 0xFF, second >> 32
+    item, its = tuple(record.work_item), item_at(dispatch, group, second & 0xFFFFFFFF)
+    own_group, its_group = group_of(item, dispatch), group_of(its, dispatch)
+    memory = "local" if flags & IS_LOCAL else "global"
+    parties = "work-items of one group" if own_group == its_group else "work-groups"
+    same = ", which store the same value" if flags & IS_SAME_VALUE else ""
+    kinds = f"{_access(site)} and {_access(other)}"
+    title = (
+        f"race in {memory} memory between two {parties}: {kinds} of the same "
+        f"{'byte' if size == 1 else 'bytes'}{same}"
+    )
+    places = places_of(entry_point, site, f"{_access(site)} by work-item {_shown(item)}")
+    places += _second(
+        places_of(entry_point, other, f"{_access(other)} by work-item {_shown(its)}"),
+        f"work-item {_shown(its)}, group {_shown(its_group)}",
+    )
+    notes = [] if other["frames"] else [f"the {_access(other)} is by work-item {_shown(its)}"]
+    return Finding(
+        checker="races",
+        kind=f"race-in-{memory}-memory",
+        title=title,
+        places=places,
+        notes=[
+            *notes,
+            f"at address {address:#x}",
+            _advice(memory, own_group == its_group, site, other),
+        ],
+        kernel=entry_point.signature.name,
+        work_item=item,
+        group=own_group,
+    )
+
+
+def _second(places: list[Place], beside: str) -> list[Place]:
+    """The places of the other party, of which the first says who it is."""
+    from groundstate.compiler.light_dataclass import replace
+
+    return [replace(places[0], beside=beside), *places[1:]] if places else []
+
+
+def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[str, Any]) -> str:
+    """What to do about a race."""
+    if site["flags"] & other["flags"] & ACCESS_ATOMIC:
+        return "their scope is the work-group: atomic operations of two groups need a wider one"
+    if is_one_group:
+        flag = "CLK_LOCAL_MEM_FENCE" if memory == "local" else "CLK_GLOBAL_MEM_FENCE"
+        return f"no barrier({flag}) lies between them"
+    return "nothing orders two groups of a launch but atomic operations that acquire and release"
+
+
+# --- Barriers -------------------------------------------------------------------------------------
+
+
+def _divergent_barrier(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    first, other, counts, ended = record.words
+    site, item = sites[number], tuple(record.work_item)
+    group = group_of(item, dispatch)
+    its = _item_of_group(dispatch, group, other)
+    waiting, elsewhere = counts & 0xFFFFFFFF, counts >> 32
+    place = first >> 16
+    items = dispatch.group_size[0] * dispatch.group_size[1] * dispatch.group_size[2]
+    places = places_of(entry_point, site, f"{waiting} of {items} work-items wait here")
+    notes = [f"{waiting} work-items wait here, the first is {_shown(item)}"]
+    if place:
+        title = "work-items of a group wait at different barriers"
+        places += _second(
+            places_of(entry_point, sites[place - 1], f"{elsewhere} wait here"),
+            f"work-item {_shown(its)}",
+        )
+        notes.append(f"{elsewhere} wait at another barrier, the first is {_shown(its)}")
+        if ended:
+            notes.append(f"{ended} have ended")
+    else:
+        title = "not all work-items of a group come to a barrier"
+        notes.append(f"{ended} have ended without it, the first is {_shown(its)}")
+    notes.append("a barrier must be reached by all work-items of a group, or by none")
+    return Finding(
+        checker="sync",
+        kind="divergent-barrier",
+        title=title,
+        places=places,
+        notes=notes,
+        kernel=entry_point.signature.name,
+        work_item=item,
+        group=group,
+    )
+
+
+def _item_of_group(dispatch: Dispatch, group: Item, number: int) -> Item:
+    x, y, z = group
+    return item_at(
+        dispatch, x + dispatch.group_counts[0] * (y + dispatch.group_counts[1] * z), number
+    )

@@ -1,0 +1,129 @@
+"""What is said of accesses outside of memory: the kind, a sentence, and whose memory it was."""
+
+from __future__ import annotations
+
+from groundstate import ze
+from groundstate.driver import native
+from groundstate.driver.checking import host_stack
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from typing import Any
+
+    from groundstate.compiler.program.signature import Signature
+    from groundstate.native_layouts import MemoryFacts
+
+NULL_PAGE = 4096
+FAR = 1 << 20
+"""Bytes from an allocation from which on an address is called far away."""
+
+TYPES: dict[int, str] = {
+    ze.ZE_MEMORY_TYPE_HOST: "host",
+    ze.ZE_MEMORY_TYPE_DEVICE: "device",
+    ze.ZE_MEMORY_TYPE_SHARED: "shared",
+}
+
+
+def words(
+    site: dict[str, Any], given: list[int], signature: Signature
+) -> tuple[str, str, str, list[str]]:
+    """The kind and title of a report, what its place is labelled with, and notes."""
+    address, lower, upper, root = given
+    access = f"{site['access']} of {_bytes(site['bytes'])}" if site["bytes"] else site["access"]
+    short = site["access"].split()[0]
+    label, source = _label(site, signature)
+    if site["by_offset"]:
+        offset = address - (1 << 64) if address >> 63 else address
+        where = _outside(offset, site["bytes"], 0, upper, _variable(site, upper))
+        return f"out-of-bounds-{short}", f"out-of-bounds {access}, {where}", label, source
+    if address < NULL_PAGE:
+        title = f"{access} through a null pointer"
+        advice = "" if address == 0 else f", at address {address:#x}"
+        return f"null-{short}", title + advice, label, source
+    if lower and not upper:  # how `instrument/bounds.py` says that the pointer is not aligned
+        own = native.memory_at(lower)
+        upper = own.base + own.size if own is not None else lower
+    if lower <= address and address + site["bytes"] <= upper and address % site["align"]:
+        return (
+            f"misaligned-{short}",
+            f"misaligned {access} at {address:#x}, which is no multiple of {site['align']}",
+            label,
+            [*source, *_notes(native.memory_at(address))],
+        )
+    found = native.memory_at(address)
+    if found is not None and found.is_freed:
+        title = f"{access} in {_allocation(found)} that was freed"
+        return f"use-after-free-{short}", title, label, [*source, *_notes(found)]
+    if lower < upper:
+        own = native.memory_at(lower) if site["memory"] == "global" else None
+        what = _allocation(own) if own is not None else _variable(site, upper - lower)
+        where = _outside(address, site["bytes"], lower, upper, what)
+        notes = [*source, *_notes(own)]
+        if found is not None and (own is None or found.base != own.base):
+            notes.append(f"it is in another allocation, {_allocation(found)}")
+        return f"out-of-bounds-{short}", f"out-of-bounds {access}, {where}", label, notes
+    near = found or (native.memory_at(root) if root else None)
+    if near is not None:
+        what = _allocation(near)
+        where = _outside(address, site["bytes"], near.base, near.base + near.size, what)
+        title = f"out-of-bounds {access}, {where}"
+        return f"out-of-bounds-{short}", title, label, [*source, *_notes(near)]
+    title = f"wild {access} at {address:#x}, where there is no memory"
+    return f"wild-{short}", title, label, source
+
+
+def _label(site: dict[str, Any], signature: Signature) -> tuple[str, list[str]]:
+    """What the pointer came from, and the same as a note where there is no place to label."""
+    if site["argument"] is not None:
+        text = f"argument {site['argument']} '{signature.arguments[site['argument']].name}'"
+    elif site["variable"]:
+        text = f"'{site['variable']}'"
+    else:
+        return "", []
+    return text, [] if site["frames"] else [f"through {text}"]
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+def _outside(address: int, size: int, lower: int, upper: int, what: str) -> str:
+    """Where an access lies, seen from the memory that it should be in."""
+    if address >= upper:
+        distance, side = address - upper, "after"
+    elif address < lower:
+        distance, side = lower - address, "before"
+    else:
+        return f"of which {_bytes(address + size - upper)} are beyond the end of {what}"
+    far = "far outside: " if distance > FAR else ""
+    if distance == 0:
+        return f"right after {what}"
+    return f"{far}{distance:,} byte{'' if distance == 1 else 's'} {side} {what}"
+
+
+def _allocation(found: MemoryFacts) -> str:
+    kind = TYPES.get(found.type, "")
+    digits = str(found.size)
+    is_teen = digits[:2] in ("11", "18") and len(digits) % 3 == 2  # eleven, eighteen thousand
+    article = "an" if digits[0] == "8" or is_teen else "a"
+    return f"{article} {found.size}-byte {kind} allocation".replace("  ", " ")
+
+
+def _variable(site: dict[str, Any], size: int) -> str:
+    name = f" '{site['variable']}'" if site["variable"] else ""
+    kind = {"local": "local", "private": "private", "value": "by-value"}.get(
+        site["memory"], "program-scope"
+    )
+    what = "argument" if site["argument"] is not None else "variable"
+    return f"the {kind} {what}{name} of {_bytes(size)}"
+
+
+def _notes(found: MemoryFacts | None) -> list[str]:
+    """Who allocated memory, and who freed it."""
+    if found is None:
+        return []
+    kind = TYPES.get(found.type, "").capitalize()
+    notes = host_stack.notes(f"allocated by zeMemAlloc{kind}", found.allocated_by) if kind else []
+    return notes + (
+        host_stack.notes("freed by zeMemFree", found.freed_by) if found.is_freed else []
+    )

@@ -1,0 +1,26 @@
+"""Checked mode from its start to its end: what is on is told first, and how often things happened
+last (native/check/session.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groundstate import findings
+from groundstate.driver import native
+from groundstate.driver.api import request
+
+
+def start(checkers: Sequence[str]) -> None:
+    """Begins to check; before any checker is switched on, so that this ends after all of them."""
+    import atexit
+
+    native.check_session_start()
+    native.enable_host_stacks(True)
+    findings.begin(checkers)
+    atexit.register(findings.flush)  # runs in an interpreter that the program shares
+
+
+@request
+def end_findings() -> None:
+    """Tells the final counts."""
+    findings.flush()

@@ -1,0 +1,1 @@
+"""Checked mode: what is found, and how it is told."""

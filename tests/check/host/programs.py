@@ -1,0 +1,73 @@
+"""Runs the labelled programs of this folder, and judges what was found in them.
+
+`python -m tests.check.host` prints recall and false alarms for each kind.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.check.host.cases import Cases, findings_in
+
+ROOT = Path(__file__).parents[3]
+WRONG = ("wrong_calls", "wrong_waits")
+RIGHT = ("right", "right_waits")
+TIMEOUT = 120
+
+Found = dict[str, list[dict[str, Any]]]
+
+
+def cases_of(program: str) -> Cases:
+    module = importlib.import_module(f"tests.check.host.{program}")
+    cases: Cases = module.CASES
+    return cases
+
+
+def run(program: str, *arguments: str, check: str = "host", before: str = "") -> tuple[str, Any]:
+    """Runs a module of this folder in a process of its own; its output, and all findings.
+
+    `before` is run in that process first.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "findings")
+        Path(output).touch()
+        settings = {"GROUNDSTATE_CHECK": check, "GROUNDSTATE_CHECK_OUTPUT": output}
+        module = f"'tests.check.host.{program}', run_name='__main__', alter_sys=True"
+        start = f"{before}\nimport runpy\nrunpy.run_module({module})"
+        done = subprocess.run(
+            [sys.executable, "-c", start, *arguments],
+            cwd=ROOT,
+            env={**os.environ, **settings},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+        assert done.returncode <= 0, done.stderr
+        return done.stdout, findings_in(output)
+
+
+def found_by(program: str, **how: str) -> Found:
+    """What was found in each case of a program, and after the last one."""
+    printed, last = run(program, **how)
+    found: Found = json.loads(printed)
+    if program == "right":
+        found["at the end"] = last
+    return found
+
+
+def kinds(findings: Iterable[dict[str, Any]]) -> list[str]:
+    return sorted(each["kind"] for each in findings)
+
+
+def misjudged(program: str, found: Found) -> list[str]:
+    """The cases in which something else was found than their label says."""
+    expected = cases_of(program).expected
+    return [name for name, findings in found.items() if kinds(findings) != expected.get(name, [])]
